@@ -229,7 +229,16 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "tests/pipeline/test_constraint_force_scan.py -k text",
     ),
     "jax": ("tests/jax/test_jax.py",),
-    "mechanism/joints": (f"{FORTY}'", "tests/reference/test_numeric_reference.py"),
+    "mechanism/joints": (
+        f"{FORTY}'",
+        "tests/reference/test_numeric_reference.py tests/mechanism/test_helical_joint.py",
+        "tests/methods/test_difference.py tests/methods/test_time_step.py",
+    ),
+    "description/locking": (
+        "tests/mechanism/test_helical_joint.py -k 'locked or refused'",
+        "tests/mechanism/test_lumping.py",
+    ),
+    "description/parsing/xacro_program": ("tests/description/test_xacro.py",),
     **dict.fromkeys(
         ("reference/articulated", "reference/long", "verification/long"),
         ("tests/pipeline/test_forms.py -k 'not folder'",),

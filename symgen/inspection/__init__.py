@@ -53,6 +53,10 @@ def inspect(
     symbols m_1, c_1_x, I_1_xx, l_1_x. `task_rows`: the rows of the task of Lambda and Jbar, which
     "Lambda[x,wz]" may name.
 
+    Letters i, j, k and l in place of indices stand for the links of a chain of like links. The
+    formulas in these letters and the number of links n are a `General`: .block(n=50, i=3, j=7) is
+    an entry. They are compared with chains of up to nine links, which is no proof for all n.
+
     Every result is the complete formula. In a notebook a SymPy object is rendered completely, a
     long MultiAngle by its largest terms + ⋯ with the number of the other terms.
 

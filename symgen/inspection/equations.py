@@ -5,6 +5,7 @@ expanded.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,6 +21,8 @@ from symgen.vocabulary.poses import Angle
 LONGEST_DENOMINATOR = 30
 SHOWN_DIGITS, WORKING_DIGITS = 17, 40
 """Digits of an irrational number: as shown, and while numbers are substituted for inputs."""
+MOST_REPEATED = 24
+"""Most operations of a row without a name that is substituted more than once."""
 
 _LINK = re.compile(r"link (\d+) \(")
 
@@ -42,7 +45,8 @@ class Equations:
     """`named`: (symbol, expression) in order, each in terms of inputs and earlier symbols;
     `entries`: the requested expressions.
 
-    `in_c`: the name in the C of each symbol in `named`, where indices count from 1. `headings`: the
+    `in_c`: the name in the C of each symbol in `named`, where indices count from 1; "" for a symbol
+    t0, t1, … of a row that has no name there. `headings`: the
     step of the derivation that each of them belongs to, with its equation numbers, or "".
     """
 
@@ -92,16 +96,24 @@ def equations(
     numbers.
 
     The name of an input (argument, element) is taken from `symbols`, else it is q0, v1, …. Names
-    count from 0 (`names`).
+    count from 0 (`names`). A row without a name is substituted, except a row of more than
+    MOST_REPEATED operations that is used more than once: it is named t0, t1, …, so that the length
+    of the equations is proportional to the number of rows.
 
     A rational number is exact; any other is shown with SHOWN_DIGITS digits.
     """
     numbers, input_names = at or {}, symbols or {}
     values: dict[int, Any] = {}
-    named_equations, in_c, headings = [], [], []
+    named_equations: list[tuple[Any, Any]] = []
+    in_c: list[str] = []
+    headings: list[str] = []
     target_set, taken = set(targets), {row.name for row in derived.rows}
-    for r in needed_rows(derived, targets):
+    rows = needed_rows(derived, targets)
+    uses = Counter(a for r in rows for a in derived.rows[r].args) + Counter(targets)
+    sizes: dict[int, int] = {}
+    for r in rows:
         row = derived.rows[r]
+        sizes[r] = 1 + sum(sizes[a] for a in row.args)
         if row.op == "const":
             value = number(row.value, WORKING_DIGITS if numbers else SHOWN_DIGITS)
         elif row.op == "input":
@@ -115,14 +127,15 @@ def equations(
             value = apply_operation(row, values)
             if r in target_set or not _is_angle(value):
                 value = _evaluate_irrational(value)
-            if named and row.name and r not in target_set:
-                name, sign = unsigned_name(row.name, taken)
-                named_equations.append(
-                    (sp.Symbol(formula_name(name), real=True), round_numbers(sign * value))
-                )
+            is_repeated = sizes[r] > MOST_REPEATED and uses[r] > 1 and not value.is_number
+            if named and r not in target_set and (row.name or is_repeated):
+                name, sign = unsigned_name(row.name, taken) if row.name else ("", 1)
+                symbol = formula_name(name) if name else f"t{in_c.count('')}"
+                named_equations.append((sp.Symbol(symbol, real=True), round_numbers(sign * value)))
                 in_c.append(name)
                 headings.append(_heading(derived, row))
                 value = value if value.is_number else sign * named_equations[-1][0]
+                sizes[r] = 1
         values[r] = value
     return Equations(
         tuple(named_equations),

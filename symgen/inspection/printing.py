@@ -157,12 +157,13 @@ def print_equations(
     format: str,
     suffix: str,
     headings: Sequence[str] = (),
+    legend: Sequence[str] = (),
 ) -> str:
     """Print named equations, one per line, followed by the result.
 
     `suffix` is appended to the name of the result if a named equation has the same name. `headings`
     has a heading for each named equation; it is printed, as a comment, before the first equation
-    under it.
+    under it. The lines of `legend` are comments before all equations.
     """
     headings = [" ".join(heading.split()).replace("*/", "* /") for heading in headings]
     above = [
@@ -179,7 +180,10 @@ def print_equations(
     ]
     if format == "latex":
         rows = [f"{latex(name)} &= {text}" for name, text in equations]
-        return align_latex(_under(above, [rf"& \text{{{_latex_text(h)}}}" for h in above], rows))
+        explained, comments = (
+            [rf"& \text{{{_latex_text(text)}}}" for text in texts] for texts in (legend, above)
+        )
+        return align_latex([*explained, *_under(above, comments, rows)])
     if format == "c":
         count = f"[{len(value)}]" if isinstance(value, sp.MatrixBase) else ""
         sizes = [*[""] * len(named), count]
@@ -187,9 +191,11 @@ def print_equations(
             f"const double {name}{size} = {text};"
             for (name, text), size in zip(equations, sizes, strict=True)
         ]
-        return "\n".join(_under(above, [f"/* {heading} */" for heading in above], rows))
+        explained, comments = ([f"/* {text} */" for text in texts] for texts in (legend, above))
+        return "\n".join([*explained, *_under(above, comments, rows)])
     rows = [f"{name} ={chr(10) if chr(10) in text else ' '}{text}" for name, text in equations]
-    lines = _under(above, [f"# {heading}" for heading in above], rows)
+    explained, comments = ([f"# {text}" for text in texts] for texts in (legend, above))
+    lines = [*explained, *_under(above, comments, rows)]
     return "\n".join([*import_lines("\n".join(rows)), *lines] if format == "python" else lines)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -14,6 +15,9 @@ from symgen.inspection.canonical import PATIENT, QUICK, Canonical, Names, TooLon
 from symgen.inspection.catalogue import Choice, PaperQuantity, Result, choose, results
 from symgen.inspection.entries import CHOSEN, Answer, answer, declared_model, symbol_note
 from symgen.inspection.equations import Equations, closed_form_size, equations
+from symgen.inspection.general.formulas import Affine
+from symgen.inspection.general.request import General, general, is_general, parse_general
+from symgen.inspection.legend import legend
 from symgen.inspection.multiangle import (
     ENTRIES,
     MOST,
@@ -30,9 +34,11 @@ from symgen.inspection.printing import (
     print_expression,
 )
 from symgen.inspection.request import (
+    Words,
     check_index_count,
     has_several_coordinates,
     parse_joint,
+    parse_request,
     refuse_several,
 )
 from symgen.inspection.sweeps import Loops, loops
@@ -40,7 +46,7 @@ from symgen.ir.loops import FRAMES
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline.build import build_form
 from symgen.pipeline.derive import models
-from symgen.support.errors import MechanismError, RequestError
+from symgen.support.errors import MechanismError, RequestError, UnknownName
 from symgen.vocabulary.names import nearest
 from symgen.vocabulary.options import LOOPED, Links, ProgramOptions, Rows
 
@@ -91,6 +97,7 @@ class Recursive:
     `named`: (symbol, expression) in order. Links, rows and columns count from 0 in the symbols too
     (see `names`). `apart` is the suffix of the result's name if a named equation has the same
     letter. `headings` are the steps that the named equations belong to, printed where they change.
+    The meanings of the names are printed before them (`legend`).
     """
 
     label: str
@@ -101,7 +108,13 @@ class Recursive:
 
     def written(self, format: str) -> str:
         return print_equations(
-            self.named, self.label, self.value, format, self.apart, self.headings
+            self.named,
+            self.label,
+            self.value,
+            format,
+            self.apart,
+            self.headings,
+            legend(self.named, self.headings),
         )
 
     def __str__(self) -> str:
@@ -123,6 +136,8 @@ class Reading:
     def written(self, format: str, full: bool = False) -> str:
         if isinstance(self.value, MultiAngle | Canonical):
             return self.value.text(format, full)
+        if isinstance(self.value, General):
+            return self.value.text(format)
         return (
             self.value.written(format)
             if isinstance(self.value, Recursive | Loops)
@@ -137,6 +152,10 @@ def read(
     options: FormulaOptions = BY_SIZE,
 ) -> Reading:
     """Answer a request. A note explains a form that was chosen by size."""
+    words = parse_request(what)
+    indices = parse_general(mechanism, words) if words else None
+    if words and indices:
+        return _general(mechanism, words, indices, method, options)
     choice = choose(mechanism, what, method, options.task_rows)
     if isinstance(choice.target, PaperQuantity):
         check_form(choice.target.name, options.form, bool(options.at), bool(options.keep))
@@ -312,16 +331,23 @@ def _count(operations: int) -> str:
 def _numbering(formulas: Equations, frames: str, velocities: bool) -> list[str]:
     """Return a note on how names in equations count, with an example."""
     symbol_pairs = [
-        (str(symbol), name) for (symbol, _), name in zip(formulas.named, formulas.in_c, strict=True)
+        (str(symbol), name)
+        for (symbol, _), name in zip(formulas.named, formulas.in_c, strict=True)
+        if name
     ]
+    shared = [str(symbol) for symbol, _ in formulas.named if str(symbol) not in dict(symbol_pairs)]
+    notes = []
+    if shared:
+        notes.append(f"parts that several equations share, without a letter: {', '.join(shared)}")
     if not symbol_pairs:
-        return []
+        return notes
     symbol, c_name = max(
         symbol_pairs, key=lambda pair: (not pair[1].startswith("neg_"), pair[0].count("_"))
     )
     counted = "links, velocities, rows and columns" if velocities else "links, rows and columns"
     return [
-        f"names in equations count {counted} from 0, as in q0; the C counts them from 1, and calls {symbol} {c_name}{frames}"
+        *notes,
+        f"names in equations count {counted} from 0, as in q0; the C counts them from 1, and calls {symbol} {c_name}{frames}",
     ]
 
 
@@ -338,6 +364,69 @@ def _multiangle(mechanism: Mechanism, choice: Choice, options: FormulaOptions) -
     indices = [parse_joint(mechanism, text) for text in index_texts]
     notes = (symbol_note(options.keep, CHOSEN),) if options.keep else ()
     return Reading(multiangle(mechanism, letter, indices, options.keep, choice.method), notes)
+
+
+def _general(
+    mechanism: Mechanism,
+    words: Words,
+    indices: Sequence[Affine],
+    method: str | None,
+    options: FormulaOptions,
+) -> Reading:
+    """Return the formulas of all blocks of a chain of like links."""
+    if options.form not in (None, "multiangle") or options.at or options.keep or options.frame:
+        raise RequestError(
+            f"'{words.what}' stands for all links; leave --form, --at, --symbols and --frame out, or write numbers "
+            "in place of the letters"
+        )
+
+    def block(chain: Mechanism, at: Sequence[int]) -> Canonical | None:
+        what = f"{words.letter}[{','.join(map(str, at))}]"
+        if words.position is not None:
+            what += f"[{','.join(words.position)}]"
+        try:
+            choice = choose(chain, what, method, options.task_rows)
+        except UnknownName as error:
+            if "does not exist" in str(error):
+                return None
+            raise
+        _check_letters(choice, indices)
+        if isinstance(choice.target, PaperQuantity):
+            return paper_letter(chain, choice.target.paper, choice.words)[0]
+        try:
+            value = _canonical(chain, choice, options).value
+        except TooLong:
+            if not entry_of(choice):
+                raise
+            value = Canonical(what, (), (_multiangle(chain, choice, options).value,))
+        assert isinstance(value, Canonical)
+        return value
+
+    formulas = general(mechanism, words, indices, block)
+    *shorter, longer = formulas.sizes
+    notes = [
+        f"for a chain of n links like those of '{mechanism.name}', counted from 0; found for n = "
+        f"{', '.join(map(str, shorter))} and equal for every block at n = {longer}, which is no proof for all n",
+        "q[k:l] is q[k] + … + q[l]; a sum over an empty range is 0; the first case that holds counts",
+    ]
+    if formulas.is_tridiagonal:
+        letter = words.letter
+        notes.append(
+            f"{letter} is tridiagonal, so its determinant is the continuant D[n]: D[-1] = 0, D[0] = 1, "
+            f"D[k+1] = {letter}[k,k]*D[k] - {letter}[k-1,k]*{letter}[k,k-1]*D[k-1]"
+        )
+    return Reading(formulas, tuple(notes))
+
+
+def _check_letters(choice: Choice, indices: Sequence[Affine]) -> None:
+    """Raise RequestError if a letter stands for an index of a result that does not count links."""
+    if not isinstance(choice.target, Result):
+        return
+    for index, size in zip(indices, choice.target.array.shape, strict=False):
+        if index.variable and size not in ("NB", "NV", "NQ"):
+            raise RequestError(
+                f"index '{index}' of {choice.words.letter} counts {size} rows or columns and not links; write a number"
+            )
 
 
 def entry_of(choice: Choice) -> bool:
@@ -368,6 +457,9 @@ def render(
     An entry of M, c or g is a multi-angle form unless a form, a method or a pose is named.
     """
     nearest(format, FORMATS, "format")
+    if is_general(mechanism, what):
+        reading = read(mechanism, what, method, options)
+        return reading.written(format), reading.notes
     choice = choose(mechanism, what, method, options.task_rows)
     is_multiangle = (
         entry_of(choice)

@@ -5,7 +5,8 @@
     o.mass_matrix == o.innovations @ o.D @ o.innovations.T
 
 `rk` Rodriguez & Kreutz, `sa` Saha, `lc` Lee & Chirikjian, `wc` Wang & Chirikjian, `ff` Fijany &
-Featherstone. Each module has `Operators`, its `EQUATIONS` and its `LETTERS`.
+Featherstone. Each module has `Operators`, its `EQUATIONS` and its `LETTERS`. `CONVENTIONS` and
+`NOTATION` explain the equations to a reader of a derived paper.
 
 `chain` reads the numbers of a robot at a state: exact rationals, balls, or rational functions.
 Nothing here is shared with the methods of `symgen.methods`, which derive programs. `identities`

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,13 @@ def cross_matrix(v: Sequence[Any] | Array) -> Array:
     return np.array([[zero, -z, y], [z, zero, -x], [-y, x, zero]], dtype=object)
 
 
+def force_shift(rotation: Array, shift: Array) -> Array:
+    """Return the 6x6 matrix that takes a wrench (moment, force) on a frame to another frame, in which
+    the first one has this rotation and shift. Its transpose takes twists the other way.
+    """
+    return stacked([[rotation, cross_matrix(shift) @ rotation], [zeros(3, 3), rotation]])
+
+
 def inverse(matrix: Array) -> Array:
     """Return the inverse of a matrix over any field, by elimination; a pivot that is zero is exchanged.
 
@@ -64,7 +71,7 @@ def inverse(matrix: Array) -> Array:
 class Matrix:
     """A matrix over exact rationals, held by FLINT, or over other numbers, as a NumPy object array.
 
-    It has `@`, `+`, `-`, `.T`, `==` and `.entries`.
+    It has `@`, `+`, `-`, `.T`, `==` and `.entries`. It cannot be hashed.
     """
 
     __slots__ = ("content", "shape")
@@ -81,6 +88,37 @@ class Matrix:
         if all(isinstance(x, fmpq | int) for x in array.flat):
             return Matrix(fmpq_mat(rows, columns, list(array.flat)), (rows, columns))
         return Matrix(array, (rows, columns))
+
+    @staticmethod
+    def column(entries: Iterable[Any]) -> Matrix:
+        """Return the column of these entries."""
+        return Matrix.of(np.array(list(entries), dtype=object))
+
+    @staticmethod
+    def identity(n: int) -> Matrix:
+        """Return the n x n identity."""
+        return Matrix.of(identity(n))
+
+    @staticmethod
+    def zeros(rows: int, columns: int) -> Matrix:
+        """Return a matrix of zeros."""
+        return Matrix.of(zeros(rows, columns))
+
+    @staticmethod
+    def diagonal(blocks: Sequence[Array]) -> Matrix:
+        """Return the block diagonal matrix of these blocks, which may be rectangular."""
+        heights, widths = [len(block) for block in blocks], [block.shape[1] for block in blocks]
+        return assembled({(i, i): block for i, block in enumerate(blocks)}, heights, widths)
+
+    @staticmethod
+    def of_parts(rows: Iterable[Sequence[Matrix]]) -> Matrix:
+        """Return the matrix of these rows of matrices."""
+        return Matrix.of(stacked([[part.entries for part in row] for row in rows]))
+
+    @staticmethod
+    def below(parts: Iterable[Matrix]) -> Matrix:
+        """Return these matrices below each other."""
+        return Matrix.of_parts([part] for part in parts)
 
     @property
     def entries(self) -> Array:
@@ -107,6 +145,9 @@ class Matrix:
         a, b = self._pair(other)
         return Matrix(a - b, self.shape)
 
+    def __neg__(self) -> Matrix:
+        return Matrix(-self.content, self.shape)
+
     @property
     def T(self) -> Matrix:
         """The transpose."""
@@ -121,8 +162,6 @@ class Matrix:
             return False
         a, b = self._pair(other)
         return bool(a == b) if isinstance(a, fmpq_mat) else bool((a - b == 0).all())
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 Blocks = Mapping[tuple[int, int], Array]

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from random import Random
 from typing import Any
 
@@ -93,6 +94,39 @@ class Chain:
         """Return the children of link i."""
         return [j for j, link in enumerate(self.links) if link.parent == i]
 
+    @cached_property
+    def poses(self) -> list[tuple[Array, Array]]:
+        """Rotation and origin of each link's frame in the base."""
+        poses: list[tuple[Array, Array]] = []
+        for link in self.links:
+            R, origin = poses[link.parent] if link.parent >= 0 else (identity(3), zeros(3))
+            poses.append((R @ link.rotation, origin + R @ link.shift))
+        return poses
+
+    def inertia_fault(self) -> str | None:
+        """Return which link has a 6x6 inertia without an inverse, and why, or None."""
+        for link in self.links:
+            if link.mass == 0:
+                return f"link '{link.name}' has no mass"
+            if (link.central == 0).all():
+                return f"link '{link.name}' is a point mass"
+            first, second, third = link.central
+            if first @ (cross_matrix(second) @ third) == 0:
+                return f"link '{link.name}' has no moment of inertia about some axis through its mass centre"
+        return None
+
+
+def random_numbers(source: Random, count: int) -> Array:
+    """Return small random rationals."""
+    numbers = [fmpq(source.randint(-9, 9), source.randint(1, 6)) for _ in range(count)]
+    return np.array(numbers, dtype=object)
+
+
+def unit_quaternion(x: Any, y: Any, z: Any) -> list[Any]:
+    """Return the point (x, y, z, w) of the sphere whose stereographic projection is given."""
+    share = 1 / (1 + x * x + y * y + z * z)
+    return [2 * x * share, 2 * y * share, 2 * z * share, 2 * share - 1]
+
 
 def random_state(mechanism: Mechanism, seed: int = 0) -> State:
     """Return a state of small rational numbers; unit quaternions are rational points of the sphere."""
@@ -107,9 +141,7 @@ def random_state(mechanism: Mechanism, seed: int = 0) -> State:
         entries = [number() for _ in range(joint.type.nq)]
         first = joint.type.quaternion
         if first is not None:
-            x, y, z = (number() for _ in range(3))
-            unit = 1 + x * x + y * y + z * z
-            entries[first : first + 4] = [2 * x / unit, 2 * y / unit, 2 * z / unit, 2 / unit - 1]
+            entries[first : first + 4] = unit_quaternion(number(), number(), number())
         half_tangents += [number() for _ in range(joint.type.nq)]
         coordinates += entries
     return State(half_tangents, coordinates, lambda x: x)
@@ -261,7 +293,8 @@ def _near_rotation(rotation: k.Mat3) -> k.Mat3:
     )
     spin = cross_matrix((x, y, z))
     near = identity(3) + (w * spin + spin @ spin) * (2 / (x * x + y * y + z * z + w * w))
-    return tuple(tuple(row) for row in near)  # type: ignore[return-value]
+    first, second, third = near
+    return tuple(first), tuple(second), tuple(third)
 
 
 def _near_direction(axis: k.Vec3) -> k.Vec3:

@@ -69,8 +69,6 @@ class Dual:
         gap = self - other
         return bool(gap.value == 0 and gap.slope == 0)
 
-    __hash__ = None  # type: ignore[assignment]
-
 
 def duals(values: Array, slopes: Array) -> Array:
     """Return the dual numbers of these values and slopes."""

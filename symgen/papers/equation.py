@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from symgen.papers.blocks import Matrix
+from symgen.reference.precision import Array
 
 Operators = TypeVar("Operators")
 
@@ -50,3 +51,19 @@ class Letter(Generic[Operators]):
     says: str
     block: Callable[..., Any]
     nonzero: str = ""
+
+
+def part_of(name: str, sizes: int | str = 1) -> Callable[[Any, int], Array | None]:
+    """Return the block of a letter that is a column: the entries of a link, or None if it has none.
+
+    `name` is the attribute with the column. `sizes` is the number of entries of every link, or the
+    attribute with the number of each.
+    """
+
+    def part(o: Any, i: int) -> Array | None:
+        counts = [sizes] * len(o.links) if isinstance(sizes, int) else getattr(o, sizes)
+        start = sum(counts[:i])
+        entries: Array = getattr(o, name).entries[start : start + counts[i]]
+        return entries if len(entries) else None
+
+    return part

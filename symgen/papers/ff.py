@@ -41,8 +41,16 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 
 from symgen.papers import rk
-from symgen.papers.blocks import Matrix, assembled, cross_matrix, identity, inverse, stacked, zeros
-from symgen.papers.chain import Chain, LinkNumbers, quaternion_rotation
+from symgen.papers.blocks import (
+    Matrix,
+    assembled,
+    cross_matrix,
+    force_shift,
+    identity,
+    inverse,
+    zeros,
+)
+from symgen.papers.chain import Chain, quaternion_rotation, random_numbers, unit_quaternion
 from symgen.papers.comparison import mass_matrix_by_bodies, matrix_determinant, matrix_inverse
 from symgen.papers.complement import complement, orthonormal
 from symgen.papers.equation import Equation, Letter
@@ -50,18 +58,12 @@ from symgen.reference.precision import Array
 from symgen.support.errors import RequestError
 
 SOURCE = "Fijany & Featherstone 2013"
-
-
-def inertia_fault(link: LinkNumbers) -> str | None:
-    """Return why the 6x6 inertia of a link has no inverse, or None."""
-    if link.mass == 0:
-        return "has no mass"
-    if all(entry == 0 for entry in link.central.flat):
-        return "is a point mass"
-    first, second, third = link.central
-    if first @ cross_matrix(second) @ third == 0:
-        return "has no moment of inertia about some axis through its mass centre"
-    return None
+CONVENTIONS = (
+    "Our copy of the paper has the abstract and the nomenclature only; the equations are derived from "
+    "them. Forces are (moment, force), accelerations (angular, linear), in the axes of the declared link "
+    "frames at their origins O_i."
+)
+"""Conventions of the letters, for a reader of a derived paper."""
 
 
 def solve(matrix: Matrix, right: Matrix) -> Matrix:
@@ -98,13 +100,12 @@ class Operators:
     """The operators of a robot at one state, over the numbers of `chain`."""
 
     def __init__(self, chain: Chain) -> None:
-        for link in chain.links:
-            fault = inertia_fault(link)
-            if fault is not None:
-                raise RequestError(
-                    f"{SOURCE} need a positive definite inertia of every link, and link '{link.name}' of "
-                    f"'{chain.name}' {fault}; use the operators of Rodriguez & Kreutz"
-                )
+        fault = chain.inertia_fault()
+        if fault is not None:
+            raise RequestError(
+                f"{SOURCE} need a positive definite inertia of every link, and in '{chain.name}' {fault}; "
+                "use the operators of Rodriguez & Kreutz"
+            )
         self.chain = chain
         self.links = chain.links
         self.allowed = [len(link.axes) for link in chain.links]
@@ -118,15 +119,7 @@ class Operators:
     @cached_property
     def steps(self) -> list[Array]:
         """P_{i−1,i} of each body: takes a force on the body to its parent."""
-        return [
-            stacked(
-                [
-                    [link.rotation, cross_matrix(link.shift) @ link.rotation],
-                    [zeros(3, 3), link.rotation],
-                ]
-            )
-            for link in self.links
-        ]
+        return [force_shift(link.rotation, link.shift) for link in self.links]
 
     @cached_property
     def constraints(self) -> list[Array]:
@@ -175,18 +168,15 @@ class Operators:
 
     # -- whole operators ---------------------------------------------------------------------------------------
 
-    def _diagonal(self, blocks: Sequence[Array], widths: Sequence[int]) -> Matrix:
-        return assembled({(i, i): block for i, block in enumerate(blocks)}, self.six, widths)
-
     @cached_property
     def inertia(self) -> Matrix:
         """𝓘, 6N x 6N."""
-        return self._diagonal([link.inertia for link in self.links], self.six)
+        return Matrix.diagonal([link.inertia for link in self.links])
 
     @cached_property
     def inertia_inverse(self) -> Matrix:
         """𝓘⁻¹, 6N x 6N."""
-        return self._diagonal(self.inverse_inertias, self.six)
+        return Matrix.diagonal(self.inverse_inertias)
 
     @cached_property
     def P(self) -> Matrix:
@@ -201,17 +191,17 @@ class Operators:
     @cached_property
     def H(self) -> Matrix:
         """𝓗, 6N x n."""
-        return self._diagonal([link.axes.T for link in self.links], self.allowed)
+        return Matrix.diagonal([link.axes.T for link in self.links])
 
     @cached_property
     def W(self) -> Matrix:
         """𝓦, 6N x (6N − n)."""
-        return self._diagonal(self.constraints, self.forbidden)
+        return Matrix.diagonal(self.constraints)
 
     @cached_property
     def W_a(self) -> Matrix:
         """𝓦_a = 𝓗 (𝓗ᵀ𝓗)⁻¹, 6N x n."""
-        return self._diagonal([self.active(i) for i in range(len(self.links))], self.allowed)
+        return Matrix.diagonal([self.active(i) for i in range(len(self.links))])
 
     @cached_property
     def A(self) -> Matrix:
@@ -293,25 +283,19 @@ class Operators:
     def _frame(self) -> tuple[Array, Array]:
         """Rotation and position of a random frame on the last link."""
         source = Random(f"frame/{self.chain.name}")
-        x, y, z, *position = (fmpq(source.randint(-5, 5), source.randint(1, 4)) for _ in range(6))
-        unit = 1 + x * x + y * y + z * z
-        rotation = quaternion_rotation([2 * x / unit, 2 * y / unit, 2 * z / unit, 2 / unit - 1])
-        return rotation, np.array(position, dtype=object)
+        rotation = quaternion_rotation(unit_quaternion(*random_numbers(source, 3)))
+        return rotation, random_numbers(source, 3)
 
     @cached_property
     def B(self) -> Matrix:
         """B, 6N x 6: takes a force on the frame of the last link to the forces on all bodies."""
-        rotation, position = self._frame
-        block = stacked([[rotation, cross_matrix(position) @ rotation], [zeros(3, 3), rotation]])
-        return assembled({(len(self.links) - 1, 0): block}, self.six, [6])
+        return assembled({(len(self.links) - 1, 0): force_shift(*self._frame)}, self.six, [6])
 
     @cached_property
     def loads(self) -> Matrix:
         """Forces on the bodies: the columns of B, and a random force on every body, 6N x 7."""
-        source = Random(f"loads/{self.chain.name}")
-        column = [fmpq(source.randint(-9, 9), source.randint(1, 6)) for _ in range(sum(self.six))]
-        random = np.array(column, dtype=object).reshape(-1, 1)
-        return Matrix.of(np.concatenate([self.B.entries, random], axis=1))
+        column = random_numbers(Random(f"loads/{self.chain.name}"), sum(self.six))
+        return Matrix.of_parts([[self.B, Matrix.of(column)]])
 
     @cached_property
     def Lambda_inverse(self) -> Matrix:
@@ -323,11 +307,7 @@ class Operators:
     @cached_property
     def jacobian(self) -> Matrix:
         """The Jacobian of the frame of the last link, from the poses of all links in the base, 6 x n."""
-        poses: list[tuple[Array, Array]] = []
-        for link in self.links:
-            R, r = poses[link.parent] if link.parent >= 0 else (identity(3), zeros(3))
-            poses.append((R @ link.rotation, R @ link.shift + r))
-        last = len(self.links) - 1
+        poses, last = self.chain.poses, len(self.links) - 1
         turn = poses[last][0] @ self._frame[0]
         point = poses[last][1] + poses[last][0] @ self._frame[1]
         columns = zeros(6, sum(self.allowed))
@@ -364,9 +344,7 @@ class Operators:
             for W, link in zip(self.constraints, self.links, strict=True)
             if orthonormal(link.axes)
         ]
-        sizes = [len(square) for square in squares]
-        whole = assembled({(i, i): square for i, square in enumerate(squares)}, sizes, sizes)
-        return whole, _one(sum(sizes))
+        return Matrix.diagonal(squares), Matrix.identity(sum(map(len, squares)))
 
     @cached_property
     def rk(self) -> rk.Operators:
@@ -405,26 +383,16 @@ class Operators:
             if not orthonormal(link.axes):
                 left = left * matrix_determinant(Matrix.of(W.T @ W))
                 right = right * matrix_determinant(Matrix.of(link.axes @ link.axes.T))
-        return _scalar(left), _scalar(right)
+        return Matrix.column([left]), Matrix.column([right])
 
     def pivots(self) -> Matrix:
         """Return Π det D(k) det(𝓦ᵀ𝓦), with D(k) of Rodriguez & Kreutz."""
         product: Any = fmpq(1)
-        for (_, D, _, _), link, W in zip(
-            self.rk.riccati, self.links, self.constraints, strict=True
-        ):
-            product = product * matrix_determinant(Matrix.of(D))
+        for riccati, link, W in zip(self.rk.riccati, self.links, self.constraints, strict=True):
+            product = product * matrix_determinant(Matrix.of(riccati.D))
             if not orthonormal(link.axes):
                 product = product * matrix_determinant(Matrix.of(W.T @ W))
-        return _scalar(product)
-
-
-def _one(size: int) -> Matrix:
-    return Matrix.of(identity(size))
-
-
-def _scalar(number: Any) -> Matrix:
-    return Matrix.of(np.array([[number]], dtype=object))
+        return Matrix.column([product])
 
 
 EQUATIONS: tuple[Equation[Operators], ...] = (
@@ -433,7 +401,7 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\mathcal P^T\dot{\mathcal V} = \mathcal H\ddot q",
         lambda o: o.P.T @ o.accelerations,
         lambda o: o.H,
-        "for unit accelerations of the joints; the accelerations of the bodies are those of the recursion from the base",
+        "for unit accelerations of the joints, at rest; the accelerations of the bodies are those of the recursion from the base",
         ("P", "H"),
     ),
     Equation(
@@ -449,20 +417,20 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\tau = \mathcal H^T\mathcal F",
         lambda o: o.H.T @ o.forces,
         lambda o: o.M,
-        "for unit accelerations of the joints, whose joint forces are the columns of M",
+        "for unit accelerations of the joints, at rest; the right side is M, whose columns are their joint forces",
     ),
     Equation(
         "M",
         r"M = \mathcal H^T\mathcal P^{-1}\mathcal I\mathcal P^{-T}\mathcal H",
         lambda o: o.M,
         lambda o: mass_matrix_by_bodies(o.chain),
-        "the right side is the sum of the kinetic energies of the links",
+        "the left side is V̇ᵀ 𝓘 V̇ of unit accelerations; the right side is the sum of the kinetic energies of the links",
     ),
     Equation(
         "W",
         r"\mathcal W^T\mathcal H = 0",
         lambda o: o.W.T @ o.H,
-        lambda o: Matrix.of(zeros(sum(o.forbidden), sum(o.allowed))),
+        lambda o: Matrix.zeros(sum(o.forbidden), sum(o.allowed)),
         letters=("W",),
     ),
     Equation(
@@ -476,7 +444,7 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         "W_a",
         r"\mathcal W_a^T\mathcal H = 1",
         lambda o: o.W_a.T @ o.H,
-        lambda o: _one(sum(o.allowed)),
+        lambda o: Matrix.identity(sum(o.allowed)),
         letters=("W_a",),
     ),
     Equation(
@@ -484,35 +452,37 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\mathcal F = \mathcal W_a\tau + \mathcal W\lambda",
         lambda o: o.forces,
         lambda o: o.W_a @ o.M + o.W @ o.constraint_forces,
+        "for unit accelerations of the joints, at rest: τ are the columns of M, and λ the coordinates of 𝓕 along 𝓦",
     ),
     Equation(
         "A",
         r"\mathcal A = \mathcal P^T\mathcal I^{-1}\mathcal P",
         lambda o: o.A,
         lambda o: o.local(o.A_block, o.six, o.six),
-        "the right side has a block for each joint, for two joints that follow each other, and for two of one parent: "
-        "on a serial chain it is block tridiagonal",
+        "the right side is computed block by block: one for each joint, for two joints that follow each other, and for two of "
+        "one parent, so that it is block tridiagonal on a serial chain",
         ("A",),
     ),
     Equation(
         "bridge to RK (3.17)",
-        r"\mathcal A^{-1} = \phi M\phi^T",
+        r"\mathcal A^{-1} = \phi\mathcal I\phi^T",
         lambda o: o.A @ o.of_bodies(o.rk.phi @ o.rk.M @ o.rk.phi.T),
-        lambda o: _one(6 * len(o.links)),
+        lambda o: Matrix.identity(6 * len(o.links)),
+        "shown as 𝓐 𝓐⁻¹ = 1, with the operators of Rodriguez & Kreutz, whose M is 𝓘",
     ),
     Equation(
         "bridge to RK (a.11)",
         r"\mathcal P = \phi^{-1}",
         lambda o: o.P @ o.of_bodies(o.rk.phi_by_poses),
-        lambda o: _one(6 * len(o.links)),
-        "φ from the poses of two links in the base",
+        lambda o: Matrix.identity(6 * len(o.links)),
+        "shown as 𝓟 φ = 1, with φ from the poses of two links in the base",
     ),
     Equation(
         "H_aa",
         r"H_{aa} = \mathcal W_a^T\mathcal A\mathcal W_a",
         lambda o: o.H_aa,
         lambda o: o.local(lambda i, j: o.part(i, j, o.active, o.active), o.allowed, o.allowed),
-        "the right side is block tridiagonal on a serial chain, as that of A",
+        "the right side has the blocks that the blocks of 𝓐 give, one by one",
         ("H_aa",),
     ),
     Equation(
@@ -522,7 +492,7 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         lambda o: o.local(
             lambda i, j: o.part(i, j, o.active, o.constraint), o.allowed, o.forbidden
         ),
-        "the right side is block tridiagonal on a serial chain, as that of A",
+        "the right side has the blocks that the blocks of 𝓐 give, one by one",
         ("H_ab",),
     ),
     Equation(
@@ -532,21 +502,22 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         lambda o: o.local(
             lambda i, j: o.part(i, j, o.constraint, o.constraint), o.forbidden, o.forbidden
         ),
-        "the right side is block tridiagonal on a serial chain, as that of A",
+        "the right side has the blocks that the blocks of 𝓐 give, one by one",
         ("H_bb",),
     ),
     Equation(
         "constraint forces",
         r"H_{bb}\lambda = -H_{ab}^T\tau",
         lambda o: o.H_bb @ o.constraint_forces + o.H_ab.T @ o.M,
-        lambda o: Matrix.of(zeros(sum(o.forbidden), sum(o.allowed))),
-        "for unit accelerations of the joints, with λ of the recursion of Newton and Euler",
+        lambda o: Matrix.zeros(sum(o.forbidden), sum(o.allowed)),
+        "shown as H_bb λ + H_abᵀ τ = 0 for unit accelerations of the joints, with 𝓕 of the recursion of Newton and Euler",
     ),
     Equation(
         "joint accelerations",
         r"\ddot q = H_{aa}\tau + H_{ab}\lambda",
         lambda o: o.H_aa @ o.M + o.H_ab @ o.constraint_forces,
-        lambda o: _one(sum(o.allowed)),
+        lambda o: Matrix.identity(sum(o.allowed)),
+        "for unit accelerations of the joints: the sum is 1",
     ),
     Equation(
         "det M",
@@ -562,39 +533,43 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\frac{\det\mathcal H^T\mathcal H}{\det\mathcal W^T\mathcal W}",
         lambda o: o.pivots(),
         lambda o: o.volumes[1],
+        "the pivots D(k) of Rodriguez & Kreutz; the quotient is 1 where the axes of every joint are orthonormal",
     ),
     Equation(
         "M inverse",
         r"M^{-1} = H_{aa} - H_{ab}H_{bb}^{-1}H_{ab}^T",
         lambda o: o.M @ o.M_inverse,
-        lambda o: _one(sum(o.allowed)),
+        lambda o: Matrix.identity(sum(o.allowed)),
+        "shown as M M⁻¹ = 1",
     ),
     Equation(
         "Pi",
         r"\Pi\mathcal P\mathcal W = 0",
         lambda o: o.projected(o.P @ o.W),
-        lambda o: Matrix.of(zeros(6 * len(o.links), sum(o.forbidden))),
-        "constraint forces do not accelerate the bodies",
+        lambda o: Matrix.zeros(6 * len(o.links), sum(o.forbidden)),
+        "the projection Π = 1 − 𝓟 𝓦 H_bb⁻¹ 𝓦ᵀ 𝓟ᵀ 𝓘⁻¹ removes forces that the constraints exert",
     ),
     Equation(
         "M inverse as a product",
         r"M^{-1} = \mathcal W_a^T\mathcal P^T\Pi^T\mathcal I^{-1}\Pi\mathcal P\mathcal W_a",
         lambda o: o.M @ o.inverse_by_projection(o.P @ o.W_a),
-        lambda o: _one(sum(o.allowed)),
+        lambda o: Matrix.identity(sum(o.allowed)),
+        "shown as M M⁻¹ = 1",
     ),
     Equation(
         "Lambda inverse",
         r"\Lambda^{-1} = J M^{-1}J^T = B^T\Pi^T\mathcal I^{-1}\Pi B",
-        lambda o: o.Lambda_inverse,
         lambda o: o.jacobian @ matrix_inverse(o.M) @ o.jacobian.T,
-        "for a frame on the last link, with J from the poses of the links in the base",
+        lambda o: o.Lambda_inverse,
+        "for a frame on the last link; the left side has J from the poses of the links in the base, and inverts M by elimination",
     ),
     Equation(
         "bridge to RK Ω",
-        r"\mathcal I^{-1}\Pi = \phi^TH^TM^{-1}H\phi = \psi^TH^TD^{-1}H\psi",
+        r"\mathcal I^{-1}\Pi = \psi^TH^TD^{-1}H\psi",
         lambda o: o.inertia_inverse @ o.projected(o.loads),
         lambda o: o.accelerations_by_filter(o.loads),
-        "accelerations of all bodies, at rest, by forces on the frame of the last link and by a random force on every body",
+        "accelerations of all bodies, at rest, by forces on the frame of the last link and by a random force on every body; "
+        "the right side has the operators of Rodriguez & Kreutz",
     ),
 )
 """The equations from the letters of the nomenclature to the two inverses of the abstract."""
@@ -606,6 +581,7 @@ def _P_block(o: Operators, i: int, j: int) -> Array | None:
     return -o.steps[j] if o.links[j].parent == i else None
 
 
+NEAR = "i = j, one joint follows the other, or both have the same parent"
 LETTERS: tuple[Letter[Operators], ...] = (
     Letter(
         "inertia",
@@ -623,5 +599,48 @@ LETTERS: tuple[Letter[Operators], ...] = (
         "i = j, or body i is the parent of body j",
     ),
     Letter("H", "H", ("i",), "axes of joint i", lambda o, i: o.links[i].axes.T),
+    Letter(
+        "W_a", "W_a", ("i",), "forces of unit joint forces, H (HᵀH)⁻¹", lambda o, i: o.active(i)
+    ),
+    Letter(
+        "A",
+        r"\mathcal A",
+        ("i", "j"),
+        "accelerations across joint i by forces across joint j, of free bodies",
+        lambda o, i, j: o.A_block(i, j),
+        NEAR,
+    ),
+    Letter(
+        "H_aa",
+        "H_{aa}",
+        ("i", "j"),
+        "block of 𝓐 between the joint forces of joints i and j",
+        lambda o, i, j: o.part(i, j, o.active, o.active),
+        NEAR,
+    ),
 )
-"""Operators that `constraint_force` does not derive, block by block. Links count from 0 at the base."""
+"""The operators, by links. W, H_ab and H_bb depend on the choice of W, and are those that `constraint_force` derives."""
+
+NOTATION = {
+    r"\dot{\mathcal V}": "accelerations of the bodies, from rest",
+    r"\mathcal H": "axes H_i of the joints on the diagonal",
+    r"\ddot q": "joint accelerations",
+    r"\mathcal F": "forces that act from body to body",
+    r"\tau": "joint forces",
+    "M": "mass matrix",
+    "W": "basis of the constraint forces of joint i",
+    r"\mathcal W": "bases W_i of the constraint forces of the joints, on the diagonal",
+    r"\mathcal W_a": "forces of unit joint forces, 𝓗 (𝓗ᵀ𝓗)⁻¹",
+    r"\lambda": "constraint forces, in the bases W_i",
+    r"\phi": "shifts of Rodriguez & Kreutz (3.4)",
+    r"\psi": "shifts across free joints of Rodriguez & Kreutz (5.1)",
+    "H": "axes of joint i; in the bridge to RK those of Rodriguez & Kreutz (3.5)",
+    "H_{ab}": "block of 𝓐 between joint forces and constraint forces",
+    "H_{bb}": "block of 𝓐 between constraint forces",
+    "D": "articulated-body inertias along the joint axes, of Rodriguez & Kreutz (4.6)",
+    r"\Pi": "projection of forces on free bodies to those that the constraints do not cancel",
+    r"\Lambda": "operational-space inertia of a frame on the last link",
+    "J": "Jacobian of that frame",
+    "B": "takes a force on that frame to the forces on all bodies",
+}
+"""Meaning of the symbols of `EQUATIONS` that are no letters, and of those that `constraint_force` derives."""

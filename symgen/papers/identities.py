@@ -8,8 +8,8 @@ Programs are evaluated in balls of 80 digits at one state.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib import import_module
 from types import ModuleType
@@ -40,6 +40,7 @@ MOST_SYMBOLIC = 3
 MOST_PRODUCTS = 2_000_000
 """Most products of terms of the equations of one paper over rational functions."""
 DIGITS = 80
+NO_BREAK = "\N{NO-BREAK SPACE}"
 COMPARED_DIGITS = 40
 """Digits to which a program must agree with the operators."""
 
@@ -65,6 +66,15 @@ class EquationResult:
         """True if it holds wherever it was computed."""
         return not self.fails and not self.fails_symbolically
 
+    def facts(self) -> dict[str, Any]:
+        """Return the result as JSON."""
+        return {
+            "number": self.number,
+            "statement": self.statement,
+            "holds": self.holds,
+            "for_every_state": self.fails_symbolically is False,
+        }
+
 
 @dataclass(frozen=True)
 class PaperResult:
@@ -80,6 +90,33 @@ class PaperResult:
         """Number of equations that were computed over rational functions."""
         return sum(result.fails_symbolically is not None for result in self.equations)
 
+    @property
+    def holding(self) -> int:
+        """Number of equations that hold."""
+        return sum(result.holds for result in self.equations)
+
+    def facts(self) -> dict[str, Any]:
+        """Return the results as JSON."""
+        return {
+            "source": self.source,
+            "not_available": self.refusal or None,
+            "equations": [result.facts() for result in self.equations],
+        }
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines of the printed text."""
+        if self.refusal:
+            yield f"{self.name}  not available: {self.refusal}"
+            return
+        symbolic = f"; {self.symbolic} of them for every state" if self.symbolic else ""
+        yield f"{self.name}  {self.source}: {self.holding} of {len(self.equations)} hold{symbolic}"
+        held = (item.number.replace(" ", NO_BREAK) for item in self.equations if item.holds)
+        for line in textwrap.wrap(" ".join(held), 96):
+            yield f"    {line.replace(NO_BREAK, ' ')}"
+        for item in self.equations:
+            if not item.holds:
+                yield f"    FAILS: {item.number}  {item.statement}"
+
 
 @dataclass(frozen=True)
 class Agreement:
@@ -88,6 +125,11 @@ class Agreement:
     function: str
     formula: str
     digits: int
+
+    @property
+    def holds(self) -> bool:
+        """True if they agree to COMPARED_DIGITS."""
+        return self.digits >= COMPARED_DIGITS
 
 
 @dataclass(frozen=True)
@@ -99,12 +141,14 @@ class Identities:
     rounded: bool
     papers: tuple[PaperResult, ...]
     programs: tuple[Agreement, ...]
+    left_out: str = ""
+    """Parts of the robot that the papers do not have, as `left_out` states them."""
 
     @property
     def holds(self) -> bool:
         """True if every equation holds and every program agrees."""
-        return all(result.holds for part in self.papers for result in part.equations) and all(
-            item.digits >= COMPARED_DIGITS for item in self.programs
+        return all(part.holding == len(part.equations) for part in self.papers) and all(
+            item.holds for item in self.programs
         )
 
     def facts(self) -> dict[str, Any]:
@@ -113,27 +157,10 @@ class Identities:
             "robot": self.robot,
             "states": self.states,
             "rotations_rounded": self.rounded,
+            "left_out": self.left_out or None,
             "holds": self.holds,
-            "papers": {
-                part.name: {
-                    "source": part.source,
-                    "not_available": part.refusal or None,
-                    "equations": [
-                        {
-                            "number": result.number,
-                            "statement": result.statement,
-                            "holds": result.holds,
-                            "for_every_state": result.fails_symbolically is False,
-                        }
-                        for result in part.equations
-                    ],
-                }
-                for part in self.papers
-            },
-            "programs": [
-                {"function": item.function, "formula": item.formula, "digits": item.digits}
-                for item in self.programs
-            ],
+            "papers": {part.name: part.facts() for part in self.papers},
+            "programs": [asdict(item) for item in self.programs],
         }
 
     def __str__(self) -> str:
@@ -144,34 +171,17 @@ class Identities:
             lines.append(
                 "  rotations of the description that are irrational were replaced by rational ones within 1e-9"
             )
-        for part in self.papers:
-            if part.refusal:
-                lines.append(f"{part.name}  not available: {part.refusal}")
-                continue
-            good = sum(result.holds for result in part.equations)
-            symbolic = f"; {part.symbolic} of them for every state" if part.symbolic else ""
-            lines.append(
-                f"{part.name}  {part.source}: {good} of {len(part.equations)} hold{symbolic}"
-            )
-            numbers = " ".join(
-                result.number.replace(" ", "\N{NO-BREAK SPACE}")
-                for result in part.equations
-                if result.holds
-            )
-            lines += textwrap.wrap(numbers, 100, initial_indent="    ", subsequent_indent="    ")
-            lines += [
-                f"    FAILS: {result.number}  {result.statement}"
-                for result in part.equations
-                if not result.holds
-            ]
+        if self.left_out:
+            lines.append(f"  {self.left_out}")
+        lines += [line for part in self.papers for line in part.lines()]
         if self.programs:
             lines.append("programs of symgen against the operators, at one state:")
             lines += [
                 f"    {item.function:24} {item.formula:36} agree to {item.digits} digits"
-                + ("" if item.digits >= COMPARED_DIGITS else "  FAILS")
+                + ("" if item.holds else "  FAILS")
                 for item in self.programs
             ]
-        return "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")
+        return "\n".join(lines)
 
 
 def prove_identities(
@@ -203,11 +213,34 @@ def prove_identities(
     if programs:
         progress("programs against the operators", len(modules) + 1, len(modules) + 1)
         agreements = compare_programs(bodies)
-    return Identities(mechanism.name, states, chains[0].rounded, tuple(results), agreements)
+    return Identities(
+        mechanism.name,
+        states,
+        chains[0].rounded,
+        tuple(results),
+        agreements,
+        left_out(mechanism),
+    )
 
 
 def _states(count: int) -> str:
     return "1 random state" if count == 1 else f"{count} random states"
+
+
+def left_out(mechanism: Mechanism) -> str:
+    """Return what `without_drives` leaves out of this robot, as a clause, or ""."""
+    parts = {
+        "drives": any(joint.drive != NO_DRIVE for joint in mechanism.joints),
+        "gravity compensation": any(
+            body != body.without_gravity_compensation for body in mechanism.bodies
+        ),
+        "loop closures": bool(mechanism.loops),
+    }
+    present = [part for part, is_present in parts.items() if is_present]
+    clauses = [f"{' and '.join(present)} are left out"] if present else []
+    if mechanism.coupled:
+        clauses.append("mimic joints count as independent")
+    return "; ".join(clauses)
 
 
 def without_drives(mechanism: Mechanism) -> Mechanism:

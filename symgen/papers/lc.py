@@ -33,16 +33,21 @@ import numpy as np
 from flint import fmpq
 from flint.utils.flint_exceptions import DomainError
 
-from symgen.papers.blocks import Matrix, cross_matrix, identity, stacked, zeros
-from symgen.papers.chain import Chain, LinkNumbers
+from symgen.papers.blocks import Matrix, cross_matrix, identity, zeros
+from symgen.papers.chain import Chain, LinkNumbers, random_numbers
 from symgen.papers.comparison import mass_matrix_by_bodies, matrix_determinant, matrix_inverse
 from symgen.papers.dual import Dual, duals, slopes
-from symgen.papers.equation import Equation, Letter
+from symgen.papers.equation import Equation, Letter, part_of
 from symgen.papers.rational_functions import Ratio
 from symgen.reference.precision import Array
 from symgen.support.errors import RequestError
 
 SOURCE = "Lee & Chirikjian 2005"
+CONVENTIONS = (
+    "The paper counts links from 1. Points are in base axes, in the plane of the chain. Coordinates are θ, the joint "
+    "angles, and L, the lengths of the links."
+)
+"""Conventions of the letters, for a reader of a derived paper."""
 
 BANDS = {
     "H_theta_theta": (-2, 2),
@@ -195,13 +200,13 @@ class Operators:
     @cached_property
     def cos_theta(self) -> Matrix:
         """cos θ_i, a column (19)."""
-        return _column([cosine for cosine, _ in self.turns])
+        return Matrix.column([cosine for cosine, _ in self.turns])
 
     @cached_property
     def sin_theta(self) -> Matrix:
         """sin θ_i, a column (21)."""
         sines = (sense * sine for sense, (_, sine) in zip(self.senses, self.turns, strict=True))
-        return _column(list(sines))
+        return Matrix.column(list(sines))
 
     def _directions(self, turns: Sequence[tuple[Any, Any]]) -> list[Array]:
         """Return (cos, sin) of the sum of the angles up to each link (14)."""
@@ -286,7 +291,7 @@ class Operators:
     @cached_property
     def dq_dx(self) -> Matrix:
         """∂q/∂x (2n x 2n): the rows of θ, then those of L."""
-        return Matrix.of(stacked([[self.dtheta_dx.entries], [self.dL_dx.entries]]))
+        return Matrix.below([self.dtheta_dx, self.dL_dx])
 
     @cached_property
     def dcos_theta_dx(self) -> Matrix:
@@ -418,7 +423,7 @@ class Operators:
         total: Any = fmpq(1)
         for m, L in zip(self.masses, self.lengths, strict=True):
             total = total * (m * L) * (m * L)
-        return _column([total])
+        return Matrix.column([total])
 
     # -- the solution ------------------------------------------------------------------------------
 
@@ -426,9 +431,8 @@ class Operators:
     def b(self) -> Matrix:
         """The joint moments without bias (9): those of the constructor, or random ones."""
         if self._b is not None:
-            return _column(self._b)
-        source = Random(f"lc/{self.chain.name}")
-        return _column([fmpq(source.randint(-9, 9), source.randint(1, 6)) for _ in range(self.n)])
+            return Matrix.column(self._b)
+        return Matrix.of(random_numbers(Random(f"lc/{self.chain.name}"), self.n))
 
     def pivot(self, i: int) -> Any:
         """Return entry (i, i) of U_h: elimination of H_LL from the first link on, in closed entries."""
@@ -478,7 +482,7 @@ class Operators:
         lower, result = self.L_h.entries, list(self.d.entries[:, 0])
         for i in range(1, self.n):
             result[i] = result[i] - lower[i, i - 1] * result[i - 1]
-        return _column(result)
+        return Matrix.column(result)
 
     @cached_property
     def e(self) -> Matrix:
@@ -488,7 +492,7 @@ class Operators:
             if i + 1 < self.n:
                 result[i] = result[i] - upper[i, i + 1] * result[i + 1]
             result[i] = result[i] / upper[i, i]
-        return _column(result)
+        return Matrix.column(result)
 
     @cached_property
     def f(self) -> Matrix:
@@ -508,7 +512,7 @@ class Operators:
     @cached_property
     def Y(self) -> Matrix:
         """Y = −G_ba X of (10)."""
-        return Matrix.of(-(self.G_ba @ self.X).entries)
+        return -(self.G_ba @ self.X)
 
     def schur_complement(self, soft: Matrix) -> Matrix:
         """Return (12), H_aa − H_ab H_bb⁻¹ H_abᵀ, for these rows of ∂θ/∂x."""
@@ -525,13 +529,10 @@ class Operators:
     @cached_property
     def x_by_poses(self) -> Matrix:
         """The points x_i from the poses of the links in the base, without angles."""
-        rotation, position, points = identity(3), zeros(3), []
-        for i, link in enumerate(self.links):
-            if i:
-                position = position + rotation @ link.shift
-            rotation = rotation @ link.rotation
-            end = self.links[i + 1].shift if i + 1 < self.n else link.centre
-            points.append(self.plane @ (position + rotation @ end))
+        poses, points = self.chain.poses, []
+        for i, (rotation, origin) in enumerate(poses):
+            end = self.links[i + 1].shift if i + 1 < self.n else self.links[i].centre
+            points.append(self.plane @ (origin - poses[0][1] + rotation @ end))
         return Matrix.of(np.concatenate(points))
 
     @cached_property
@@ -642,10 +643,6 @@ def _quarter_turn(vector: Array) -> Array:
     return np.array([-vector[1], vector[0]], dtype=object)
 
 
-def _column(entries: Sequence[Any]) -> Matrix:
-    return Matrix.of(np.array(entries, dtype=object))
-
-
 def _diagonal(entries: Sequence[Any]) -> Matrix:
     whole = zeros(len(entries), len(entries))
     for i, entry in enumerate(entries):
@@ -653,48 +650,41 @@ def _diagonal(entries: Sequence[Any]) -> Matrix:
     return Matrix.of(whole)
 
 
-def _one(n: int) -> Matrix:
-    return Matrix.of(identity(n))
-
-
-def _nothing(o: Operators) -> Matrix:
-    return Matrix.of(zeros(o.n, o.n))
-
-
-def _two_by_two(a: Matrix, b: Matrix, c: Matrix, d: Matrix) -> Matrix:
-    return Matrix.of(stacked([[a.entries, b.entries], [c.entries, d.entries]]))
-
-
-def _over(a: Matrix, b: Matrix) -> Matrix:
-    return Matrix.of(stacked([[a.entries], [b.entries]]))
-
-
 def _blocks(o: Operators) -> Matrix:
-    return _two_by_two(o.H_theta_theta, o.H_theta_L, o.H_L_theta, o.H_L_L)
+    return Matrix.of_parts([[o.H_theta_theta, o.H_theta_L], [o.H_L_theta, o.H_L_L]])
 
 
 def _banded(o: Operators) -> Matrix:
     """Return the blocks of H with zeros outside the bands of (24)."""
-    parts = {}
+    parts = []
     for name in BANDS:
         part = getattr(o, name).entries.copy()
         for i in range(o.n):
             for j in range(o.n):
                 if not in_band(name, i, j):
                     part[i, j] = fmpq(0)
-        parts[name] = Matrix.of(part)
-    return _two_by_two(*parts.values())
+        parts.append(Matrix.of(part))
+    return Matrix.of_parts([parts[:2], parts[2:]])
+
+
+def _soft_mass(o: Operators, soft: Matrix) -> Matrix:
+    """Return (G_aa, 0; G_ba, 1)."""
+    return Matrix.of_parts([[soft, Matrix.zeros(o.n, o.n)], [o.G_ba, Matrix.identity(o.n)]])
+
+
+def _right_side(o: Operators) -> Matrix:
+    return Matrix.below([o.b, Matrix.zeros(o.n, 1)])
 
 
 def _determinant(matrix: Matrix) -> Matrix:
-    return _column([matrix_determinant(matrix)])
+    return Matrix.column([matrix_determinant(matrix)])
 
 
 def _product_of_pivots(o: Operators) -> Matrix:
     total: Any = fmpq(1)
     for i in range(o.n):
         total = total * o.U_h.entries[i, i]
-    return _column([total])
+    return Matrix.column([total])
 
 
 EQUATIONS: tuple[Equation[Operators], ...] = (
@@ -702,8 +692,8 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         "before (3)",
         r"\left[\frac{\partial x}{\partial q}\right]^{-1} = \left[\frac{\partial q}{\partial x}\right]",
         lambda o: o.dq_dx @ o.dx_dq,
-        lambda o: _one(2 * o.n),
-        "∂x/∂q is the exact derivative of (14)",
+        lambda o: Matrix.identity(2 * o.n),
+        "the derivative ∂x/∂q of (14) is exact; ∂q/∂x has the rows of ∂θ/∂x and ∂L/∂x",
         ("dtheta_dx", "dL_dx", "dx_dtheta", "dx_dL"),
     ),
     Equation(
@@ -711,15 +701,16 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"G^{-1} = \left[\frac{\partial q}{\partial x}\right][\mathrm{diag}(1/m_i)]"
         r"\left[\frac{\partial q}{\partial x}\right]^T",
         lambda o: o.G @ o.H,
-        lambda o: _one(2 * o.n),
+        lambda o: Matrix.identity(2 * o.n),
+        "shown as G G⁻¹ = 1, with G of (4)",
     ),
     Equation(
         "(4)",
         r"G_{ij} = \sum_{l=1}^n m_l\,\frac{\partial x_l}{\partial q_i}\cdot\frac{\partial x_l}{\partial q_j}",
         lambda o: o.G,
         lambda o: o.G_by_momenta,
-        "the right side are momenta of unit rates, summed from the last point; the term l = 0 that is printed too is zero, "
-        "since x_0 does not move",
+        "the right side has the momenta of unit rates, summed from the last point; the term l = 0 that is printed too is "
+        "zero, since x_0 does not move",
     ),
     Equation(
         "(5)",
@@ -727,12 +718,13 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\left(\frac{\partial q_j}{\partial x_l}\right)^T",
         lambda o: o.H,
         lambda o: o.H_by_elimination,
-        "prints (G_ij)⁻¹, and a sum from l = 0, though the base has no mass; the right side takes ∂q/∂x from ∂x/∂q by elimination",
+        "the left side is (3); the right side takes ∂q/∂x from ∂x/∂q by elimination; the paper prints (G_ij)⁻¹, and a sum "
+        "from l = 0, though the base is no point mass that moves",
         corrected=True,
     ),
     Equation(
         "(6)",
-        r"G^{aa} = \mathcal{M}",
+        r"G^{aa} = \mathcal M",
         lambda o: o.G_aa,
         lambda o: o.mass_matrix,
         "the block of G over θ is the mass matrix; the right side is the sum of the kinetic energies of the links in space",
@@ -745,72 +737,80 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\left(\frac{\partial b_j}{\partial x_l}\right)^T",
         _blocks,
         lambda o: matrix_inverse(o.G),
-        "prints sums from l = 0; the right side is the inverse of G by elimination",
+        "the right side is the inverse of G by elimination; the paper prints sums from l = 0",
         corrected=True,
     ),
     Equation(
         "before (8)",
         r"G\begin{pmatrix} 1 & H^{ab}\\ 0 & H^{bb}\end{pmatrix} = \begin{pmatrix} G^{aa} & 0\\ G^{ba} & 1\end{pmatrix}",
-        lambda o: o.G @ _two_by_two(_one(o.n), o.H_theta_L, _nothing(o), o.H_L_L),
-        lambda o: _two_by_two(o.mass_matrix, _nothing(o), o.G_ba, _one(o.n)),
+        lambda o: (
+            o.G
+            @ Matrix.of_parts(
+                [[Matrix.identity(o.n), o.H_theta_L], [Matrix.zeros(o.n, o.n), o.H_L_L]]
+            )
+        ),
+        lambda o: _soft_mass(o, o.mass_matrix),
+        "the mass matrix G^aa is the sum of the kinetic energies of the links in space",
     ),
     Equation(
         "(8)",
         r"\det G\,\det H^{bb} = \det G^{aa}",
         lambda o: o.det_G @ _product_of_pivots(o),
         lambda o: _determinant(o.mass_matrix),
-        "Fixman's theorem; the left side has the pivots of H_LL",
+        "Fixman's theorem; det G is that of the next equation, and det H^bb the product of the pivots of H^LL",
     ),
     Equation(
         "det G",
         r"\det G = \prod_i m_i^2 L_i^2",
         lambda o: o.det_G,
         lambda o: _determinant(o.G),
-        "the determinant that (8) needs in closed form, which the paper does not print",
+        "the determinant of (8) in closed form, which the paper does not print",
     ),
     Equation(
         "(9)",
         r"G^{aa}\,\ddot q_a = b",
         lambda o: o.mass_matrix @ o.q_ddot,
         lambda o: o.b,
+        "with the solution (13)",
     ),
     Equation(
         "(10)",
         r"\begin{pmatrix} G^{aa} & 0\\ G^{ba} & 1\end{pmatrix}\begin{pmatrix} X\\ Y\end{pmatrix} = "
         r"\begin{pmatrix} b\\ 0\end{pmatrix}",
-        lambda o: _two_by_two(o.G_aa, _nothing(o), o.G_ba, _one(o.n)) @ _over(o.X, o.Y),
-        lambda o: _over(o.b, _column([fmpq(0)] * o.n)),
-        "X by elimination of the mass matrix",
+        lambda o: _soft_mass(o, o.G_aa) @ Matrix.below([o.X, o.Y]),
+        _right_side,
+        "with X by elimination of the mass matrix, and Y = −G^ba X",
     ),
     Equation(
         "(11)",
         r"\begin{pmatrix} X\\ Y\end{pmatrix} = \begin{pmatrix} 1 & -H^{ab}(H^{bb})^{-1}\\ 0 & (H^{bb})^{-1}\end{pmatrix}"
         r"\begin{pmatrix} H^{aa} & H^{ab}\\ H^{ba} & H^{bb}\end{pmatrix}\begin{pmatrix} b\\ 0\end{pmatrix}",
-        lambda o: _over(o.X, o.Y),
+        lambda o: Matrix.below([o.X, o.Y]),
         lambda o: (
-            _two_by_two(
-                _one(o.n),
-                _nothing(o) - o.H_theta_L @ o.H_L_L_inverse,
-                _nothing(o),
-                o.H_L_L_inverse,
+            Matrix.of_parts(
+                [
+                    [Matrix.identity(o.n), -(o.H_theta_L @ o.H_L_L_inverse)],
+                    [Matrix.zeros(o.n, o.n), o.H_L_L_inverse],
+                ]
             )
             @ _blocks(o)
-            @ _over(o.b, _column([fmpq(0)] * o.n))
+            @ _right_side(o)
         ),
+        "the left side is that of (10)",
     ),
     Equation(
         "(12)",
         r"\ddot q_a = [H^{aa} - H^{ab}(H^{bb})^{-1}(H^{ab})^T]\,b",
         lambda o: o.mass_matrix @ o.schur_complement(o.dtheta_dx),
-        lambda o: _one(o.n),
+        lambda o: Matrix.identity(o.n),
         "shown for every b: the bracket is the inverse of the mass matrix",
     ),
     Equation(
         "(13)",
         r"\ddot q_a = c - f,\quad c = H^{aa}b,\; d = (H^{ab})^Tb,\; e = (H^{bb})^{-1}d,\; f = H^{ab}e",
-        lambda o: o.q_ddot,
         lambda o: o.X,
-        "e by the substitutions with L_h and U_h, X by elimination of the mass matrix",
+        lambda o: o.q_ddot,
+        "the left side is X by elimination of the mass matrix; the right side has e by substitutions with L_h and U_h",
         ("c", "d", "e", "f", "q_ddot"),
     ),
     Equation(
@@ -824,9 +824,10 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
     Equation(
         "z",
         r"d = L_h z,\quad U_h e = z",
-        lambda o: _over(o.d, o.z),
-        lambda o: _over(o.L_h @ o.z, o.U_h @ o.e),
-        letters=("z",),
+        lambda o: Matrix.below([o.d, o.z]),
+        lambda o: Matrix.below([o.L_h @ o.z, o.U_h @ o.e]),
+        "by substitutions, from the first link on and from the last link on",
+        ("z",),
     ),
     Equation(
         "(14)",
@@ -842,14 +843,15 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"L_i^2 = (x_i - x_{i-1})\cdot(x_i - x_{i-1})",
         lambda o: o.L_i @ o.L_i,
         lambda o: _diagonal([d @ d for d in o._differences(o.x_by_poses.entries[:, 0])]),
-        letters=("L_i",),
+        "the right side has the points from the poses of the links in space",
+        ("L_i",),
     ),
     Equation(
         "(17)",
         r"L_i\frac{\partial L_i}{\partial x_i} = d_i^T,\quad L_i\frac{\partial L_i}{\partial x_{i-1}} = -d_i^T",
         lambda o: o.L_i @ o.dL_dx,
         lambda o: o.gradient(o.half_square_lengths),
-        "the right side differentiates half of (16)",
+        "the right side is the exact derivative of half of (16)",
     ),
     Equation(
         "(18)",
@@ -862,13 +864,14 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
                 for step in (0, 1)
             }
         ),
-        letters=("d_i",),
+        "the left side has the directions e_i of the links",
+        ("d_i",),
     ),
     Equation(
         "(19)",
         r"\cos\theta_i = \frac{1}{L_iL_{i-1}}(x_i - x_{i-1})\cdot(x_{i-1} - x_{i-2})",
         lambda o: o.cos_theta,
-        lambda o: _column(
+        lambda o: Matrix.column(
             [
                 product / (before * length)
                 for product, before, length in zip(
@@ -879,8 +882,7 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
                 )
             ]
         ),
-        "the left side is taken from the rotation of joint i; x_{−1} is −e₁ here, while the text takes its length L_{−1} and "
-        "(19) needs L_0",
+        "the left side is taken from the rotation of joint i; here x_{−1} = −e₁ and L_0 = 1, while the text has x_{−1} = −L_{−1} e₁",
         ("cos_theta",),
     ),
     Equation(
@@ -890,7 +892,7 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"(x_i + x_{i-2} - 2x_{i-1})^T,\;(x_{i-1} - x_i)^T]",
         lambda o: o.dcos_theta_dx,
         lambda o: o.gradient(o.products_of_differences),
-        "the lengths are held constant; the right side is the exact derivative of d_i · d_{i−1}",
+        "the lengths are constant; the left side has the printed rows, and the right side is the exact derivative of d_i · d_{i−1}",
         ("dcos_theta_dx",),
     ),
     Equation(
@@ -899,23 +901,25 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\delta_{i-1,j}(d_i - d_{i-1})^T - \delta_{i-2,j}d_i^T]",
         lambda o: o.dtheta_dx_printed,
         lambda o: o.dtheta_dx - o.hard_gradients,
-        "prints d_{i−1} for d_i in the last term; the right side are the rows of (∂x/∂q)⁻¹ less "
-        "cot θ_i (∂L_i/L_i + ∂L_{i−1}/L_{i−1}), since (20) holds the lengths constant",
+        "the right side has the rows of (∂x/∂q)⁻¹ less cot θ_i (∂L_i/L_i + ∂L_{i−1}/L_{i−1}), since the lengths are constant "
+        "in (20); the paper prints d_{i−1} for d_i in the last term",
         ("dtheta_dx_printed", "sin_theta"),
         corrected=True,
     ),
     Equation(
         "(12) with (21)",
-        r"\mathcal{M}^{-1} = H^{aa} - H^{ab}(H^{bb})^{-1}(H^{ab})^T \text{ with the rows (21)}",
+        r"\mathcal M^{-1} = H^{aa} - H^{ab}(H^{bb})^{-1}(H^{ab})^T \text{ with the rows (21)}",
         lambda o: o.mass_matrix @ o.schur_complement(o.dtheta_dx_printed),
-        lambda o: _one(o.n),
-        "other blocks, the same Schur complement: the rows differ by multiples of ∂L only",
+        lambda o: Matrix.identity(o.n),
+        "shown as 𝓜 𝓜⁻¹ = 1: the blocks differ from those of (12), and the Schur complement is the same, since the rows "
+        "differ by multiples of ∂L only",
     ),
     Equation(
         "(22)",
         r"H = \begin{pmatrix} H^{\theta\theta} & H^{\theta L}\\ H^{L\theta} & H^{LL}\end{pmatrix}",
         lambda o: o.H,
         _blocks,
+        "the left side is the product of whole matrices (3), the right side has the sums over the masses (23)",
     ),
     Equation(
         "(23)",
@@ -923,7 +927,7 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\left(\frac{\partial L_j}{\partial x_l}\right)^T,\ \ldots",
         _blocks,
         lambda o: o.blocks_by_angles,
-        "prints sums from l = 0; the right side is their closed form in masses, lengths and angles",
+        "the right side is the closed form of these sums in masses, lengths and angles; the paper prints sums from l = 0",
         ("H_theta_theta", "H_theta_L", "H_L_theta", "H_L_L"),
         corrected=True,
     ),
@@ -940,7 +944,7 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\ddot\theta = (H^{\theta\theta} - H^{\theta L}(H^{LL})^{-1}H^{L\theta})\,b",
         lambda o: o.X,
         lambda o: (o.H_theta_theta - o.H_theta_L @ o.H_L_L_inverse @ o.H_L_theta) @ o.b,
-        "prints H^Lθ (H^LL)⁻¹ H^θL; the left side is the elimination of the mass matrix",
+        "the left side is X by elimination of the mass matrix; the paper prints H^Lθ (H^LL)⁻¹ H^θL",
         corrected=True,
     ),
 )
@@ -964,16 +968,6 @@ def _column_of(o: Operators, point: int, i: int, column: int) -> Array | None:
 
 def _entry(value: Any) -> Array:
     return np.array([[value]], dtype=object)
-
-
-def _solution(name: str) -> Callable[[Operators, int], Array]:
-    """Return the entry of a joint in a vector of (13)."""
-
-    def entry(o: Operators, k: int) -> Array:
-        rows: Array = getattr(o, name).entries
-        return rows[k : k + 1]
-
-    return entry
 
 
 def _block_letter(name: str, symbol: str, says: str, nonzero: str) -> Letter[Operators]:
@@ -1037,7 +1031,7 @@ LETTERS: tuple[Letter[Operators], ...] = (
     ),
     Letter(
         "dtheta_dx_printed",
-        r"\Bigl(\frac{\partial\theta}{\partial x}\Bigr)",
+        r"\Bigl(\frac{\partial\theta}{\partial x}\Bigr)^{L}",
         ("i", "l"),
         "rows with the lengths held constant, (20)-(21), the last term corrected",
         lambda o, i, point: _row(o, "dtheta_dx_printed", i, point, 3),
@@ -1085,7 +1079,7 @@ LETTERS: tuple[Letter[Operators], ...] = (
     _block_letter("H_L_theta", r"H^{L\theta}", "its transpose, (23)", "−1 ≤ j − i ≤ 2"),
     _block_letter("H_L_L", "H^{LL}", "hard block of H, (23)", "|i − j| ≤ 1"),
     *(
-        Letter(name, symbol, ("k",), says, _solution(name))
+        Letter(name, symbol, ("k",), says, part_of(name))
         for name, symbol, says in (
             ("c", "c", "H_aa b, (13)"),
             ("d", "d", "H_abᵀ b, (13)"),
@@ -1099,3 +1093,28 @@ LETTERS: tuple[Letter[Operators], ...] = (
     Letter("U_h", "U_h", ("i", "j"), "upper factor of H^LL, after (13)", _upper, "j is i or i + 1"),
 )
 """The operators, by links."""
+
+NOTATION = {
+    "q": "all coordinates, θ and then L, (14)",
+    "G": "mass matrix of θ and L together, (4)",
+    "G^{ba}": "block of G between L and θ, (6)",
+    "H": "inverse of G, (5)",
+    "H^{aa}": "soft block of H, which is H^θθ here, (7)",
+    "H^{ab}": "block of H between soft and hard variables, H^θL here, (7)",
+    "H^{ba}": "its transpose, H^Lθ here, (7)",
+    "H^{bb}": "hard block of H, which is H^LL here, (7)",
+    r"\mathcal M": "mass matrix of the robot",
+    "m": "masses, each for both coordinates of its point",
+    "a_i": "soft variables, the angles θ",
+    "b_i": "hard variables, the lengths L",
+    "b": "joint moments without the bias, (9); tau in the printed blocks",
+    "X": "solution of (9)",
+    "Y": "second part of the solution of (10)",
+    "d_i": "vector along a link, x_k − x_{k−1}, (17)",
+    r"\theta": "joint angles",
+    r"\delta": "1 if both indices are equal, else 0",
+    r"\ddot\theta": "joint accelerations",
+    r"\ddot q_a": "joint accelerations, (9)",
+    "L_i": "length of a link, (15)",
+}
+"""Meaning of the symbols of `EQUATIONS` that are no letters."""

@@ -171,8 +171,6 @@ class Ratio:
         left, right = self.lowest(), ratio.lowest()  # in lowest terms over the same factors
         return bool(left.powers == right.powers and left.above == right.above)
 
-    __hash__ = None  # type: ignore[assignment]
-
 
 def determinant(m: Array) -> Any:
     """Return the determinant of a positive definite matrix over any field, by elimination from its

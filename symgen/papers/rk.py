@@ -1,7 +1,7 @@
 """Rodriguez & Kreutz 1988, Part I and appendices A and B: spatial operators of a robot.
 
-M = H φ 𝓜 φᵀ Hᵀ (3.20) is factored as M = (1 + HΦL) D (1 + HΦL)ᵀ (4.11), and inverted as
-M⁻¹ = (1 − HΨL)ᵀ D⁻¹ (1 − HΨL) (4.16).
+The mass operator 𝓜 = H φ M φᵀ Hᵀ (3.20) is factored as 𝓜 = (1 + HΦL) D (1 + HΦL)ᵀ (4.11), and inverted
+as 𝓜⁻¹ = (1 − HΨL)ᵀ D⁻¹ (1 − HΨL) (4.16). M are the inertias of the links.
 
 Whole operators are ordered as in the paper, from the tip, k = 1, to the base, k = N, so that φ, ψ,
 Φ and Ψ are lower block triangular. On a tree, links are ordered so that children precede parents,
@@ -16,28 +16,44 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from flint import fmpq
 
 from symgen.papers.blocks import (
     Matrix,
     assembled,
     cross_matrix,
+    force_shift,
     identity,
     inverse,
-    stacked,
     zeros,
 )
-from symgen.papers.chain import Chain
+from symgen.papers.chain import Chain, random_numbers
+from symgen.papers.comparison import matrix_inverse
 from symgen.papers.equation import Equation, Letter
+from symgen.papers.stored import stored
 from symgen.reference.precision import Array
 from symgen.support.errors import RequestError
 
 SOURCE = "Rodriguez & Kreutz 1988"
+CONVENTIONS = (
+    "The paper counts links from the tip, k = 1 … N, so that link k+1 is the parent of link k; operators "
+    "begin with the tip. Twists are (angular, linear), wrenches (moment, force), in the axes of the "
+    "declared link frames at their origins O(k)."
+)
+"""Conventions of the letters, for a reader of a derived paper."""
 TIP_FIRST = True
 """Whole operators begin with the tip."""
+
+
+class Riccati(NamedTuple):
+    """Solution of the recursion (4.4)-(4.6) for one link."""
+
+    P: Array
+    D: Array
+    G: Array
+    L: Array
 
 
 class Operators:
@@ -56,59 +72,44 @@ class Operators:
     @cached_property
     def steps(self) -> list[Array]:
         """φ(k+1, k) of each link (2.16): takes a wrench on the link to its parent."""
-        return [
-            stacked(
-                [
-                    [link.rotation, cross_matrix(link.shift) @ link.rotation],
-                    [zeros(3, 3), link.rotation],
-                ]
-            )
-            for link in self.links
-        ]
+        return [force_shift(link.rotation, link.shift) for link in self.links]
 
-    @cached_property
-    def _articulated(self) -> dict[int, tuple[Array, Array, Array, Array]]:
-        return {}
-
-    def articulated(self, i: int) -> tuple[Array, Array, Array, Array]:
+    @stored
+    def articulated(self, i: int) -> Riccati:
         """Return P(k), D(k), G(k) and L(k) of link i, (4.4)-(4.6), (5.12); outer links come first."""
-        if i not in self._articulated:
-            H = self.links[i].axes
-            P: Array = self.links[i].inertia
-            for child in self.chain.children(i):
-                outer, _, G, _ = self.articulated(child)
-                remainder = outer - G @ (self.links[child].axes @ outer)
-                P = P + self.steps[child] @ remainder @ self.steps[child].T  # (4.5)
-            D = H @ P @ H.T  # (4.6)
-            try:
-                G = P @ H.T @ inverse(D)  # (5.12)
-            except RequestError:
-                raise RequestError(
-                    f"{SOURCE} divide by D(k), which is singular for the joint of link "
-                    f"'{self.links[i].name}' of '{self.chain.name}', since it moves no inertia; "
-                    "lock the joint with --lock, or give its links mass"
-                ) from None
-            self._articulated[i] = (P, D, G, self.steps[i] @ G)
-        return self._articulated[i]
+        H = self.links[i].axes
+        P: Array = self.links[i].inertia
+        for child in self.chain.children(i):
+            outer = self.articulated(child)
+            remainder = outer.P - outer.G @ (self.links[child].axes @ outer.P)
+            P = P + self.steps[child] @ remainder @ self.steps[child].T  # (4.5)
+        D = H @ P @ H.T  # (4.6)
+        try:
+            G = P @ H.T @ inverse(D)  # (5.12)
+        except RequestError:
+            raise RequestError(
+                f"{SOURCE} divide by D(k), which is singular for the joint of link '{self.links[i].name}' of "
+                f"'{self.chain.name}': in one direction it moves no inertia while the joints beyond it are free; "
+                "give the link mass and moments of inertia, or lock a joint with --lock"
+            ) from None
+        return Riccati(P, D, G, self.steps[i] @ G)
 
     @cached_property
-    def riccati(self) -> list[tuple[Array, Array, Array, Array]]:
+    def riccati(self) -> list[Riccati]:
         """P(k), D(k), G(k) and L(k) of each link."""
-        for i in self.order:  # from the tip, so that no call nests deeply
-            self.articulated(i)
-        return [self.articulated(i) for i in range(len(self.links))]
+        return [self.articulated(i) for i in self.order][::-1]  # from the tip: calls do not nest
 
     def transition(self, i: int) -> Array:
         """Return ψ(k+1, k) = φ(k+1, k) − L(k) H(k) of link i (4.7)."""
-        gain: Array = self.articulated(i)[3] @ self.links[i].axes
+        gain: Array = self.articulated(i).L @ self.links[i].axes
         return self.steps[i] - gain
 
     @cached_property
     def transitions(self) -> list[Array]:
         """ψ(k+1, k) of each link."""
-        self.riccati  # noqa: B018  fills the recursion from the tip
-        return [self.transition(i) for i in range(len(self.links))]
+        return [self.transition(i) for i in self.order][::-1]
 
+    @stored
     def composite(self, i: int) -> Array:
         """Return the composite-body inertia of link i: R(k+1) = φ R(k) φᵀ + M(k+1), (a.44) with φ for ψ."""
         R = self.links[i].inertia
@@ -140,8 +141,8 @@ class Operators:
         if i not in self.chain.ancestors(j):
             mirrored = self.mass_block(j, i) if j in self.chain.ancestors(i) else None
             return None if mirrored is None else mirrored.T
-        block = self.phi_block(i, j)
-        return self.links[i].axes @ block @ self.composite(j) @ self.links[j].axes.T
+        carried: Array = self.phi_block(i, j) @ self.composite(j) @ self.links[j].axes.T
+        return self.links[i].axes @ carried
 
     def factor_block(self, i: int, j: int, step: Callable[[int], Array], sign: int) -> Array | None:
         """Return the block of 1 + H Φ L (sign 1) or 1 − H Ψ L (sign −1)."""
@@ -150,12 +151,12 @@ class Operators:
         inner = self.transition_block(i, j, step, strict=True)
         if inner is None:
             return None
-        return self.links[i].axes @ inner @ self.articulated(j)[3] * sign
+        return self.links[i].axes @ inner @ self.articulated(j).L * sign
 
     def mobility(self, i: int) -> Array:
         """Return Ω(k) of link i: Ω(k) = ψᵀ(k+1,k) Ω(k+1) ψ(k+1,k) + Hᵀ D⁻¹ H, from the base."""
         link = self.links[i]
-        Omega = link.axes.T @ inverse(self.articulated(i)[1]) @ link.axes
+        Omega = link.axes.T @ inverse(self.articulated(i).D) @ link.axes
         if link.parent >= 0:
             step = self.transition(i)
             Omega = Omega + step.T @ self.mobility(link.parent) @ step
@@ -165,19 +166,20 @@ class Operators:
 
     def one(self) -> Matrix:
         """Return the identity of all link wrenches (6N x 6N)."""
-        return Matrix.of(identity(6 * len(self.links)))
+        return Matrix.identity(6 * len(self.links))
 
     def one_of_joints(self) -> Matrix:
         """Return the identity of all joint velocities."""
-        return Matrix.of(identity(sum(self._spans)))
+        return Matrix.identity(sum(self._spans))
 
     def _diagonal(self, blocks: Sequence[Array]) -> Matrix:
-        ordered = [blocks[i] for i in self.order]
-        return assembled(
-            {(row_index, row_index): block for row_index, block in enumerate(ordered)},
-            [len(block) for block in ordered],
-            [block.shape[1] for block in ordered],
-        )
+        return Matrix.diagonal([blocks[i] for i in self.order])
+
+    def _square(self, blocks: Mapping[tuple[int, int], Array]) -> Matrix:
+        """Return the 6N x 6N operator of these blocks, by links."""
+        six = [6] * len(self.links)
+        position = self.position
+        return assembled({(position[i], position[j]): b for (i, j), b in blocks.items()}, six, six)
 
     def _transition(self, steps: Sequence[Array], strict: bool = False) -> Matrix:
         """Return (3.4), (5.1) of these steps; if `strict`, (4.9), (4.10), without the innermost step
@@ -188,11 +190,9 @@ class Operators:
             block = identity(6)
             for above, i in enumerate(self.chain.ancestors(j)):
                 if above or not strict:
-                    blocks[self.position[i], self.position[j]] = block
-                if above or not strict:
+                    blocks[i, j] = block
                     block = steps[i] @ block
-        six = [6] * len(self.links)
-        return assembled(blocks, six, six)
+        return self._square(blocks)
 
     @cached_property
     def phi(self) -> Matrix:
@@ -217,13 +217,10 @@ class Operators:
     @cached_property
     def S(self) -> Matrix:
         """The shift from a link to its parent's position (5.2)."""
-        six = [6] * len(self.links)
-        blocks = {
-            (self.position[link.parent], self.position[i]): identity(6)
-            for i, link in enumerate(self.links)
-            if link.parent >= 0
-        }
-        return assembled(blocks, six, six)
+        links = enumerate(self.links)
+        return self._square(
+            {(link.parent, i): identity(6) for i, link in links if link.parent >= 0}
+        )
 
     @cached_property
     def H(self) -> Matrix:
@@ -238,27 +235,27 @@ class Operators:
     @cached_property
     def P(self) -> Matrix:
         """P (4.8)."""
-        return self._diagonal([P for P, _, _, _ in self.riccati])
+        return self._diagonal([link.P for link in self.riccati])
 
     @cached_property
     def D(self) -> Matrix:
         """D (4.8)."""
-        return self._diagonal([D for _, D, _, _ in self.riccati])
+        return self._diagonal([link.D for link in self.riccati])
 
     @cached_property
     def D_inverse(self) -> Matrix:
         """D⁻¹."""
-        return self._diagonal([inverse(D) for _, D, _, _ in self.riccati])
+        return self._diagonal([inverse(link.D) for link in self.riccati])
 
     @cached_property
     def G(self) -> Matrix:
         """G (5.12)."""
-        return self._diagonal([G for _, _, G, _ in self.riccati])
+        return self._diagonal([link.G for link in self.riccati])
 
     @cached_property
     def L(self) -> Matrix:
         """L (4.8)."""
-        return self._diagonal([L for _, _, _, L in self.riccati])
+        return self._diagonal([link.L for link in self.riccati])
 
     @cached_property
     def Delta_phi(self) -> Matrix:
@@ -282,7 +279,7 @@ class Operators:
 
     @cached_property
     def mass_matrix(self) -> Matrix:
-        """The mass operator H φ 𝓜 φᵀ Hᵀ (3.20)."""
+        """The mass operator 𝓜 = H φ M φᵀ Hᵀ (3.20)."""
         half = self.H @ self.phi
         return half @ self.M @ half.T
 
@@ -300,36 +297,24 @@ class Operators:
     def motion(self) -> Motion:
         """A motion with random rates and joint forces, and a random force at a point of the last link."""
         source = Random(f"motion/{self.chain.name}")
-
-        def numbers(count: int) -> Array:
-            return np.array(
-                [fmpq(source.randint(-9, 9), source.randint(1, 6)) for _ in range(count)],
-                dtype=object,
-            )
-
-        rates, forces = ([numbers(len(link.axes)) for link in self.links] for _ in range(2))
-        phi_of_tip = stacked([[identity(3), cross_matrix(numbers(3))], [zeros(3, 3), identity(3)]])
-        return Motion(self, rates, forces, {len(self.links) - 1: phi_of_tip @ numbers(6)})
+        rates, forces = (
+            [random_numbers(source, len(link.axes)) for link in self.links] for _ in range(2)
+        )
+        phi_of_tip = force_shift(identity(3), random_numbers(source, 3))
+        load = phi_of_tip @ random_numbers(source, 6)  # (2.28)
+        return Motion(self, rates, forces, {len(self.links) - 1: load})
 
     # -- definitions in a second way ---------------------------------------------------------------------------
 
     @cached_property
     def phi_by_poses(self) -> Matrix:
         """φ of (3.2) from the poses of both links in the base, without products of steps."""
-        poses: list[tuple[Array, Array]] = []
-        for link in self.links:
-            R, r = poses[link.parent] if link.parent >= 0 else (identity(3), zeros(3))
-            poses.append((R @ link.rotation, R @ link.shift + r))
         blocks: dict[tuple[int, int], Array] = {}
-        for j in range(len(self.links)):
+        for j, (rotation, origin) in enumerate(self.chain.poses):
             for i in self.chain.ancestors(j):
-                R = poses[i][0].T @ poses[j][0]
-                arm = cross_matrix(poses[i][0].T @ (poses[j][1] - poses[i][1]))
-                blocks[self.position[i], self.position[j]] = stacked(
-                    [[R, arm @ R], [zeros(3, 3), R]]
-                )
-        six = [6] * len(self.links)
-        return assembled(blocks, six, six)
+                base, base_origin = self.chain.poses[i]
+                blocks[i, j] = force_shift(base.T @ rotation, base.T @ (origin - base_origin))
+        return self._square(blocks)
 
     @cached_property
     def mass_matrix_by_bodies(self) -> Matrix:
@@ -368,13 +353,8 @@ class Operators:
 
     def diagonal_of(self, matrix: Matrix) -> Matrix:
         """Return the 6x6 blocks on the diagonal of an operator."""
-        entries = matrix.entries
-        six = [6] * len(self.links)
-        return assembled(
-            {(n, n): entries[6 * n : 6 * n + 6, 6 * n : 6 * n + 6] for n in range(len(self.links))},
-            six,
-            six,
-        )
+        entries, starts = matrix.entries, range(0, 6 * len(self.links), 6)
+        return Matrix.diagonal([entries[n : n + 6, n : n + 6] for n in starts])
 
 
 class Motion:
@@ -398,19 +378,14 @@ class Motion:
     def _column(self, parts: Sequence[Array]) -> Matrix:
         return Matrix.of(np.concatenate([parts[i] for i in self.o.order]))
 
-    @cached_property
-    def _velocities(self) -> dict[int, Array]:
-        return {}
-
+    @stored
     def velocity(self, i: int) -> Array:
         """Return V(k) of link i (2.25)."""
-        if i not in self._velocities:
-            link = self.o.links[i]
-            V: Array = link.axes.T @ self.rates[i]
-            if link.parent >= 0:
-                V = V + self.o.steps[i].T @ self.velocity(link.parent)
-            self._velocities[i] = V
-        return self._velocities[i]
+        link = self.o.links[i]
+        V: Array = link.axes.T @ self.rates[i]
+        if link.parent >= 0:
+            V = V + self.o.steps[i].T @ self.velocity(link.parent)
+        return V
 
     def bias_acceleration(self, i: int) -> Array:
         """Return a(k) of (2.19), of (2.32) for a joint that slides; of a root with −gravity (3.21)."""
@@ -418,13 +393,13 @@ class Motion:
         joint_velocity = link.axes.T @ self.rates[i]
         turn, slide = joint_velocity[:3], joint_velocity[3:]
         if link.parent >= 0:
-            outer = self.velocity(link.parent)[:3]
-            linear = link.rotation.T @ _cross(outer, _cross(outer, link.shift))
+            w = self.velocity(link.parent)[:3]
+            linear = link.rotation.T @ _cross(w, _cross(w, link.shift))
         else:
-            outer, linear = zeros(3), -(link.rotation.T @ self.o.chain.gravity)
-        outer = link.rotation.T @ outer
-        linear = linear + _cross(outer, slide) + _cross(outer, slide) + _cross(turn, slide)
-        return np.concatenate([_cross(outer, turn), linear])
+            w, linear = zeros(3), -(link.rotation.T @ self.o.chain.gravity)
+        w = link.rotation.T @ w  # of the parent, in the axes of the link
+        linear = linear + _cross(w, slide) + _cross(w, slide) + _cross(turn, slide)
+        return np.concatenate([_cross(w, turn), linear])
 
     def bias_force(self, i: int) -> Array:
         """Return b(k) of link i (2.23)."""
@@ -474,7 +449,7 @@ class Motion:
 
     @cached_property
     def bias(self) -> Matrix:
-        """T̂ = H φ [𝓜 φᵀ a + b + B f(0)] (3.23)."""
+        """T̂ = H φ [M φᵀ a + b + B f(0)] (3.23)."""
         o = self.o
         return o.H @ o.phi @ (o.M @ o.phi.T @ self.a + self.b + self.Bf)
 
@@ -533,7 +508,7 @@ class Motion:
 
     @cached_property
     def f(self) -> Matrix:
-        """f = φ (𝓜 α + b + B f(0)) (3.17)."""
+        """f = φ (M α + b + B f(0)) (3.17)."""
         return self.o.phi @ (self.o.M @ self.alpha + self.b + self.Bf)
 
     @cached_property
@@ -550,7 +525,7 @@ class Motion:
         epsilon: list[Any] = [None] * n
         for i in o.order:
             for child in o.chain.children(i):
-                z[i] = z[i] + o.transitions[child] @ z[child] + o.riccati[child][3] @ forces[child]
+                z[i] = z[i] + o.transitions[child] @ z[child] + o.riccati[child].L @ forces[child]
             epsilon[i] = forces[i] - o.links[i].axes @ z[i]
         return self._column(epsilon), self._column(z)
 
@@ -562,47 +537,37 @@ class Motion:
         rates: list[Array] = []
         smooth: list[Array] = []
         for i, link in enumerate(o.links):
-            nu = inverse(o.riccati[i][1]) @ epsilon[i]
-            outer = smooth[link.parent] if link.parent >= 0 else zeros(6)
-            rates.append(nu - o.riccati[i][3].T @ outer)
-            smooth.append(o.transitions[i].T @ outer + link.axes.T @ nu)
+            nu = inverse(o.riccati[i].D) @ epsilon[i]
+            inner = smooth[link.parent] if link.parent >= 0 else zeros(6)
+            rates.append(nu - o.riccati[i].L.T @ inner)
+            smooth.append(o.transitions[i].T @ inner + link.axes.T @ nu)
         return self._column(rates), self._column(smooth)
 
+    @stored
     def filter(self, i: int) -> tuple[Array, Array, Array]:
         """Return z(k), ε(k) and ν(k) of link i (5.16), from the tip."""
-        if i not in self._filtered:
-            o = self.o
-            z = self.bias_forces[i] + self.load.get(i, zeros(6))
-            for child in o.chain.children(i):
-                P, _, _, L = o.articulated(child)
-                inner = self.filter(child)[0]
-                z = z + o.transition(child) @ (inner + P @ self.bias_accelerations[child])
-                z = z + L @ self.joint_forces[child]
-            epsilon = self.joint_forces[i] - o.links[i].axes @ z
-            self._filtered[i] = z, epsilon, inverse(o.articulated(i)[1]) @ epsilon
-        return self._filtered[i]
+        o = self.o
+        z = self.bias_forces[i] + self.load.get(i, zeros(6))
+        for child in o.chain.children(i):
+            P, _, _, L = o.articulated(child)
+            outer = self.filter(child)[0]
+            z = z + o.transition(child) @ (outer + P @ self.bias_accelerations[child])
+            z = z + L @ self.joint_forces[child]
+        epsilon = self.joint_forces[i] - o.links[i].axes @ z
+        return z, epsilon, inverse(o.articulated(i).D) @ epsilon
 
+    @stored
     def smoother(self, i: int) -> tuple[Array, Array]:
         """Return λ(k) and θ̈(k) of link i (5.17), from the base."""
-        if i not in self._smoothed:
-            o, link = self.o, self.o.links[i]
-            nu, a = self.filter(i)[2], self.bias_accelerations[i]
-            _, _, G, L = o.articulated(i)
-            smooth = link.axes.T @ nu + (identity(6) - G @ link.axes).T @ a
-            outer = zeros(6)
-            if link.parent >= 0:
-                outer = self.smoother(link.parent)[0]
-                smooth = smooth + o.transition(i).T @ outer
-            self._smoothed[i] = smooth, nu - L.T @ outer - G.T @ a
-        return self._smoothed[i]
-
-    @cached_property
-    def _filtered(self) -> dict[int, tuple[Array, Array, Array]]:
-        return {}
-
-    @cached_property
-    def _smoothed(self) -> dict[int, tuple[Array, Array]]:
-        return {}
+        o, link = self.o, self.o.links[i]
+        nu, a = self.filter(i)[2], self.bias_accelerations[i]
+        _, _, G, L = o.articulated(i)
+        smooth = link.axes.T @ nu + (identity(6) - G @ link.axes).T @ a
+        inner = zeros(6)
+        if link.parent >= 0:
+            inner = self.smoother(link.parent)[0]
+            smooth = smooth + o.transition(i).T @ inner
+        return smooth, nu - L.T @ inner - G.T @ a
 
     def column(self, part: Callable[[int], Array]) -> Matrix:
         """Return a column of the operators' order from its part of each link."""
@@ -668,7 +633,7 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\phi(i,k) = \phi(i,i-1)\cdots\phi(k+1,k)",
         lambda o: o.phi,
         lambda o: o.phi_by_poses,
-        "the products of steps are the shifts between the poses of the two links",
+        "the left side has the products of steps; the right side has the poses of both links in the base",
         ("phi",),
     ),
     Equation(
@@ -684,12 +649,12 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\alpha = \phi^T H^T \ddot\theta + \phi^T a",
         lambda o: o.motion.alpha,
         lambda o: o.motion.accelerations_by_link,
-        "the right side is the recursion (2.26); a contains gravity (3.21)",
+        "the right side is the recursion (2.26) with θ̈ of FD1; a contains gravity (3.21)",
         ("a_bias",),
     ),
     Equation(
         "(3.17)",
-        r"f = \phi(\mathcal M\alpha + b + B f(0))",
+        r"f = \phi(M\alpha + b + B f(0))",
         lambda o: o.motion.f,
         lambda o: o.motion.forces_by_link,
         "the right side is the recursion (2.29) from the tip to the base",
@@ -700,11 +665,11 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"T = H f",
         lambda o: o.H @ o.motion.f,
         lambda o: o.motion.T,
-        "the forces of the accelerations that FD1 computes project to the given joint forces",
+        "the left side has the wrenches of the accelerations that FD1 computes; the right side is given",
     ),
     Equation(
         "(3.20)",
-        r"\mathcal{M} = H\phi M\phi^T H^T",
+        r"\mathcal M = H\phi M\phi^T H^T",
         lambda o: o.mass_matrix,
         lambda o: o.mass_matrix_by_bodies,
         "the right side is the sum of the kinetic energies of the links",
@@ -712,31 +677,33 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
     ),
     Equation(
         "(3.22)",
-        r"\mathcal{M}\ddot\theta = T'",
+        r"\mathcal M\ddot\theta = T'",
         lambda o: o.mass_matrix @ o.motion.theta_ddot,
         lambda o: o.motion.T_prime,
+        "with θ̈ of FD1 (4.18)",
     ),
     Equation(
         "(4.6)",
         r"D = H P H^T",
         lambda o: o.H @ o.P @ o.H.T,
         lambda o: o.pivots,
-        "the right side are the pivots of the elimination of the mass operator, from the tip on",
+        "the right side has the pivots of the elimination of the mass operator, from the tip on",
         ("P", "D"),
     ),
     Equation(
         "(4.7)",
-        r"\psi(k+1,k) = \phi(k+1,k) - L(k)H(k)",
-        lambda o: o.Delta_psi,
-        lambda o: o.Delta_phi - o.L @ o.H,
-        letters=("L", "psi"),
+        r"\psi(k+1,k) = \phi(k+1,k) - L(k)H(k),\quad \psi(k+1,k)P(k)H^T(k) = 0",
+        lambda o: Matrix.of_parts([[o.Delta_psi, o.Delta_psi @ o.P @ o.H.T]]),
+        lambda o: Matrix.of_parts([[o.Delta_phi - o.L @ o.H, Matrix.zeros(*o.H.T.shape)]]),
+        "the second part, from the proof of (a.47), determines L: a free joint transmits no force along its axis",
+        ("L", "psi"),
     ),
     Equation(
         "(4.11)",
-        r"\mathcal{M} = (1 + H\Phi L)\,D\,(1 + H\Phi L)^T",
+        r"\mathcal M = (1 + H\Phi L)\,D\,(1 + H\Phi L)^T",
         lambda o: o.mass_matrix,
         lambda o: o.innovations @ o.D @ o.innovations.T,
-        "Fact 4.1",
+        "Fact 4.1; the left side is the product (3.20)",
         ("Phi", "innovations"),
     ),
     Equation(
@@ -749,10 +716,10 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
     ),
     Equation(
         "(4.16)",
-        r"\mathcal{M}^{-1} = (1 - H\Psi L)^T D^{-1} (1 - H\Psi L)",
+        r"\mathcal M^{-1} = (1 - H\Psi L)^T D^{-1} (1 - H\Psi L)",
         lambda o: o.mass_matrix @ o.whitening.T @ o.D_inverse @ o.whitening,
         lambda o: o.one_of_joints(),
-        "Theorem 4.1; the abstract prints Φ for Ψ",
+        "Theorem 4.1; the abstract of Part I prints Φ for Ψ",
         corrected=True,
     ),
     Equation(
@@ -760,7 +727,7 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\epsilon(k) = T'(k) - H(k)\hat z(k)",
         lambda o: o.motion.filtered[0],
         lambda o: o.motion.epsilon,
-        "prints T(k) for T′(k)",
+        "the left side is the filter (4.19), (4.20), link by link; the paper prints T(k) for T′(k)",
         corrected=True,
     ),
     Equation(
@@ -768,7 +735,7 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\ddot\theta(k) = \nu(k) - L^T(k)\lambda(k+1)",
         lambda o: o.motion.smoothed[0],
         lambda o: o.motion.theta_ddot,
-        "Algorithm FD1",
+        "the left side is the smoother (4.21), (4.22), link by link; the right side is Algorithm FD1 (4.18)",
     ),
     Equation(
         "(5.3)",
@@ -787,30 +754,31 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
     Equation(
         "(5.6)",
         r"\alpha = \psi^T H^T D^{-1}(1 - H\Psi L)T' + \phi^T a",
-        lambda o: o.motion.FD2,
         lambda o: o.motion.alpha,
-        "Algorithm FD2",
+        lambda o: o.motion.FD2,
+        "Algorithm FD2; the left side is (3.15) with θ̈ of FD1",
     ),
     Equation(
         "(5.10)",
         r"\ddot\theta = (1 - H\Psi L)^T D^{-1}\bigl(T - H\psi[SLT + M\zeta + b + B f(0)]\bigr)",
-        lambda o: o.motion.FD3,
         lambda o: o.motion.theta_ddot,
-        "Algorithm FD3",
+        lambda o: o.motion.FD3,
+        "Algorithm FD3; the left side is that of FD1",
     ),
     Equation(
         "(5.12)",
         r"G = P H^T D^{-1}",
         lambda o: o.G @ o.D,
         lambda o: o.P @ o.H.T,
-        letters=("G",),
+        "shown as G D = P Hᵀ",
+        ("G",),
     ),
     Equation(
         "(5.13)",
         r"V = \phi^T H^T\dot\theta",
         lambda o: o.motion.V,
         lambda o: o.motion.column(o.motion.velocity),
-        "prints Bᵀφᵀ for φᵀ",
+        "the paper prints Bᵀφᵀ for φᵀ; the right side is the recursion (2.25)",
         corrected=True,
     ),
     Equation(
@@ -824,16 +792,16 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
     Equation(
         "(5.15)",
         r"\ddot\theta = (1 - H\Psi L)^T\nu - L^T\Psi^T(1 - GH)^T a - G^T a",
-        lambda o: o.motion.FD4,
         lambda o: o.motion.theta_ddot,
-        "Algorithm FD4",
+        lambda o: o.motion.FD4,
+        "Algorithm FD4; the left side is that of FD1",
     ),
     Equation(
         "(5.17)",
         r"\ddot\theta(k) = \nu(k) - L^T(k)\lambda(k+1) - G^T(k)a(k)",
         lambda o: o.motion.column(lambda i: o.motion.smoother(i)[1]),
         lambda o: o.motion.FD4,
-        "the left side is the smoother, link by link",
+        "the left side is the smoother, link by link; the right side is FD4 (5.15)",
         ("lambda", "theta_ddot"),
     ),
     Equation("(a.6)", r"\Phi = \phi S", lambda o: o.Phi, lambda o: o.phi @ o.S),
@@ -1017,13 +985,14 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\psi M\phi^T = r + \tilde\psi r + r\tilde\phi^T",
         lambda o: _lemma(o, "psi")[0],
         lambda o: _lemma(o, "psi")[1],
-        "Lemma A.1, with r of (a.44)",
+        "Lemma A.1; r is computed by the recursion (a.44)",
     ),
     Equation(
         "Corollary A.1",
         r"\phi M\phi^T = r + \tilde\phi r + r\tilde\phi^T",
         lambda o: _lemma(o, "phi")[0],
         lambda o: _lemma(o, "phi")[1],
+        "Lemma A.1 with φ in place of ψ, in (a.44) too",
     ),
     Equation(
         "(a.46)",
@@ -1067,16 +1036,17 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
     Equation(
         "Ω",
         r"\phi^TH^T\mathcal M^{-1}H\phi = \psi^TH^TD^{-1}H\psi",
-        lambda o: o.phi.T @ o.H.T @ o.whitening.T @ o.D_inverse @ o.whitening @ o.H @ o.phi,
+        lambda o: o.phi.T @ o.H.T @ matrix_inverse(o.mass_matrix) @ o.H @ o.phi,
         lambda o: o.psi.T @ o.H.T @ o.D_inverse @ o.H @ o.psi,
-        "operational-space inertia between any two links, from (3.13), (4.16) and (5.4)",
+        "inverse operational-space inertia between any two links, from (3.13), (4.16) and (5.4); the left side "
+        "inverts the mass operator by elimination",
     ),
     Equation(
         "Ω(k)",
         r"\Omega(k) = \psi^T(k+1,k)\Omega(k+1)\psi(k+1,k) + H^T D^{-1} H",
         lambda o: o.diagonal_of(o.psi.T @ o.H.T @ o.D_inverse @ o.H @ o.psi),
         lambda o: o.Omega,
-        "its diagonal, by a recursion from the base",
+        "the left side is the diagonal of ψᵀ Hᵀ D⁻¹ H ψ; the right side is a recursion from the base",
         ("Omega",),
     ),
 )
@@ -1136,11 +1106,11 @@ LETTERS: tuple[Letter[Operators], ...] = (
         "one of the two links carries the other, or i = j",
     ),
     Letter(
-        "P", "P", ("k",), "articulated-body inertia, (4.4), (4.5)", lambda o, k: o.articulated(k)[0]
+        "P", "P", ("k",), "articulated-body inertia, (4.4), (4.5)", lambda o, k: o.articulated(k).P
     ),
-    Letter("D", "D", ("k",), "its joint projection, (4.6)", lambda o, k: o.articulated(k)[1]),
-    Letter("G", "G", ("k",), "gain, P Hᵀ D⁻¹, (5.12)", lambda o, k: o.articulated(k)[2]),
-    Letter("L", "L", ("k",), "gain on the parent, φ G, (4.4)", lambda o, k: o.articulated(k)[3]),
+    Letter("D", "D", ("k",), "its joint projection, (4.6)", lambda o, k: o.articulated(k).D),
+    Letter("G", "G", ("k",), "gain, P Hᵀ D⁻¹, (5.12)", lambda o, k: o.articulated(k).G),
+    Letter("L", "L", ("k",), "gain on the parent, φ G, (4.4)", lambda o, k: o.articulated(k).L),
     Letter(
         "psi",
         r"\psi",
@@ -1206,7 +1176,7 @@ LETTERS: tuple[Letter[Operators], ...] = (
         "lambda",
         r"\lambda",
         ("k",),
-        "smoothed acceleration, (5.17)",
+        "smoothed acceleration, (4.22), (5.17)",
         lambda o, k: o.motion.smoother(k)[0],
     ),
     Letter(
@@ -1225,3 +1195,18 @@ LETTERS: tuple[Letter[Operators], ...] = (
     ),
 )
 """Operators block by block. Links count from 0 at the base. V, a, b, z, ε, ν, λ and θ̈ depend on the motion."""
+
+NOTATION = {
+    r"\dot\theta": "joint rates, (3.9)",
+    r"\ddot\theta": "joint accelerations",
+    r"\alpha": "accelerations of the links less gravity, (2.14), (3.10)",
+    "f": "wrenches that act on the links across their joints, (2.29)",
+    "B": "takes the wrench f(0) on the tip to link 1, (3.7)",
+    "T": "joint forces, (3.9); T′ are those without the bias T̂ (3.23)",
+    r"\hat z": "filtered wrench of bias-free forces, (4.20)",
+    r"\zeta": "bias accelerations of the links, φᵀ a, (5.8)",
+    r"\Delta_\phi": "the steps φ(k+1,k) on the diagonal, (a.4)",
+    r"\Delta_\psi": "the steps ψ(k+1,k) on the diagonal, (a.5)",
+    "r": "block diagonal matrix of (a.44)",
+}
+"""Meaning of the symbols of `EQUATIONS` that are no letters."""

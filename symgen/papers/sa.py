@@ -17,41 +17,29 @@ link i, and a sum over i + 1 runs over the children of link i. Each joint has on
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property, wraps
+from functools import cached_property
 from random import Random
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any
 
 import numpy as np
 from flint import fmpq
 
 from symgen.papers import rk
 from symgen.papers.blocks import Matrix, assembled, cross_matrix, identity, inverse, stacked, zeros
-from symgen.papers.chain import Chain
+from symgen.papers.chain import Chain, random_numbers
 from symgen.papers.comparison import mass_matrix_by_bodies
-from symgen.papers.equation import Equation, Letter
+from symgen.papers.equation import Equation, Letter, part_of
+from symgen.papers.stored import stored
 from symgen.reference.precision import Array
 from symgen.support.errors import RequestError
 
 SOURCE = "Saha, UDU^T decomposition"
-
-Indices = ParamSpec("Indices")
-Block = TypeVar("Block")
-
-
-def _stored(
-    method: Callable[Concatenate[Operators, Indices], Block],
-) -> Callable[Concatenate[Operators, Indices], Block]:
-    """Return the method with its results stored by their indices."""
-
-    @wraps(method)
-    def stored(self: Operators, /, *indices: Indices.args, **named: Indices.kwargs) -> Block:
-        key = method.__name__, indices
-        if key not in self._blocks:
-            self._blocks[key] = method(self, *indices, **named)
-        block: Block = self._blocks[key]
-        return block
-
-    return stored
+CONVENTIONS = (
+    "The paper counts links from 1. Twists are (angular, linear), wrenches (moment, force), at the mass "
+    "centres C_i, in link axes unless a letter says otherwise. On a tree, a sum over i+1 runs over the "
+    "children of link i."
+)
+"""Conventions of the letters, for a reader of a derived paper."""
 
 
 class Operators:
@@ -67,18 +55,8 @@ class Operators:
         self.chain = chain
         self.links = chain.links
         self.n = len(chain.links)
-        self._blocks: dict[tuple[str, tuple[Any, ...]], Any] = {}
 
     # -- positions, (1)-(6) ------------------------------------------------------------------------------------
-
-    @cached_property
-    def _frames(self) -> list[tuple[Array, Array]]:
-        """Rotation and origin of each link's frame in the base."""
-        frames: list[tuple[Array, Array]] = []
-        for link in self.links:
-            R, origin = frames[link.parent] if link.parent >= 0 else (identity(3), zeros(3))
-            frames.append((R @ link.rotation, origin + R @ link.shift))
-        return frames
 
     @cached_property
     def c(self) -> list[Array]:
@@ -87,11 +65,11 @@ class Operators:
 
     def origin(self, i: int) -> Array:
         """Return the origin of the frame of link i, a point of its joint."""
-        return self._frames[i][1]
+        return self.chain.poses[i][1]
 
     def d(self, i: int) -> Array:
         """Return d_i, from the joint of link i to C_i (Fig. 1)."""
-        return self._frames[i][0] @ self.links[i].centre
+        return self.chain.poses[i][0] @ self.links[i].centre
 
     def r(self, i: int) -> Array:
         """Return r_j of (2b) for the parent j of link i: from C_j, or the base's origin, to the joint of link i."""
@@ -100,44 +78,44 @@ class Operators:
 
     def e(self, i: int) -> Array:
         """Return the angular velocity of a unit rate of joint i: e_i, or zero if the joint slides."""
-        return self._frames[i][0] @ self.links[i].axes[0, :3]
+        return self.chain.poses[i][0] @ self.links[i].axes[0, :3]
 
     def slide(self, i: int) -> Array:
         """Return the velocity of the frame's origin of a unit rate of joint i: zero if it is revolute."""
-        return self._frames[i][0] @ self.links[i].axes[0, 3:]
+        return self.chain.poses[i][0] @ self.links[i].axes[0, 3:]
 
-    @_stored
+    @stored
     def B(self, i: int, j: int) -> Array:
         """Return B_ij (4), (5): takes the twist at C_j to C_i on one rigid body."""
         return stacked(
             [[identity(3), zeros(3, 3)], [cross_matrix(self.c[j] - self.c[i]), identity(3)]]
         )
 
-    @_stored
+    @stored
     def p(self, i: int) -> Array:
         """Return p_i (4): the twist at C_i of a unit rate of joint i."""
         return np.concatenate(
             [self.e(i), cross_matrix(self.e(i)) @ self.d(i) + self.slide(i)], axis=0
         )
 
-    @_stored
+    @stored
     def extended_mass(self, i: int) -> Array:
         """Return M_i (12)."""
-        R, link = self._frames[i][0], self.links[i]
+        R, link = self.chain.poses[i][0], self.links[i]
         return stacked(
             [[R @ link.central @ R.T, zeros(3, 3)], [zeros(3, 3), link.mass * identity(3)]]
         )
 
     def in_link_axes(self, i: int, inertia: Array) -> Array:
         """Return an inertia at C_i in the axes of link i."""
-        R = self._frames[i][0]
+        R = self.chain.poses[i][0]
         turn = stacked([[R, zeros(3, 3)], [zeros(3, 3), R]])
         rotated: Array = turn.T @ inertia @ turn
         return rotated
 
     # -- composite and articulated bodies, (15), (31)-(35) -----------------------------------------------------
 
-    @_stored
+    @stored
     def composite(self, i: int) -> Array:
         """Return M̃_i (15a), (15c)."""
         M = self.extended_mass(i)
@@ -150,7 +128,7 @@ class Operators:
         """Return link i and the links that it carries."""
         return [j for j in range(i, self.n) if i in self.chain.ancestors(j)]
 
-    @_stored
+    @stored
     def M_hat(self, i: int, k: int) -> Array:
         """Return M̂_ik (35): composite body i with free joints k … n, and M̂_ii for k ≤ i.
 
@@ -169,24 +147,25 @@ class Operators:
         """Return M̂_{i,i+1} (35)."""
         return self.M_hat(i, i + 1)
 
-    @_stored
+    @stored
     def psi(self, i: int, k: int) -> Array:
         """Return ψ_ik = B_kiᵀ ψ_k with ψ_k = M̂_{k,k+1} p_k (32), for link k = i or one that link i carries."""
         momentum: Array = self.articulated(k) @ self.p(k)
         return momentum if i == k else self.B(k, i).T @ momentum
 
-    @_stored
+    @stored
     def m_hat(self, k: int) -> Any:
         """Return m̂_k = p_kᵀ ψ_k (32). RequestError if it is zero."""
         m_hat = self.p(k) @ self.psi(k, k)
         if m_hat == 0:
             raise RequestError(
-                f"joint of link '{self.links[k].name}' of '{self.chain.name}': the links that it moves have no inertia "
-                f"along it, so {SOURCE} divides by zero; give one of them a mass or moments of inertia"
+                f"{SOURCE} divides by m̂, which is zero for the joint of link '{self.links[k].name}' of "
+                f"'{self.chain.name}': it moves no inertia while the joints beyond it are free; give the link mass and "
+                "moments of inertia, or lock a joint with --lock"
             )
         return m_hat
 
-    @_stored
+    @stored
     def psi_hat(self, i: int, k: int) -> Array:
         """Return ψ̂_ik (33), from link k inward: ψ̂_kk = ψ_k / m̂_k, and B_{l,j}ᵀ ψ̂_lk for the parent j of link l."""
         wrench: Array = self.psi(k, k) / self.m_hat(k)
@@ -209,7 +188,7 @@ class Operators:
 
     @cached_property
     def _from_the_tip(self) -> range:
-        """The links, after their M̂_{i,i+1} and m̂_i were computed from the tip, so that no call nests deeply."""
+        """The links. Before, M̂_{i,i+1} and m̂_i are computed from the tip, so that no call nests deeply."""
         for i in reversed(range(self.n)):
             self.M_hat(i, i)
         return range(self.n)
@@ -241,7 +220,7 @@ class Operators:
 
     def one(self) -> Matrix:
         """Return the identity of all joint rates (n x n)."""
-        return Matrix.of(identity(self.n))
+        return Matrix.identity(self.n)
 
     @cached_property
     def T_l(self) -> Matrix:
@@ -251,7 +230,7 @@ class Operators:
     @cached_property
     def T_d(self) -> Matrix:
         """T_d (9b), 6n x n."""
-        return self._thin({(i, i): self.p(i) for i in range(self.n)})
+        return Matrix.diagonal([self.p(i).reshape(6, 1) for i in range(self.n)])
 
     @cached_property
     def T(self) -> Matrix:
@@ -261,7 +240,7 @@ class Operators:
     @cached_property
     def M(self) -> Matrix:
         """diag[M_1, …, M_n] (11)."""
-        return self._six({(i, i): self.extended_mass(i) for i in range(self.n)})
+        return Matrix.diagonal([self.extended_mass(i) for i in range(self.n)])
 
     @cached_property
     def composites(self) -> list[Array]:
@@ -296,7 +275,7 @@ class Operators:
     @cached_property
     def N(self) -> Matrix:
         """diag[M̂_{i,i+1} / m̂_i] (22b)."""
-        return self._six({(i, i): self.articulated(i) / self.m_hat(i) for i in self._from_the_tip})
+        return Matrix.diagonal([self.articulated(i) / self.m_hat(i) for i in self._from_the_tip])
 
     def _outward(self, strict: bool = False) -> Iterator[tuple[int, int]]:
         """Yield `_pairs` of links whose articulated inertias are computed."""
@@ -356,9 +335,7 @@ class Operators:
     # -- motion, (2)-(3), (36)-(39) ----------------------------------------------------------------------------
 
     def _random(self, stem: str) -> Matrix:
-        source = Random(f"{stem}/{self.chain.name}")
-        numbers = [fmpq(source.randint(-9, 9), source.randint(1, 6)) for _ in range(self.n)]
-        return Matrix.of(np.array(numbers, dtype=object))
+        return Matrix.of(random_numbers(Random(f"{stem}/{self.chain.name}"), self.n))
 
     @cached_property
     def theta_dot(self) -> Matrix:
@@ -415,7 +392,7 @@ class Operators:
     def tau_tilde(self) -> Matrix:
         """τ̃ = τ̂ / m̂, link by link."""
         tau_hat = self.tau_hat.entries[:, 0]
-        return Matrix.of(np.array([tau_hat[i] / self.m_hat(i) for i in range(self.n)], object))
+        return Matrix.column(tau_hat[i] / self.m_hat(i) for i in range(self.n))
 
     @cached_property
     def _third_step(self) -> tuple[Matrix, Matrix]:
@@ -451,7 +428,7 @@ class Operators:
             v = link.rotation.T @ (v + cross_matrix(w) @ link.shift) + link.axes[0, 3:] * rates[i]
             w = link.rotation.T @ w + link.axes[0, :3] * rates[i]
             velocities.append((w, v))
-            R = self._frames[i][0]
+            R = self.chain.poses[i][0]
             column += [R @ w, R @ (v + cross_matrix(w) @ link.centre)]
         return self._column(column)
 
@@ -463,13 +440,13 @@ class Operators:
 
     def composites_by_sum(self) -> Matrix:
         """Return the M̃_i of (15a), (15b)."""
-        blocks = {}
+        totals = []
         for i in range(self.n):
             total = self.extended_mass(i)
             for j in self.links_on(i)[1:]:
                 total = total + self.B(j, i).T @ self.extended_mass(j) @ self.B(j, i)
-            blocks[i, i] = total
-        return self._six(blocks)
+            totals.append(total)
+        return Matrix.diagonal(totals)
 
     def element(self, i: int, j: int) -> Array | None:
         """Return i_ij = p_iᵀ M̃_i B_ij p_j of (16), 1 x 1, with i and j exchanged where link i carries link j.
@@ -554,7 +531,7 @@ class Operators:
 
     def _shift(self, block: Callable[[Array, Array], Array], into: bool) -> Matrix:
         blocks = {}
-        for i, (R, _) in enumerate(self._frames):
+        for i, (R, _) in enumerate(self.chain.poses):
             at = self.rk.position[i]
             blocks[(at, i) if into else (i, at)] = block(R, self.links[i].centre)
         return self._six(blocks)
@@ -571,11 +548,6 @@ class Operators:
     def of_joints(self, matrix: Matrix) -> Matrix:
         """Return an n x n operator of RK in the order of the paper."""
         return self.reversal @ matrix @ self.reversal.T
-
-
-def _below(matrices: Iterable[Matrix], columns: int) -> Matrix:
-    """Return matrices with as many columns below each other."""
-    return Matrix.of(np.concatenate([zeros(0, columns), *(matrix.entries for matrix in matrices)]))
 
 
 def _twists_by_parents(o: Operators) -> Matrix:
@@ -596,12 +568,12 @@ def _chained(o: Operators, products: bool) -> Matrix:
         for i, j, k in triples
     ]
     units = [Matrix.of(o.B(i, i) if products else identity(6)) for i in range(o.n)]
-    return _below([*blocks, *units], 6)
+    return Matrix.below([*blocks, *units])
 
 
 def _solved(o: Operators) -> Matrix:
     """Return U τ̂, D τ̃ and Uᵀ θ̈ below each other."""
-    return _below([o.U @ o.tau_hat, o.D @ o.tau_tilde, o.U.T @ o.theta_ddot], 1)
+    return Matrix.below([o.U @ o.tau_hat, o.D @ o.tau_tilde, o.U.T @ o.theta_ddot])
 
 
 EQUATIONS: tuple[Equation[Operators], ...] = (
@@ -611,22 +583,24 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\dot c_i = \dot c_j + \omega_j\times r_j + \omega_i\times d_i",
         lambda o: o.t,
         lambda o: o.twists_by_link_axes(o.theta_dot.entries[:, 0]),
-        "the right side are velocities of the frames' origins, from link to link in link axes; "
-        "a joint that slides adds θ̇_i e_i to ċ_i alone",
+        "the right side has the velocities of the frames' origins, from link to link in link axes, and takes them to "
+        "the mass centres; a joint that slides adds its rate to ċ_i alone",
     ),
     Equation(
         "(3)",
         r"t_i = B_{ij}t_j + p_i\dot\theta_i",
         lambda o: o.t,
         _twists_by_parents,
-        letters=("p",),
+        "the left side is (2)",
+        ("p",),
     ),
     Equation(
         "(4)",
         r"B_{ij} = \begin{bmatrix} 1 & O \\ C_{ij} & 1\end{bmatrix}",
         lambda o: o.T_l,
         lambda o: o.X @ o.rk.phi.T @ o.X_inverse,
-        "the right side is φᵀ of Rodriguez & Kreutz (3.3), products of steps in link axes, at the mass centres",
+        "the left side is T_l, whose blocks are B_ij; the right side is φᵀ of Rodriguez & Kreutz (3.3), products of steps "
+        "in link axes, taken to the mass centres",
         ("B",),
     ),
     Equation(
@@ -634,6 +608,7 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"B_{ij}B_{jk} = B_{ik},\quad B_{ii} = 1",
         lambda o: _chained(o, True),
         lambda o: _chained(o, False),
+        "for all links on a path, below each other",
     ),
     Equation(
         "(8)",
@@ -656,7 +631,7 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"M_i = \begin{bmatrix} I_i & O \\ O & m_i 1\end{bmatrix}",
         lambda o: o.M,
         lambda o: o.as_inertias(o.rk.M),
-        "the right side is M(k) of Rodriguez & Kreutz (2.15), at the mass centres",
+        "the right side is M(k) of Rodriguez & Kreutz (2.15), taken to the mass centres",
         ("extended_mass",),
     ),
     Equation(
@@ -664,20 +639,21 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"I = T_d^T\tilde M T_d",
         lambda o: o.gim,
         lambda o: o.T_d.T @ o.M_tilde @ o.T_d,
+        "the left side is (10); M̃ has the blocks of (14)",
     ),
     Equation(
         "(14)",
         r"\tilde M = T_l^T M T_l",
         lambda o: o.M_tilde,
         lambda o: o.T_l.T @ o.M @ o.T_l,
-        "the left side has the blocks M̃_i B_ij",
+        "the left side has the blocks M̃_i B_ij, with M̃_i of (15)",
     ),
     Equation(
         "(15)",
         r"\tilde M_i = M_i + B_{i+1,i}^T\tilde M_{i+1}B_{i+1,i} = M_i + \sum_{l=i+1}^n B_{li}^T M_l B_{li}",
-        lambda o: o._six({(i, i): body for i, body in enumerate(o.composites)}),
+        lambda o: Matrix.diagonal(o.composites),
         lambda o: o.composites_by_sum(),
-        "recursion and sum, (15c) and (15b)",
+        "the left side is the recursion (15c), the right side the sum (15b)",
         ("Mtilde",),
     ),
     Equation(
@@ -685,7 +661,7 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"i_{ij} = p_i^T\tilde M_i B_{ij}p_j\quad (i\ge j)",
         lambda o: o.gim,
         lambda o: o.elements(),
-        "prints the range i = 1, …, j; the expression is the element for i ≥ j",
+        "the left side is (10); the paper prints the range i = 1, …, j, and the expression is the element for i ≥ j",
         corrected=True,
     ),
     Equation(
@@ -693,23 +669,24 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"E I = L_2,\quad E = E_2\cdots E_n",
         lambda o: o.elimination @ o.gim,
         lambda o: o.L_2,
-        "L_2 by its elements (31)",
+        "the right side has the elements (31)",
         ("E", "L", "L2"),
     ),
     Equation(
         "(18)",
         r"E_k^{-1} = 1 + \alpha_k\lambda_k^T",
-        lambda o: _below(
-            (o.E(k) @ (o.one() + o.alphas(k) @ o.selection(k).T) for k in range(o.n)), o.n
+        lambda o: Matrix.below(
+            o.E(k) @ (o.one() + o.alphas(k) @ o.selection(k).T) for k in range(o.n)
         ),
-        lambda o: _below((o.one() for _ in range(o.n)), o.n),
+        lambda o: Matrix.below(o.one() for _ in range(o.n)),
+        "for all k, below each other",
     ),
     Equation(
         "(19)",
         r"U = E^{-1}",
         lambda o: o.elimination @ o.U,
         lambda o: o.one(),
-        "U by its elements α_ik",
+        "shown as E U = 1, with U by its elements α_ik",
         ("U",),
     ),
     Equation(
@@ -717,53 +694,63 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"L_2 = D L,\quad L = U^T",
         lambda o: o.L_2,
         lambda o: o.D @ o.U.T,
-        letters=("D",),
+        "the left side has the elements (31)",
+        ("D",),
     ),
-    Equation("(21)", r"I = U D U^T", lambda o: o.gim, lambda o: o.U @ o.D @ o.U.T),
+    Equation(
+        "(21)",
+        r"I = U D U^T",
+        lambda o: o.gim,
+        lambda o: o.U @ o.D @ o.U.T,
+        "the left side is (10)",
+    ),
     Equation(
         "(22a)",
         r"U = 1 + T_d^T(T_l - 1)^T N T_d",
         lambda o: o.U,
-        lambda o: o.one() + o.T_d.T @ (o.T_l.T - Matrix.of(identity(6 * o.n))) @ o.N @ o.T_d,
-        letters=("N",),
+        lambda o: o.one() + o.T_d.T @ (o.T_l.T - Matrix.identity(6 * o.n)) @ o.N @ o.T_d,
+        "the left side has the elements α_ik",
+        ("N",),
     ),
     Equation(
         "(22b)",
         r"N = \mathrm{diag}[\hat M_{12}/\hat m_1,\dots,\hat M_{n,n+1}/\hat m_n]",
         lambda o: o.T_d.T @ o.N @ o.T_d,
         lambda o: o.one(),
-        "each block has p_iᵀ N_i p_i = 1",
+        "shown as T_dᵀ N T_d = 1: each block N_i has p_iᵀ N_i p_i = 1",
     ),
     Equation(
         "(23)",
         r"I\ddot\theta = \tau",
         lambda o: o.gim @ o.theta_ddot,
         lambda o: o.tau,
-        "with θ̈ of (38); the words that define τ print θ̇ = 0 for θ̈ = 0",
+        "with θ̈ of (38); the paper computes the known part of τ while θ̇ = 0, and means θ̈ = 0",
         corrected=True,
     ),
     Equation(
         "(24)",
         r"U\hat\tau = \tau,\quad D\tilde\tau = \hat\tau,\quad U^T\ddot\theta = \tilde\tau",
         _solved,
-        lambda o: _below([o.tau, o.tau_hat, o.tau_tilde], 1),
-        letters=("tau_tilde",),
+        lambda o: Matrix.below([o.tau, o.tau_hat, o.tau_tilde]),
+        "with τ̂ of (36) and θ̈ of (38)",
+        ("tau_tilde",),
     ),
     Equation(
         "(30)",
         r"L_k = E_k L_{k+1},\quad L_{n+1} = I",
-        lambda o: _below(
-            (o.E(k) @ (o.L(k + 1) if k + 1 < o.n else o.gim) for k in reversed(range(o.n))), o.n
+        lambda o: Matrix.below(o.L(k) for k in reversed(range(o.n))),
+        lambda o: Matrix.below(
+            o.E(k) @ (o.L(k + 1) if k + 1 < o.n else o.gim) for k in reversed(range(o.n))
         ),
-        lambda o: _below((o.L(k) for k in reversed(range(o.n))), o.n),
-        "each L_k by its elements (31)",
+        "for all k, below each other; each L_k by its elements (31)",
     ),
     Equation(
         "(31)",
         r"\alpha_{ik} = p_i^T\hat\psi_{ik},\quad i_{ij}^{(k)} = p_i^T\hat M_{ik}B_{ij}p_j",
         lambda o: o.U,
         lambda o: o.reverse_elimination[0],
-        "the right side are the multipliers of the elimination of the numbers of I",
+        "the left side is U, with the elements α_ik; the right side has the multipliers of the elimination of the numbers "
+        "of I from the last column; (30) checks the elements of L_k",
         ("alpha",),
     ),
     Equation(
@@ -771,7 +758,7 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\psi_k = \hat M_{k,k+1}p_k,\quad \psi_{ik} = B_{ki}^T\psi_k,\quad \hat m_k = p_k^T\psi_k",
         lambda o: o.D,
         lambda o: o.reverse_elimination[1],
-        "the right side are the pivots of the elimination of the numbers of I",
+        "the left side is D, with the elements m̂_k; the right side has the pivots of that elimination",
         ("psi", "mhat"),
     ),
     Equation(
@@ -779,7 +766,7 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\hat\psi_k = \psi_k/\hat m_k,\quad \hat\psi_{ik} = \psi_{ik}/\hat m_k",
         lambda o: o.psi_hats @ o.D,
         lambda o: o.psis,
-        "the left side takes ψ̂_k inward from link to link",
+        "shown as ψ̂_ik m̂_k = ψ_ik; the left side takes ψ̂_k inward from link to link",
         ("psihat",),
     ),
     Equation(
@@ -796,7 +783,8 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\hat M_{kk} = \hat M_{k,k+1} - \hat\psi_k\psi_k^T",
         lambda o: o._inertias_of(o.M_hat),
         lambda o: o._inertias_of(o.M_hat_by_energy),
-        "the right side is the Schur complement of the joints k, …, n in the inertia of composite body i",
+        "the left side is this recursion; the right side is the Schur complement of the joints k, …, n in the inertia of "
+        "composite body i",
         ("Mhat",),
     ),
     Equation(
@@ -804,7 +792,7 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\hat\tau_i = \tau_i - p_i^T\tilde\eta_{i,i+1}",
         lambda o: o.tau_hat,
         lambda o: o.elimination @ o.tau,
-        "the right side is E_2 ⋯ E_n τ",
+        "the left side is this recursion, from the tip; the right side is E_2 ⋯ E_n τ",
         letters=("tau_hat",),
     ),
     Equation(
@@ -813,14 +801,15 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\tilde\eta_i = \hat\psi_i\hat\tau_i + \tilde\eta_{i,i+1}",
         lambda o: o.eta_tilde,
         lambda o: o.T_l.T @ o.N @ o.T_d @ o.tau_hat,
-        letters=("eta_tilde",),
+        "the left side is this recursion, from the tip; the right side is T_lᵀ N T_d τ̂",
+        ("eta_tilde",),
     ),
     Equation(
         "(38)",
         r"\ddot\theta_i = \tilde\tau_i - \hat\psi_i^T\tilde\mu_{i,i-1}",
         lambda o: o.theta_ddot,
         lambda o: o.elimination.T @ o.tau_tilde,
-        "the right side is Eᵀ τ̃",
+        "the left side is this recursion, from the base; the right side is Eᵀ τ̃",
         letters=("theta_ddot",),
     ),
     Equation(
@@ -829,61 +818,53 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\tilde\mu_i = p_i\ddot\theta_i + \tilde\mu_{i,i-1}",
         lambda o: o.mu_tilde,
         lambda o: o.T @ o.theta_ddot,
-        letters=("mu_tilde",),
+        "the left side is this recursion, from the base; the right side is T θ̈",
+        ("mu_tilde",),
     ),
     Equation(
         "bridge to RK (3.5)",
         r"T_d = X H^T J",
         lambda o: o.T_d,
         lambda o: o.X @ o.rk.H.T @ o.reversal.T,
-        "X takes twists to the mass centres in base axes, and J reverses the order of the joints",
+        "the right side takes the axes of Rodriguez & Kreutz to the mass centres, in the order of Saha",
     ),
     Equation(
         "bridge to RK (4.4)",
         r"[\hat\psi_{ik}] = X^{-T}\phi G J",
         lambda o: o.psi_hats,
         lambda o: o.X_inverse.T @ o.rk.phi @ o.rk.G @ o.reversal.T,
-        "ψ̂_k is the Kalman gain G(k)",
+        "the vectors ψ̂_k are the Kalman gains G(k) of Rodriguez & Kreutz",
     ),
     Equation(
         "bridge to RK (4.5)",
         r"\mathrm{diag}[\hat M_{i,i+1}] = X^{-T}P X^{-1}",
-        lambda o: o._six({(i, i): o.articulated(i) for i in o._from_the_tip}),
+        lambda o: Matrix.diagonal([o.articulated(i) for i in o._from_the_tip]),
         lambda o: o.as_inertias(o.rk.P),
-        "M̂_{i,i+1} is the articulated-body inertia P(k)",
+        "the inertias M̂_{i,i+1} are the articulated-body inertias P(k) of Rodriguez & Kreutz",
     ),
     Equation(
         "bridge to RK (4.6)",
         r"\mathrm{diag}[\hat m_i] = J D J",
         lambda o: o.D,
         lambda o: o.of_joints(o.rk.D),
+        "the scalars m̂_i are D(k) of Rodriguez & Kreutz",
     ),
     Equation(
         "bridge to RK (4.11)",
         r"U = J(1 + H\Phi L)J",
         lambda o: o.U,
         lambda o: o.of_joints(o.rk.innovations),
-        "reverse Gaussian elimination is the innovations factorization",
+        "reverse Gaussian elimination is the innovations factorization of Rodriguez & Kreutz; L is theirs",
     ),
     Equation(
         "bridge to RK (4.14)",
         r"E = J(1 - H\Psi L)J",
         lambda o: o.elimination,
         lambda o: o.of_joints(o.rk.whitening),
+        "the product E of the eliminations is the whitening filter of Rodriguez & Kreutz; L is theirs",
     ),
 )
 """The equations in the order of the paper, and those that lead to Rodriguez & Kreutz."""
-
-
-def _solution(name: str) -> Callable[[Operators, int], Array]:
-    """Return the part of a link, one number or six, of a vector of (36)-(39)."""
-
-    def part(o: Operators, i: int) -> Array:
-        rows: Array = getattr(o, name).entries
-        size = len(rows) // o.n
-        return rows[i * size : (i + 1) * size]
-
-    return part
 
 
 LETTERS: tuple[Letter[Operators], ...] = (
@@ -925,14 +906,57 @@ LETTERS: tuple[Letter[Operators], ...] = (
         lambda o, k: o.L(k).entries,
     ),
     *(
-        Letter(name, symbol, ("i",), says, _solution(name))
-        for name, symbol, says in (
-            ("tau_hat", r"\hat\tau", "U⁻¹ τ, (36)"),
-            ("tau_tilde", r"\tilde\tau", "τ̂ / m̂, (24)"),
-            ("theta_ddot", r"\ddot\theta", "joint accelerations by the forces τ, (38)"),
-            ("eta_tilde", r"\tilde\eta", "wrench at C_i, in base axes, below (37)"),
-            ("mu_tilde", r"\tilde\mu", "twist rate at C_i, in base axes, below (39)"),
+        Letter(name, symbol, ("i",), says, part_of(name, size))
+        for name, symbol, size, says in (
+            ("tau_hat", r"\hat\tau", 1, "U⁻¹ τ, (36)"),
+            ("tau_tilde", r"\tilde\tau", 1, "τ̂ / m̂, (24)"),
+            ("theta_ddot", r"\ddot\theta", 1, "joint accelerations by the forces τ, (38)"),
+            ("eta_tilde", r"\tilde\eta", 6, "wrench at C_i, in base axes, below (37)"),
+            ("mu_tilde", r"\tilde\mu", 6, "acceleration at C_i by θ̈, in base axes, below (39)"),
         )
     ),
 )
 """Matrices that `udut` does not derive, block by block. Links count from 0 at the base."""
+
+NOTATION = {
+    r"\omega": "angular velocity of a link, (1)",
+    r"\dot\theta": "joint rates, (9c)",
+    "e_i": "unit vector along the axis of joint i",
+    r"\dot c": "velocity of the mass centre C_i, (1)",
+    "r": "vector from C_j to the joint of link i, whose parent is link j, (2b)",
+    "d": "vector from the joint of link i to C_i, (2b)",
+    "t": "twists of the links at their mass centres, (1), (7)",
+    "B": "takes the twist at C_j to C_i on one rigid body, (4)",
+    "p": "twist at C_i of a unit rate of joint i, (4)",
+    "O": "zeros",
+    "C": "matrix of the cross product with c_j − c_i, (5)",
+    "T": "natural orthogonal complement, (8)",
+    "T_l": "the blocks B_ij where link j carries link i, and 1 on the diagonal, (9a)",
+    "T_d": "the vectors p_i on the diagonal, (9b)",
+    "I_i": "moments of inertia of link i about C_i, (12)",
+    "M": "inertias M_i of the links at their mass centres, (11), (12)",
+    "m": "mass of link i",
+    r"\tilde M": "inertias of the composite bodies, (14), (15)",
+    "i_{ij}": "element of I, (16); i_ij⁽ᵏ⁾ is that of L_k, (31)",
+    "E": "product of the elementary upper triangular matrices E_k, which clear column k, (17), (26)-(29)",
+    "L": "unit lower triangular matrix Uᵀ, (20)",
+    "L_i": "the inertia matrix after the columns n … k are cleared, (30), (31)",
+    "L_2": "the inertia matrix after all columns are cleared, lower triangular, (17)",
+    r"\alpha": "multipliers α_ik of the elimination, (31), and their columns α_k, (27)",
+    r"\lambda": "column k of 1, (28)",
+    "U": "unit upper triangular matrix of the α_ik, (19)",
+    "D": "the pivots m̂_k on the diagonal, (20)",
+    r"\hat m": "inertia of articulated body k along the axis of joint k, (32)",
+    r"\psi": "momentum of articulated body k at a unit rate of joint k; ψ_ik is that at C_i, (32)",
+    r"\hat\psi": "ψ divided by m̂_k, (33)",
+    r"\tau": "joint forces, (23)",
+    "X": "takes twists at the frames' origins in link axes, from the tip, to the mass centres in base axes",
+    "J": "reverses the order of the joints",
+    "H": "joint axes of Rodriguez & Kreutz (3.5)",
+    r"\phi": "shifts of Rodriguez & Kreutz (3.4)",
+    "G": "Kalman gains of Rodriguez & Kreutz (5.12)",
+    "P": "articulated-body inertias of Rodriguez & Kreutz (4.5)",
+    r"\Phi": "shifts of Rodriguez & Kreutz (4.9)",
+    r"\Psi": "shifts across free joints of Rodriguez & Kreutz (4.10)",
+}
+"""Meaning of the symbols of `EQUATIONS` that are no letters, and of those that are derived by `udut`."""

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from symgen.mechanism.mechanism import Mechanism
-from symgen.papers.chain import Chain, State, chain
+from symgen.papers.chain import Chain, State, chain, unit_quaternion
 from symgen.papers.rational_functions import Functions
 from symgen.papers.rk import Motion, Operators
 from symgen.reference.precision import Array
@@ -49,9 +49,7 @@ class SymbolicRobot:
         for joint, entries in zip(self.mechanism.joints, self.mechanism.q_slices, strict=True):
             if joint.type.quaternion is not None:
                 first = entries.start + joint.type.quaternion
-                x, y, z = q[first : first + 3]
-                unit = 1 / (1 + x * x + y * y + z * z)
-                q[first : first + 4] = [2 * x * unit, 2 * y * unit, 2 * z * unit, 2 * unit - 1]
+                q[first : first + 4] = unit_quaternion(*q[first : first + 3])
         half_tangents = [self._symbols.get(f"t{i}", zero) for i in range(self.mechanism.nq)]
         return chain(self.mechanism, State(half_tangents, q, self.field.number))
 

@@ -37,21 +37,29 @@ from symgen.papers.blocks import (
     Matrix,
     assembled,
     cross_matrix,
+    force_shift,
     identity,
     inverse,
     stacked,
     zeros,
 )
-from symgen.papers.chain import Chain
+from symgen.papers.chain import Chain, random_numbers
 from symgen.papers.comparison import mass_matrix_by_bodies, matrix_determinant, matrix_inverse
 from symgen.papers.complement import complement
 from symgen.papers.dual import Dual, constants, duals, slopes
-from symgen.papers.equation import Equation, Letter
+from symgen.papers.equation import Equation, Letter, part_of
 from symgen.papers.rational_functions import determinant
+from symgen.papers.stored import stored
 from symgen.reference.precision import Array
 from symgen.support.errors import RequestError
 
 SOURCE = "Wang & Chirikjian"
+CONVENTIONS = (
+    "The paper counts links from 1. Twists are (angular, linear), in the axes of the declared link frames "
+    "at their origins. Soft variables are the joint coordinates, hard variables the motions that the "
+    "joints forbid."
+)
+"""Conventions of the letters, for a reader of a derived paper."""
 
 Function = Callable[[Any], Any]
 """A function of a rotation, of a transform, or of a list of transforms: a number or an array."""
@@ -341,22 +349,6 @@ def body_inertia(mass: Any, moments: Array) -> Array:
 # -- chains of rigid bodies --------------------------------------------------------------------------
 
 
-def inertia_fault(chain: Chain) -> str | None:
-    """Return which link has an inertia without an inverse, or None."""
-    for link in chain.links:
-        if link.mass == 0:
-            return f"link '{link.name}' has no mass"
-        if (link.central == 0).all():
-            return f"link '{link.name}' is a point mass"
-        if _determinant_3(link.central) == 0:
-            return f"link '{link.name}' has no moment of inertia about some axis through its mass centre"
-    return None
-
-
-def _determinant_3(matrix: Array) -> Any:
-    return matrix[0] @ (cross_matrix(matrix[1]) @ matrix[2])
-
-
 class Operators:
     """The partition of a robot at one state, over the numbers of `chain`.
 
@@ -366,7 +358,7 @@ class Operators:
     """
 
     def __init__(self, chain: Chain, b: Sequence[Any] | None = None) -> None:
-        fault = inertia_fault(chain)
+        fault = chain.inertia_fault()
         if fault is not None:
             raise RequestError(
                 f"{SOURCE} divide by the inertia of every link, and in '{chain.name}' {fault}; "
@@ -380,10 +372,6 @@ class Operators:
         """Directions that each joint forbids."""
         self.body = Body(chain)
         self._b = b
-        self._upper: dict[tuple[int, int], Array | None] = {}
-        self._lower: dict[tuple[int, int], Array | None] = {}
-        self._pivot_inverses: dict[int, Array] = {}
-        self._twists: dict[tuple[int, int], Array] = {}
 
     @cached_property
     def J(self) -> Matrix:
@@ -410,15 +398,7 @@ class Operators:
     @cached_property
     def steps(self) -> list[Array]:
         """X_k of each link: shifts the parent's twist to link k."""
-        return [
-            stacked(
-                [
-                    [link.rotation.T, zeros(3, 3)],
-                    [-(link.rotation.T @ cross_matrix(link.shift)), link.rotation.T],
-                ]
-            )
-            for link in self.links
-        ]
+        return [force_shift(link.rotation, link.shift).T for link in self.links]
 
     def _sloped(self, rows: Sequence[Array]) -> Matrix:
         """Return these rows on each link, and less them times X on its parent."""
@@ -446,15 +426,12 @@ class Operators:
     @cached_property
     def dq_dxi(self) -> Matrix:
         """∂q/∂ξ̃ (6N x 6N), (18)."""
-        return _over(self.dq1_dxi, self.dq2_dxi)
+        return Matrix.below([self.dq1_dxi, self.dq2_dxi])
 
     @cached_property
     def transforms(self) -> list[Array]:
         """The homogeneous transform of each link in the base (4x4)."""
-        result: list[Array] = []
-        for link, relative in zip(self.links, self.relative_transforms, strict=True):
-            result.append(result[link.parent] @ relative if link.parent >= 0 else relative)
-        return result
+        return [Body._transform(rotation, origin) for rotation, origin in self.chain.poses]
 
     @cached_property
     def relative_transforms(self) -> list[Array]:
@@ -496,7 +473,8 @@ class Operators:
             for position, k in enumerate(pair):
                 rows = gradient(self.coordinates(i), transforms, position)
                 soft[i, k], hard[i, k] = rows[: self.soft[i]], rows[self.soft[i] :]
-        return _over(assembled(soft, self.soft, self._six), assembled(hard, self.hard, self._six))
+        parts = assembled(soft, self.soft, self._six), assembled(hard, self.hard, self._six)
+        return Matrix.below(parts)
 
     @cached_property
     def script_J(self) -> Matrix:
@@ -509,8 +487,9 @@ class Operators:
                 if block is not None:
                     soft[i, j], hard[i, j] = block[:, :n], block[:, n:]
         parts = assembled(soft, self._six, self.soft), assembled(hard, self._six, self.hard)
-        return Matrix.of(stacked([[part.entries for part in parts]]))
+        return Matrix.of_parts([parts])
 
+    @stored
     def twists(self, i: int, j: int) -> Array | None:
         """Return the twists (H⁻¹ ∂H/∂q)^∨ of link i for the soft, then the hard rates of joint j (6x6).
 
@@ -518,11 +497,7 @@ class Operators:
         None if joint j does not move link i.
         """
         path = self.chain.ancestors(i)
-        if j not in path:
-            return None
-        if (i, j) not in self._twists:
-            self._twists[i, j] = self._twists_along(path[: path.index(j)], j)
-        return self._twists[i, j]
+        return self._twists_along(path[: path.index(j)], j) if j in path else None
 
     def _twists_along(self, path: Sequence[int], j: int) -> Array:
         """Return the twists of the first link of a path, which leads to the link on joint j."""
@@ -541,14 +516,14 @@ class Operators:
     # -- G and H ---------------------------------------------------------------------------------------
 
     @cached_property
-    def I(self) -> Matrix:  # noqa: E743
+    def I(self) -> Matrix:  # noqa: E743 - the letter of the paper
         """The inertias of all links, I_1 ⊕ … ⊕ I_n, at the origins of their frames."""
-        return self._on_links([link.inertia for link in self.links])
+        return Matrix.diagonal([link.inertia for link in self.links])
 
     @cached_property
     def I_inverse(self) -> Matrix:
         """I_1⁻¹ ⊕ … ⊕ I_n⁻¹."""
-        return self._on_links(self.inverse_inertias)
+        return Matrix.diagonal(self.inverse_inertias)
 
     @cached_property
     def inverse_inertias(self) -> list[Array]:
@@ -559,10 +534,6 @@ class Operators:
             central = body_inertia(1 / link.mass, inverse(link.central))
             blocks.append(shift @ central @ shift.T)
         return blocks
-
-    def _on_links(self, blocks: Sequence[Array]) -> Matrix:
-        diagonal = {(i, i): block for i, block in enumerate(blocks)}
-        return assembled(diagonal, self._six, self._six)
 
     @cached_property
     def G(self) -> Matrix:
@@ -611,9 +582,9 @@ class Operators:
         """det G (1x1): Π det I_k, over det² of the joint's rows where they are not orthonormal."""
         total: Any = fmpq(1)
         for link, basis in zip(self.links, self.bases, strict=True):
-            weight = link.mass * link.mass * link.mass * _determinant_3(link.central)
+            weight = link.mass * link.mass * link.mass * determinant(link.central)
             total = total * weight / determinant(basis @ basis.T)
-        return _column([total])
+        return Matrix.column([total])
 
     # -- the solution ----------------------------------------------------------------------------------
 
@@ -621,11 +592,8 @@ class Operators:
     def b(self) -> Matrix:
         """The right side of (6): that of the constructor, or a random one."""
         if self._b is not None:
-            return _column(self._b)
-        source = Random(f"wc/{self.chain.name}")
-        return _column(
-            [fmpq(source.randint(-9, 9), source.randint(1, 6)) for _ in range(sum(self.soft))]
-        )
+            return Matrix.column(self._b)
+        return Matrix.of(random_numbers(Random(f"wc/{self.chain.name}"), sum(self.soft)))
 
     def sloped_block(self, i: int, j: int) -> Array | None:
         """Return the rows of joint i on link j in ∂q/∂ξ̃ (6x6), soft rows first; None if zero."""
@@ -660,6 +628,7 @@ class Operators:
         whole: Array = left.T @ self.composite(j) @ right
         return whole
 
+    @stored
     def composite(self, i: int) -> Array:
         """Return the inertia of link i and all links that it carries, at link i (6x6)."""
         total = self.links[i].inertia
@@ -667,16 +636,16 @@ class Operators:
             total = total + self.steps[child].T @ self.composite(child) @ self.steps[child]
         return total
 
+    @stored
     def upper_block(self, k: int, j: int) -> Array | None:
         """Return block (k, j ≥ k) of U: elimination of H_22 without exchange of pivots."""
-        return self._eliminated(k, j, k, self._upper)
+        return self._eliminated(k, j, k)
 
+    @stored
     def lower_block(self, i: int, k: int) -> Array | None:
         """Return block (i > k, k) of L."""
-        if (i, k) not in self._lower:
-            remainder = self._eliminated(i, k, k, {})
-            self._lower[i, k] = None if remainder is None else remainder @ self.pivot_inverse(k)
-        return self._lower[i, k]
+        remainder = self._eliminated(i, k, k)
+        return None if remainder is None else remainder @ self.pivot_inverse(k)
 
     def pivot(self, k: int) -> Array:
         """Return block (k, k) of U."""
@@ -684,27 +653,22 @@ class Operators:
         assert pivot is not None
         return pivot
 
+    @stored
     def pivot_inverse(self, k: int) -> Array:
         """Return the inverse of pivot k of U."""
-        if k not in self._pivot_inverses:
-            self._pivot_inverses[k] = inverse(self.pivot(k))
-        return self._pivot_inverses[k]
+        return inverse(self.pivot(k))
 
-    def _eliminated(
-        self, i: int, j: int, steps: int, memory: dict[tuple[int, int], Array | None]
-    ) -> Array | None:
+    def _eliminated(self, i: int, j: int, steps: int) -> Array | None:
         """Return block (i, j) of H_22 after this number of elimination steps; None if zero."""
-        if (i, j) not in memory:
-            total = self.block(i, j)
-            if total is not None:
-                total = total[self.soft[i] :, self.soft[j] :]
-            for m in range(steps):
-                left = self.lower_block(i, m)
-                right = None if left is None else self.upper_block(m, j)
-                if left is not None and right is not None:
-                    total = -(left @ right) if total is None else total - left @ right
-            memory[i, j] = total
-        return memory[i, j]
+        total = self.block(i, j)
+        if total is not None:
+            total = total[self.soft[i] :, self.soft[j] :]
+        for m in range(steps):
+            left = self.lower_block(i, m)
+            right = None if left is None else self.upper_block(m, j)
+            if left is not None and right is not None:
+                total = -(left @ right) if total is None else total - left @ right
+        return total
 
     def _triangle(self, upper: bool) -> dict[tuple[int, int], Array]:
         """Return the blocks of U or of L that are not zero, by links; L without its diagonal."""
@@ -751,7 +715,7 @@ class Operators:
                 if i == k and j > k:
                     parts[k] = parts[k] - block @ parts[j]
             parts[k] = self.pivot_inverse(k) @ parts[k]
-        return _column(np.concatenate(parts))
+        return Matrix.of(np.concatenate(parts))
 
     @cached_property
     def f(self) -> Matrix:
@@ -777,7 +741,7 @@ class Operators:
     def solution(self) -> Matrix:
         """x and y of (7), from the mass matrix by elimination."""
         x = matrix_inverse(self.mass_matrix) @ self.b
-        return _over(x, _negative(self.G_12.T @ x))
+        return Matrix.below([x, -(self.G_12.T @ x)])
 
     def coupled(self, i: int, j: int) -> bool:
         """True if joints i and j are on one link that moves: the same, next to each other, or of one parent."""
@@ -796,32 +760,8 @@ class Operators:
         return Matrix.of(entries)
 
 
-def _over(a: Matrix, b: Matrix) -> Matrix:
-    return Matrix.of(stacked([[a.entries], [b.entries]]))
-
-
-def _two_by_two(a: Matrix, b: Matrix, c: Matrix, d: Matrix) -> Matrix:
-    return Matrix.of(stacked([[a.entries, b.entries], [c.entries, d.entries]]))
-
-
-def _column(entries: Sequence[Any] | Array) -> Matrix:
-    return Matrix.of(np.array(list(entries), dtype=object))
-
-
-def _negative(matrix: Matrix) -> Matrix:
-    return Matrix.of(-matrix.entries)
-
-
-def _one(n: int) -> Matrix:
-    return Matrix.of(identity(n))
-
-
-def _zeros(rows: int, columns: int) -> Matrix:
-    return Matrix.of(zeros(rows, columns))
-
-
 def _determinant(matrix: Matrix) -> Matrix:
-    return _column([matrix_determinant(matrix)])
+    return Matrix.column([matrix_determinant(matrix)])
 
 
 def _pivots(o: Operators) -> Matrix:
@@ -829,26 +769,29 @@ def _pivots(o: Operators) -> Matrix:
     total: Any = fmpq(1)
     for i in range(len(o.links)):
         total = total * determinant(o.pivot(i))
-    return _column([total])
+    return Matrix.column([total])
 
 
 def _right_side(o: Operators) -> Matrix:
-    return _over(o.b, _zeros(sum(o.hard), 1))
+    return Matrix.below([o.b, Matrix.zeros(sum(o.hard), 1)])
 
 
 def _soft_mass(o: Operators, block: Matrix) -> Matrix:
     """Return (G_11, 0; G_12ᵀ, 1)."""
     soft, hard = sum(o.soft), sum(o.hard)
-    return _two_by_two(block, _zeros(soft, hard), o.G_12.T, _one(hard))
+    return Matrix.of_parts([[block, Matrix.zeros(soft, hard)], [o.G_12.T, Matrix.identity(hard)]])
 
 
 def _solved(o: Operators) -> Matrix:
     """Return the right side of (8)."""
     soft, hard = sum(o.soft), sum(o.hard)
-    left = _two_by_two(
-        _one(soft), _negative(o.H_12 @ o.H_22_inverse), _zeros(hard, soft), o.H_22_inverse
+    left = Matrix.of_parts(
+        [
+            [Matrix.identity(soft), -(o.H_12 @ o.H_22_inverse)],
+            [Matrix.zeros(hard, soft), o.H_22_inverse],
+        ]
     )
-    return left @ _two_by_two(o.H_11, o.H_12, o.H_12.T, o.H_22) @ _right_side(o)
+    return left @ Matrix.of_parts([[o.H_11, o.H_12], [o.H_12.T, o.H_22]]) @ _right_side(o)
 
 
 def _motion_derivatives(body: Body) -> Matrix:
@@ -858,7 +801,7 @@ def _motion_derivatives(body: Body) -> Matrix:
         slopes(body.f(body._transform(body.A, duals(body.b, unit)))) for unit in identity(3)
     ]
     rotations = zxz_derivatives(body.angles, by_angles)
-    return _column([*rotations, *(body.A.T @ np.array(by_position, dtype=object))])
+    return Matrix.column([*rotations, *(body.A.T @ np.array(by_position, dtype=object))])
 
 
 STEP = Dual(fmpq(0), fmpq(1))
@@ -870,29 +813,36 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"G\begin{pmatrix} 1 & H_{12}\\ 0 & H_{22}\end{pmatrix} = "
         r"\begin{pmatrix} G_{11} & 0\\ G_{12}^T & 1\end{pmatrix}",
         lambda o: (
-            o.G @ _two_by_two(_one(sum(o.soft)), o.H_12, _zeros(sum(o.hard), sum(o.soft)), o.H_22)
+            o.G
+            @ Matrix.of_parts(
+                [
+                    [Matrix.identity(sum(o.soft)), o.H_12],
+                    [Matrix.zeros(sum(o.hard), sum(o.soft)), o.H_22],
+                ]
+            )
         ),
         lambda o: _soft_mass(o, o.mass_matrix),
-        letters=("H_12", "H_22"),
+        "the mass matrix G_11 is the sum of the kinetic energies of the links",
+        ("H_12", "H_22"),
     ),
     Equation(
         "after (5)",
         r"(\det G)(\det H_{22}) = \det G_{11}",
         lambda o: o.det_G @ _pivots(o),
         lambda o: _determinant(o.mass_matrix),
-        "Fixman's theorem; the left side has the pivots of H_22",
+        "Fixman's theorem; det G is that of the next equation, and det H_22 the product of the determinants of the pivots of H_22",
     ),
     Equation(
         "det G",
         r"\det G = \prod_k \det I_k",
         lambda o: o.det_G,
         lambda o: _determinant(o.G),
-        "the determinant that the theorem needs in closed form, over orthonormal rows; rows of a helical joint are not "
+        "the determinant of the theorem in closed form, for orthonormal rows of each joint; the rows of a helical joint are not "
         "orthonormal, and add a constant factor",
     ),
     Equation(
         "before (6)",
-        r"G_{11} = \mathcal{M}",
+        r"G_{11} = \mathcal M",
         lambda o: o.G_11,
         lambda o: o.mass_matrix,
         "the right side is the sum of the kinetic energies of the links",
@@ -903,13 +853,15 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"G_{11}\,x = b",
         lambda o: o.mass_matrix @ o.x,
         lambda o: o.b,
+        "with x = c − f of (9)",
     ),
     Equation(
         "(7)",
         r"\begin{pmatrix} G_{11} & 0\\ G_{12}^T & 1\end{pmatrix}\begin{pmatrix} x\\ y\end{pmatrix} = "
         r"\begin{pmatrix} b\\ 0\end{pmatrix}",
-        lambda o: _soft_mass(o, o.G_11) @ _over(o.x, o.y),
+        lambda o: _soft_mass(o, o.G_11) @ Matrix.below([o.x, o.y]),
         _right_side,
+        "with x = c − f of (9), and y = e",
     ),
     Equation(
         "(8)",
@@ -917,13 +869,13 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\begin{pmatrix} H_{11} & H_{12}\\ H_{21} & H_{22}\end{pmatrix}\begin{pmatrix} b\\ 0\end{pmatrix}",
         lambda o: o.solution,
         _solved,
-        "the left side is the elimination of the mass matrix",
+        "the left side has x by elimination of the mass matrix, and y = −G_12ᵀ x",
     ),
     Equation(
         "(9)",
         r"x = (H_{11} - H_{12}H_{22}^{-1}H_{12}^T)\,b",
         lambda o: o.mass_matrix @ (o.H_11 - o.H_12 @ o.H_22_inverse @ o.H_12.T),
-        lambda o: _one(sum(o.soft)),
+        lambda o: Matrix.identity(sum(o.soft)),
         "shown for every b: the bracket is the inverse of the mass matrix",
         ("H_11",),
     ),
@@ -932,14 +884,15 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"(H_{ij})_{kl} = 0 \text{ unless joints } k, l \text{ are on one link}",
         lambda o: o.H,
         lambda o: o.banded(o.H),
-        "H_22 is bandlimited; on a serial chain its blocks are tridiagonal",
+        "the right side has zeros between joints that are not on one link, of which the base is none; on a serial chain the "
+        "blocks of H are tridiagonal",
     ),
     Equation(
         "LU",
         r"H_{22} = LU",
         lambda o: o.H_22,
         lambda o: o.L @ o.U,
-        "by blocks of a joint; on a serial chain L and U have one block beside the diagonal",
+        "the factors have one block for two joints; on a serial chain one block beside the diagonal is not zero",
         ("L_22", "U_22"),
     ),
     Equation(
@@ -947,14 +900,14 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"H_{22}\,e = d",
         lambda o: o.H_22 @ o.e,
         lambda o: o.d,
-        "e by substitutions with L and U",
+        "with e by substitutions with L and U",
     ),
     Equation(
         "after (9)",
         r"x = c - f,\quad c = H_{11}b,\; d = H_{12}^Tb,\; e = H_{22}^{-1}d,\; f = H_{12}e",
-        lambda o: _over(o.x, o.e),
+        lambda o: Matrix.below([o.x, o.e]),
         lambda o: o.solution,
-        "the right side is the elimination of the mass matrix",
+        "the left side has x and e; the right side has x by elimination of the mass matrix, and y = −G_12ᵀ x",
         ("c", "d", "e", "f", "q_ddot"),
     ),
     Equation(
@@ -970,7 +923,8 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
                 dtype=object,
             ).T
         ),
-        "J as printed in (11), for one body in ZXZ Euler angles; the right side differentiates A exactly",
+        "for one body in ZXZ Euler angles; the left side is J as printed in (11), entry by entry; the right side has the exact "
+        "derivatives of A",
     ),
     Equation(
         "(11)",
@@ -988,29 +942,31 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
                 dtype=object,
             ).T
         ),
+        "the left side is J as printed, entry by entry",
     ),
     Equation(
         "(12)",
         r"\frac{\partial}{\partial\xi_i}f(A) = \frac{d}{dt}f(A\,\mathrm{ROT}[e_i,t])\Big|_{t=0} = "
         r"\sum_j\frac{\partial f}{\partial q_j}(J^{-1})_{ji}",
-        lambda o: _column([rotation_derivative(o.body.f, o.body.A, i) for i in range(3)]),
+        lambda o: Matrix.column([rotation_derivative(o.body.f, o.body.A, i) for i in range(3)]),
         lambda o: Matrix.of(np.array(o.body.by_angles(o.body.f), dtype=object) @ inverse(o.body.J)),
-        "for a polynomial f of the entries of A",
+        "for a polynomial f of the entries of A; the left side is its exact derivative along A",
     ),
     Equation(
         "J⁻¹",
         r"J^{-1} = \begin{pmatrix}\sin\gamma/\sin\beta & \cos\gamma/\sin\beta & 0\\ \cos\gamma & -\sin\gamma & 0\\ "
         r"-\cot\beta\sin\gamma & -\cot\beta\cos\gamma & 1\end{pmatrix}",
         lambda o: o.J @ o.J_inverse,
-        lambda o: _one(3),
+        lambda o: Matrix.identity(3),
+        "shown as J J⁻¹ = 1, with J⁻¹ as printed",
     ),
     Equation(
         "before (13)",
         r"\frac{\partial}{\partial\xi_1} = -\cot\beta\sin\gamma\frac{\partial}{\partial\gamma} + "
         r"\frac{\sin\gamma}{\sin\beta}\frac{\partial}{\partial\alpha} + \cos\gamma\frac{\partial}{\partial\beta},\ \ldots",
-        lambda o: _column([rotation_derivative(o.body.f, o.body.A, i) for i in range(3)]),
-        lambda o: _column(zxz_derivatives(o.body.angles, o.body.by_angles(o.body.f))),
-        "the three operators as printed, on a polynomial of the entries of A",
+        lambda o: Matrix.column([rotation_derivative(o.body.f, o.body.A, i) for i in range(3)]),
+        lambda o: Matrix.column(zxz_derivatives(o.body.angles, o.body.by_angles(o.body.f))),
+        "the left side is (12) for a polynomial of the entries of A; the right side has the three operators as printed",
     ),
     Equation(
         "(13)",
@@ -1018,14 +974,14 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"1 + \begin{pmatrix}\Omega & v\\ 0 & 0\end{pmatrix}\Delta t",
         lambda o: Matrix.of(exponential(o.body.twist, STEP, 5)),
         lambda o: Matrix.of(small_motion(o.body.twist, STEP)),
-        "to first order: Δt² = 0",
+        "the left side has the first five terms of the exponential, with Δt² = 0",
     ),
     Equation(
         "(14)",
         r"\begin{pmatrix}\omega\\ v\end{pmatrix} = (H^{-1}\dot H)^\vee = \mathcal J(q)\dot q,\quad v = R^T\dot b",
-        lambda o: _column(o.body.body_twist(o.body.rates)),
-        lambda o: _column([*(o.body.J @ o.body.rates[:3]), *(o.body.A.T @ o.body.rates[3:])]),
-        "prints v = Rᵀ b",
+        lambda o: Matrix.column(o.body.body_twist(o.body.rates)),
+        lambda o: Matrix.column([*(o.body.J @ o.body.rates[:3]), *(o.body.A.T @ o.body.rates[3:])]),
+        "the left side is the exact derivative of H; the right side is J and Rᵀ times the rates; the paper prints v = Rᵀ b",
         corrected=True,
     ),
     Equation(
@@ -1035,46 +991,48 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         lambda o: Matrix.of(
             np.array([o.body.body_twist(unit) for unit in identity(6)], dtype=object).T
         ),
-        "the right side has the columns of (14)",
+        "the right side has the columns (14), exact derivatives of H",
     ),
     Equation(
         "(16)",
         r"\frac{\partial}{\partial\tilde\xi_i}f(H) = \frac{d}{d\varepsilon}f(H(1 + \varepsilon\tilde E_i))\Big|_{\varepsilon=0}",
         lambda o: o.dq_dxi,
         lambda o: o.dq_dxi_by_operators,
-        "prints d/dt at t = 0; the right side applies the operators to the coordinates of all joints",
+        "the left side is ∂q/∂ξ̃ of all joints; the right side applies the operators to their coordinates; the paper prints d/dt at t = 0",
         corrected=True,
     ),
     Equation(
         "(17)",
         r"\frac{\partial}{\partial\tilde\xi_i} = \frac{\partial}{\partial\xi_i}\;(i = 1, 2, 3),\quad "
         r"\frac{\partial}{\partial\tilde\xi_i} = (R^T\nabla_b)_{i-3}\;(i = 4, 5, 6)",
-        lambda o: _column(gradient(o.body.f, o.body.transform)),
+        lambda o: Matrix.column(gradient(o.body.f, o.body.transform)),
         lambda o: _motion_derivatives(o.body),
-        "prints a tilde on the right side of the first line too, which says nothing; for a polynomial f of the entries of H",
+        "for a polynomial of the entries of H; the left side is its exact derivative; the paper prints a tilde on both sides of "
+        "the first line",
     ),
     Equation(
         "M(q)",
         r"M(q) = \begin{pmatrix} J_R^TI_RJ_R & 0\\ 0 & m J_T^TJ_T\end{pmatrix}",
         lambda o: Matrix.of(o.body.mass_matrix),
         lambda o: Matrix.of(o.body.mass_matrix_by_energy),
-        "prints m J_T J_Tᵀ, and translations first, while 𝒥 has rotations first; here for a spherical J_T, which is not symmetric",
+        "the right side is the kinetic energy of unit rates, for spherical coordinates, whose J_T is not symmetric; the paper prints "
+        "m J_T J_Tᵀ, and translations first, while 𝒥 has rotations first",
         corrected=True,
     ),
     Equation(
         "M⁻¹(q)",
         r"M^{-1}(q) = \begin{pmatrix} J_R^{-1}I_R^{-1}J_R^{-T} & 0\\ 0 & \frac1m J_T^{-1}J_T^{-T}\end{pmatrix}",
         lambda o: Matrix.of(o.body.mass_matrix_by_energy @ o.body.inverse_mass_matrix),
-        lambda o: _one(6),
-        "prints m for 1/m, and translations first",
+        lambda o: Matrix.identity(6),
+        "the paper prints m for 1/m, and translations first",
         corrected=True,
     ),
     Equation(
         "(18)",
         r"\frac{\partial q}{\partial\tilde\xi} = \mathcal J^{-1}",
         lambda o: o.dq_dxi @ o.script_J,
-        lambda o: _one(6 * len(o.links)),
-        "for all links: 𝒥 has the twists (14) of the links for unit rates across the joints",
+        lambda o: Matrix.identity(6 * len(o.links)),
+        "for all links, shown as ∂q/∂ξ̃ 𝒥 = 1; 𝒥 has the twists (14) of the links for unit rates across the joints",
         ("W", "dq_dxi", "script_J"),
     ),
     Equation(
@@ -1083,16 +1041,16 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         lambda o: Matrix.of(
             o.body.mass_matrix_by_energy @ o.body.dq_dxi @ inverse(o.body.inertia) @ o.body.dq_dxi.T
         ),
-        lambda o: _one(6),
-        "for one body, with I = I_R ⊕ m 1 in the order of 𝒥; the text prints (m 1) ⊕ I",
+        lambda o: Matrix.identity(6),
+        "for one body, with I = I_R ⊕ m 1 in the order of 𝒥; the paper prints (m 1) ⊕ I",
         corrected=True,
     ),
     Equation(
         "I",
         r"[I_1^{-1} \oplus \cdots \oplus I_n^{-1}] = [I_1 \oplus \cdots \oplus I_n]^{-1}",
         lambda o: o.I_inverse @ o.I,
-        lambda o: _one(6 * len(o.links)),
-        "the inverse by mass, mass centre and central moments",
+        lambda o: Matrix.identity(6 * len(o.links)),
+        "the inverses on the left side are those of masses and central moments, shifted to the frames",
         ("I", "I_inverse"),
     ),
     Equation(
@@ -1100,8 +1058,8 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"M^{-1}(q) = \Bigl[\frac{\partial q}{\partial\tilde\xi}\Bigr][I_1^{-1}\oplus\cdots\oplus I_n^{-1}]"
         r"\Bigl[\frac{\partial q}{\partial\tilde\xi}\Bigr]^T",
         lambda o: o.G @ o.H,
-        lambda o: _one(6 * len(o.links)),
-        "shown with G = 𝒥ᵀ I 𝒥, where 𝒥 is differentiated exactly",
+        lambda o: Matrix.identity(6 * len(o.links)),
+        "shown as G M⁻¹ = 1 with G = 𝒥ᵀ I 𝒥, whose 𝒥 is differentiated exactly",
     ),
 )
 """The equations, in the order of the paper. Letters: attributes of `Operators`."""
@@ -1139,18 +1097,6 @@ def _lower(o: Operators, i: int, j: int) -> Array | None:
 
 def _upper(o: Operators, i: int, j: int) -> Array | None:
     return None if i > j or not (o.hard[i] and o.hard[j]) else o.upper_block(i, j)
-
-
-def _solution(name: str, hard: bool) -> Callable[[Operators, int], Array | None]:
-    """Return the entries of a joint in a vector of the solution; None for a joint without any."""
-
-    def entries(o: Operators, k: int) -> Array | None:
-        sizes = o.hard if hard else o.soft
-        start = sum(sizes[:k])
-        rows: Array = getattr(o, name).entries
-        return rows[start : start + sizes[k]] if sizes[k] else None
-
-    return entries
 
 
 NEAR = "joints i and j are on the same link"
@@ -1192,13 +1138,13 @@ LETTERS: tuple[Letter[Operators], ...] = (
         )
     ),
     *(
-        Letter(name, symbol, ("k",), says, _solution(symbol, hard))
-        for name, symbol, says, hard in (
-            ("c", "c", "H_11 b, after (9)", False),
-            ("d", "d", "H_12ᵀ b, after (9)", True),
-            ("e", "e", "H_22⁻¹ d, after (9)", True),
-            ("f", "f", "H_12 e, after (9)", False),
-            ("q_ddot", "x", "c − f, the joint accelerations by the forces b, (9)", False),
+        Letter(name, symbol, ("k",), says, part_of(symbol, sizes))
+        for name, symbol, says, sizes in (
+            ("c", "c", "H_11 b, after (9)", "soft"),
+            ("d", "d", "H_12ᵀ b, after (9)", "hard"),
+            ("e", "e", "H_22⁻¹ d, after (9)", "hard"),
+            ("f", "f", "H_12 e, after (9)", "soft"),
+            ("q_ddot", "x", "c − f, the joint accelerations by the forces b, (9)", "soft"),
         )
     ),
     Letter(
@@ -1209,6 +1155,55 @@ LETTERS: tuple[Letter[Operators], ...] = (
     ),
 )
 """The operators, by links."""
+
+NOTATION = {
+    "G": "mass matrix over soft and hard variables together, (2), (5)",
+    "H": "homogeneous transform of a body, (14)",
+    "H_{21}": "H_12ᵀ, (8)",
+    "H_{ij}": "a block of the inverse of G: H_11, H_12, H_21 or H_22, (8)",
+    r"\mathcal M": "mass matrix of the robot",
+    "b": "right side of (6), tau in the printed blocks; in (14)-(17) the position of a body",
+    "y": "second part of the solution of (7)",
+    "x": "joint accelerations by the forces b, (6), (9)",
+    "f": "H_12 e, (9); in (12)-(17) a function of a rotation or of a motion",
+    "d": "H_12ᵀ b, (9)",
+    "L": "lower factor of H_22, (9)",
+    "U": "upper factor of H_22, (9)",
+    r"\omega": "angular velocity of a body, in its axes, (10)",
+    "J": "Jacobian of a rotation, ω = J q̇, (10)",
+    r"\dot q": "rates of the coordinates of a body",
+    "q": "coordinates of a body, or the variables of all joints",
+    "A": "rotation R_3(α) R_1(β) R_3(γ) of a body, (11)",
+    "R": "rotation of a body",
+    "R_1": "rotation about the first axis",
+    "R_3": "rotation about the third axis",
+    "e_1": "first unit vector",
+    "e_3": "third unit vector",
+    "e_i": "unit vector i",
+    r"\alpha": "first ZXZ Euler angle",
+    r"\beta": "second ZXZ Euler angle",
+    r"\gamma": "third ZXZ Euler angle",
+    r"\xi": "direction of a derivative on rotations, (12)",
+    "t": "angle of a small rotation",
+    r"\Omega": "matrix of the cross product with ω, (13)",
+    "v": "velocity of a body, in its axes, (14)",
+    r"\Delta": "Δt is a small time",
+    r"\dot H": "rate of H",
+    r"\dot b": "rate of the position b",
+    r"\mathcal J": "Jacobian of motions: takes the rates of the variables to the twists of the links, (14)",
+    r"\tilde\xi": "direction of a derivative on motions, (16)",
+    r"\varepsilon": "a small number",
+    r"\tilde E": "generators of motions: rotations about the three axes, then translations along them, (16)",
+    r"\nabla": "gradient by the position b, (17)",
+    "M": "mass matrix of bodies without joints, (17), (19)",
+    "m": "mass of a body",
+    "J_R": "J of the rotation, (17)",
+    "J_T": "∂x/∂q of the position, (17)",
+    "I_R": "moments of inertia about the mass centre, (17)",
+    "I": "inertia of a link at its frame, (19)",
+    "I^{-1}": "inverse inertia of a link at its frame, (19)",
+}
+"""Meaning of the symbols of `EQUATIONS` that are no letters, or have several meanings."""
 
 
 # -- SymPy: one body in symbols ----------------------------------------------------------------------

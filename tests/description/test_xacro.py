@@ -262,3 +262,10 @@ def test_without_the_xacro_package_the_message_names_the_remedy(
         "'symgen[xacro]'",
     )
     assert not hasattr(xacro_program, "xacro")  # only the separate process imports xacro
+
+
+def test_the_line_of_an_expression_counts_from_the_first_line() -> None:
+    """A line break at the very start counts too; a piece that occurs twice has no line."""
+    assert xacro_program._line("b", None, "\nb\n") == 2
+    assert xacro_program._line("b", None, "b") == 1
+    assert xacro_program._line("b", None, "b\nb") is None

@@ -297,6 +297,7 @@ METHODS = {
     "riccati:fd2": "forward_dynamics link_accelerations",
     "riccati:fd3": "forward_dynamics",
     "riccati:fd4": "forward_dynamics interbody_forces",
+    "riccati:two_sweeps": "forward_dynamics",
     "rk4": "step_rk4",
     "semi_implicit_euler": "step",
     "udut": FORCE_SOLVES,

@@ -284,7 +284,8 @@ def test_a_divisor_that_is_zero_in_every_state_is_refused() -> None:
 
 def test_a_longer_form_is_replaced_by_named_equations_with_a_note() -> None:
     text, notes = render(mechanism_named("ur5"), "P[0]", "riccati")
-    assert text.startswith("# joint angles: sines and cosines\nc_")
+    assert text.startswith("# P: block of the articulated-body inertia")
+    assert "\n# joint angles: sines and cosines\nc_" in text
     assert any("the canonical form of P[0] has more than 20000 terms" in note for note in notes)
     assert isinstance(read(mechanism_named("ur5"), "P[0]", "riccati").value, Recursive)
     reading = read(mechanism_named("ur5"), "P[2]", "riccati")

@@ -139,6 +139,24 @@ def test_named_equations_evaluate_to_the_closed_form() -> None:
         assert abs(recursive.entries[0].subs(values) - exact) < 1e-12
 
 
+def test_a_long_part_without_a_name_is_named_once() -> None:
+    """Equations of a chain grow with its rows; substituted parts would double with every link."""
+    derived = program("planar_point_mass:4", "forward_dynamics", "riccati")
+    rows = [row for port in derived.outputs for row in port.rows]
+    recursive = equations(derived, rows)
+    assert recursive.in_c.count("") > 1
+    assert max(sp.count_ops(expression) for _, expression in recursive.named) < 60
+    closed = equations(derived, rows, named=False).entries
+    symbols = sorted(set().union(*(entry.free_symbols for entry in closed)), key=str)
+    values: dict[Any, Any] = {s: sp.Float(f"0.{3 + i}1", 40) for i, s in enumerate(symbols)}
+    exact = [entry.subs(values) for entry in closed]
+    for symbol, expression in recursive.named:
+        assert symbol not in values
+        values[symbol] = expression.subs(values)
+    for entry, number in zip(recursive.entries, exact, strict=True):
+        assert abs(entry.subs(values) - number) < 1e-30 * abs(number)
+
+
 def test_an_entry_prints_as_a_multi_angle_form_and_a_quantity_as_a_matrix() -> None:
     arm = robot("planar_arm")
     assert rendered(arm, "M[0,0]")[0].strip() == "1.75 + 0.5*cos(q1)"

@@ -19,8 +19,10 @@ from symgen.inspection import paper_letters
 from symgen.inspection.paper_letters import PAPERS_OF_METHOD
 from symgen.pages.derivation import FORMATS, Document, derive, written
 from symgen.pages.derivation import document as document_module
-from symgen.pages.derivation.formats import _breaking_code
-from symgen.papers.identities import paper
+from symgen.pages.derivation.document import SIDE_BY_SIDE, _symbol, notation
+from symgen.pages.derivation.formats import _breaking_code, _escaped
+from symgen.pages.derivation.notation import symbols
+from symgen.papers.identities import PAPERS, paper
 from symgen.support.errors import RequestError, UnknownName
 
 CASES = [
@@ -41,6 +43,74 @@ def test_a_document_has_every_equation_in_order_and_every_one_holds(
     numbers = [step.result.number for step in document.steps]
     assert numbers == [equation.number for equation in paper(name).EQUATIONS]
     assert document.source == paper(name).SOURCE
+
+
+@pytest.fixture(scope="module", params=CASES, ids=[name for *_, name in CASES])
+def derived(request: pytest.FixtureRequest) -> tuple[str, Document]:
+    """Each paper for a robot that it covers."""
+    robot, method, name = request.param
+    return name, derive(load(robot), method)
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_every_symbol_of_an_equation_has_a_meaning_and_every_meaning_a_symbol(name: str) -> None:
+    meanings = notation(name)
+    used = {
+        symbol
+        for equation in paper(name).EQUATIONS
+        for symbol in symbols(equation.statement, meanings)
+    }
+    assert used <= set(meanings)
+    shown = {_symbol(name, letter) for item in paper(name).EQUATIONS for letter in item.letters}
+    assert set(paper(name).NOTATION) <= used | shown
+
+
+def test_symbols_are_read_with_their_accents_and_scripts() -> None:
+    meanings = {r"\dot{\mathcal V}": "", "T": "", "T_l": "", "x_i": "", "H^{ab}": "", r"\hat M": ""}
+    text = r"\dot{\mathcal V}_k = T_l^T \hat M_{ik} (T x_{k-1})^T + \frac{H^{ab}_{ij}}{\text{no}}"
+    assert list(symbols(text, meanings)) == [
+        r"\dot{\mathcal V}", "T_l", r"\hat M", "T", "x_i", "H^{ab}",
+    ]  # fmt: skip
+    assert list(symbols(r"\theta_k y", meanings)) == [r"\theta", "y"]
+
+
+def test_a_symbol_is_explained_where_it_first_appears(derived: tuple[str, Document]) -> None:
+    name, document = derived
+    explained: list[tuple[str, str]] = []
+    for step in document.steps:
+        explained += step.symbols
+        needed = set(symbols(step.result.statement, notation(name)))
+        assert needed <= {symbol for symbol, _ in explained}
+    assert len(set(explained)) == len(explained)
+
+
+def test_mathematics_of_a_document_has_no_second_subscript(derived: tuple[str, Document]) -> None:
+    """TeX and MathJax refuse W_a_{0}; braces around W_a make it right."""
+    _, document = derived
+    script = r"(?:\{[^{}]*\}|\\[a-zA-Z]+|[A-Za-z0-9])"
+    for step in document.steps:
+        for text in (step.result.statement, *step.structures, *(i.latex for i in step.instances)):
+            assert not re.search(rf"_{script}_|_{script}\^{script}_", text), text[:80]
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_what_an_equation_says_is_a_sentence_that_begins_with_a_word(name: str) -> None:
+    """A symbol in front would be printed as a capital letter: Φ for φ, E for e."""
+    for equation in paper(name).EQUATIONS:
+        assert not equation.says or re.match(r"[A-Za-z][a-z]+['’]?[ s]|Lemma", equation.says)
+        assert not re.match(r"print|phi|psi", equation.says)
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_texts_of_a_paper_have_no_sign_that_pdflatex_lacks(name: str) -> None:
+    module = paper(name)
+    says = (text for item in module.EQUATIONS for text in (item.says, item.number))
+    for text in (module.SOURCE, module.CONVENTIONS, *notation(name).values(), *says):
+        assert _escaped(text).isascii(), text
+
+
+def test_accents_become_those_of_mathematics() -> None:
+    assert _escaped("θ̈ = ψ̂ q̇ & 1_2") == (r"$\ddot{\theta}$ = $\hat{\psi}$ $\dot{q}$ \& 1\_2")
 
 
 def test_u_of_the_textbook_arm_stands_beside_its_equation() -> None:
@@ -97,10 +167,26 @@ def test_a_block_that_is_too_long_is_named_with_its_reason(
 def test_all_factorizations_are_side_by_side() -> None:
     document = derive(load("planar_arm"), "all")
     statements = [step.result.statement for step in document.steps]
-    assert r"\mathcal{M} = H\phi M\phi^T H^T" in statements
+    assert r"\mathcal M = H\phi M\phi^T H^T" in statements
     assert r"I = U D U^T" in statements
     assert document.holds
-    assert "Lee & Chirikjian" in document.remarks[-1]
+    assert "Not available for this robot: Lee & Chirikjian 2005 need" in " ".join(document.remarks)
+
+
+def test_every_factorization_is_linked_to_the_kinetic_energies() -> None:
+    """The remark of the page says so: each paper has an equation of its mass matrix by energies."""
+    by_energies = {"rk": "(3.20)", "sa": "(10)", "lc": "(12)", "wc": "(9)", "ff": "M"}
+    assert {
+        name: number for name, number in by_energies.items() if number in SIDE_BY_SIDE[name]
+    } == (by_energies)
+
+
+def test_all_papers_may_refuse_a_robot() -> None:
+    """A massless tip: every paper divides by something that is zero, and says so."""
+    mechanism = load("planar_arm")
+    massless = replace(mechanism.bodies[1], parts=())
+    with pytest.raises(RequestError, match=r"divide by D\(k\).*Fijany"):
+        derive(replace(mechanism, bodies=(mechanism.bodies[0], massless)), "all")
 
 
 @pytest.fixture(scope="module")
@@ -194,7 +280,12 @@ def test_the_suffix_chooses_the_format(
     [
         (["--method", "newton_euler"], "no method to derive is named 'newton_euler'"),
         (["--method", "riccati", "--format", "pdf"], "no format is named 'pdf'"),
-        (["--method", "riccati", "-o", "a.txt"], "no format has the suffix '.txt'"),
+        (["--method", "riccati", "-o", "a.txt"], "'a.txt' ends in no suffix of a format"),
+        (["--method", "riccati", "-o", "a"], "'a' ends in no suffix of a format"),
+        (
+            ["--method", "riccati", "-o", "a.md", "--format", "latex"],
+            "'a.md' has the suffix of the format markdown, and --format is latex",
+        ),
         (["--method", "riccati", "-o", "none/a.md"], "cannot write 'none/a.md'"),
     ],
 )

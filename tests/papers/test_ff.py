@@ -115,9 +115,9 @@ def test_letters_are_blocks_of_the_operators() -> None:
     o = Operators(chain_of(random_mechanism(4, 2, "tree", ONE_DEGREE)))
     letters = {letter.name: letter.block for letter in LETTERS}
     assert o.local(lambda i, j: letters["P"](o, i, j), o.six, o.six) == o.P
-    for name, whole, widths in (("inertia", o.inertia, o.six), ("H", o.H, o.allowed)):
+    for name, whole in (("inertia", o.inertia), ("H", o.H)):
         blocks = [letters[name](o, i) for i in range(len(o.links))]
-        assert o._diagonal(blocks, widths) == whole
+        assert Matrix.diagonal(blocks) == whole
 
 
 # -- pattern -----------------------------------------------------------------------------------------------------------------
@@ -287,12 +287,12 @@ def test_an_inertia_that_changes_after_the_operator_was_formed_is_seen() -> None
 @pytest.mark.parametrize(
     ("robot", "reason"),
     [
-        ("planar_point_mass:3", "link 'link1' of 'planar_point_mass' is a point mass"),
-        ("puma560", "link 'link1' of 'puma560' has no mass"),
-        ("stewart", "link 'leg1_cross' of 'stewart' has no mass"),
+        ("planar_point_mass:3", "in 'planar_point_mass' link 'link1' is a point mass"),
+        ("puma560", "in 'puma560' link 'link1' has no mass"),
+        ("stewart", "in 'stewart' link 'leg1_cross' has no mass"),
         (
             "planar_arm",
-            "link 'link1' of 'planar_arm' has no moment of inertia about some axis through its mass centre",
+            "in 'planar_arm' link 'link1' has no moment of inertia about some axis through its mass centre",
         ),
     ],
 )
@@ -302,5 +302,5 @@ def test_inertias_that_cannot_be_inverted_are_refused_by_name(robot: str, reason
     with pytest.raises(RequestError, match=reason):
         Operators(chain_of(mechanism))
     body, why = find_indefinite_body(mechanism) or ("", "")
-    assert reason.startswith(f"link '{body}'")
+    assert f"link '{body}'" in reason
     assert reason.endswith(why)

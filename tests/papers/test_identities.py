@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import symgen
 from symgen.cli import main
 from symgen.description.loading import load
 from symgen.mechanism.drives import Drive
+from symgen.mechanism.mechanism import Mechanism
 from symgen.papers import identities, operators
 from symgen.papers.identities import PAPERS, Identities, paper, prove_identities, without_drives
 from symgen.papers.rk import EQUATIONS
@@ -155,3 +160,124 @@ def test_operators_of_a_robot_by_name_and_of_a_file(tmp_path: Path) -> None:
     assert o.mass_matrix == o.innovations @ o.D @ o.innovations.T
     with pytest.raises(RequestError, match="needs joints of one degree of freedom"):
         operators("free_body", "sa")
+
+
+# -- robots and options beyond an arm on a fixed base ------------------------------------------------
+
+
+def small_tree() -> Mechanism:
+    """Two roots, one of which branches, with joints that turn, slide and do both."""
+    robot = symgen.Robot("tree <1|2>")
+    kinds = {"a": ("base", "revolute"), "b": ("base", "prismatic"), "c": ("b", "helical")}
+    for n, (name, (parent, kind)) in enumerate(kinds.items()):
+        numbers: dict[str, Any] = {
+            "axis": (0, "3/5", "4/5"),
+            "xyz": ("1/2", n, 0),
+            "mass": n + 1,
+            "centre": ("1/5", "1/7", 0),
+            "inertia": ("1/10", 0, 0, "1/5", 0, "1/4"),
+        } | ({"pitch": "1/10"} if kind == "helical" else {})
+        robot.body(f"{name} $x_1$", parent=parent and _named(parent), type=kind, **numbers)
+    return robot.build()
+
+
+def _named(parent: str) -> str:
+    return parent if parent == "base" else f"{parent} $x_1$"
+
+
+def test_every_paper_for_bodies_holds_on_two_roots_with_odd_names() -> None:
+    result = prove_identities(small_tree(), states=1)
+    assert result.holds
+    assert {n for n, part in by_name(result).items() if part.equations} == {"rk", "sa", "wc", "ff"}
+    assert "'b $x_1$'" in by_name(result)["lc"].refusal
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["planar_arm", "--base", "free", "--papers", "rk"], "singular for the joint of link 'base'"),
+        (["planar_arm", "--base", "free", "--papers", "sa"], "the joint of link 'base' of 'planar_arm' has 6"),
+        (["planar_arm", "--papers", "rk,"], "no paper is named ''"),
+        (["planar_arm", "--papers", "RK"], "no paper is named 'RK'; there are: rk, sa, lc, wc, ff"),
+        (["planar_arm", "--states", "-1"], "-1 states prove nothing"),
+        (["planar_arm", "--parameter", "gravity"], "--parameter does not apply to --identities"),
+    ],
+)  # fmt: skip
+def test_a_request_without_an_answer_is_one_sentence(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["prove", *words, "--identities"]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "count", "states"),
+    [
+        (["planar_point_mass:1", "--papers", "rk,lc,rk", "--states", "1"], 2, "1 random state\n"),
+        (["free_body", "--papers", "rk, ff", "--states", "2"], 2, "2 random states\n"),
+        (["scara", "--lock", "joint3", "--papers", "sa", "--states", "1"], 1, "1 random state\n"),
+    ],
+)
+def test_papers_are_named_once_and_states_counted(
+    words: list[str], count: int, states: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["prove", *words, "--identities"]) == 0
+    text = capsys.readouterr().out
+    assert text.count(" hold") == count
+    assert f"exact rationals at {states}" in text
+
+
+def coupled_arm() -> Mechanism:
+    robot = symgen.Robot("coupled")
+    for name, parent in (("a", "base"), ("b", "a")):
+        mimic = {"joint": "a_joint", "multiplier": 2} if name == "b" else None
+        robot.body(
+            name,
+            parent=parent,
+            type="revolute",
+            axis=(0, 0, 1),
+            mass=1,
+            centre=(1, 0, 0),
+            mimic=mimic,
+        )
+    return robot.build(mimic="couple")
+
+
+def driven_tree() -> Mechanism:
+    first, *others = small_tree().joints
+    return replace(small_tree(), joints=(replace(first, drive=Drive(damping=Fraction(2))), *others))
+
+
+@pytest.mark.parametrize(
+    ("robot", "clause"),
+    [
+        (small_tree, ""),
+        (lambda: load("four_bar"), "loop closures are left out"),
+        (driven_tree, "drives are left out"),
+        (coupled_arm, "mimic joints count as independent"),
+    ],
+)
+def test_parts_that_the_papers_do_not_have_are_named(
+    robot: Callable[[], Mechanism], clause: str
+) -> None:
+    result = prove_identities(robot(), ["rk"], 1, programs=False)
+    assert result.left_out == clause
+    assert clause in str(result)
+    assert result.facts()["left_out"] == (clause or None)
+
+
+def test_progress_is_shown_on_a_terminal_and_not_in_a_pipe(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["prove", "planar_point_mass:1", "--identities", "--papers", "rk", "--states", "1"]
+    assert main(words) == 0
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    assert main(words) == 0
+    error = capsys.readouterr().err
+    assert "[1/2] equations of Rodriguez & Kreutz 1988" in error
+    assert "[2/2] programs against the operators" in error
+    assert error.endswith("\r\033[K")

@@ -241,7 +241,7 @@ def test_another_robot_is_seen(change: str) -> None:
     """The sides of (6) and (14) are computed from different numbers of the robot."""
     links = slanted_chain(3)
     o = Operators(links)
-    o.directions, o.lengths  # noqa: B018  of the unchanged robot
+    _ = o.directions, o.lengths  # of the unchanged robot
     last = links.links[-1]
     value = getattr(last, change)
     changed = replace(last, **{change: value * fmpq(11, 10)})
@@ -324,7 +324,7 @@ def test_rows_with_constant_lengths_give_other_blocks_and_are_refused_on_a_strai
     state = State([fmpq(1, 3), fmpq(0), fmpq(2)], [fmpq(0)] * 3, lambda x: x)
     straight = Operators(chain(robot, state))
     with pytest.raises(RequestError, match=r"divide by sin θ_2, which is zero; use dtheta_dx"):
-        straight.dtheta_dx_printed  # noqa: B018
+        _ = straight.dtheta_dx_printed
     assert BY_NUMBER["before (3)"].holds(straight)
     assert BY_NUMBER["(12)"].holds(straight)
 

@@ -24,7 +24,7 @@ from symgen.papers.blocks import Matrix, assembled, zeros
 from symgen.papers.chain import chain as chain_of
 from symgen.papers.chain import random_state
 from symgen.papers.equation import Equation
-from symgen.papers.rk import EQUATIONS, LETTERS, Motion, Operators
+from symgen.papers.rk import EQUATIONS, LETTERS, Motion, Operators, Riccati
 from symgen.reference.precision import Array
 from tests.shared.operators import fractions, rational_chain, spatial_chain, symbolic_chain
 from tests.shared.robots_for_tests import rationals
@@ -136,6 +136,26 @@ def test_a_changed_entry_of_an_operator_is_seen(letter: str) -> None:
     entries[row, column] += fmpq(1, 1000)
     setattr(o, letter, Matrix.of(entries))
     assert CAUGHT[letter] in failing(o)
+
+
+def test_a_gain_that_is_wrong_everywhere_is_seen() -> None:
+    """ψ = φ − L H holds for any L, if ψ is made of it; the second part of (4.7) determines L."""
+
+    class Doubled(Operators):
+        def articulated(self, i: int) -> Riccati:
+            solution = super().articulated(i)
+            return solution._replace(L=solution.L * 2)
+
+    o = Doubled(rational_chain(3, 1))
+    assert o.Delta_psi == o.Delta_phi - o.L @ o.H
+    assert "(4.7)" in failing(o)
+
+
+def test_the_inverse_of_omega_is_that_of_the_mass_operator() -> None:
+    """A changed mass operator is seen by Ω, which does not take its inverse from (4.16)."""
+    o = Operators(rational_chain(3, 1))
+    o.mass_matrix = Matrix.of(o.mass_matrix.entries * 2)
+    assert "Ω" in failing(o)
 
 
 CAUGHT_OF_MOTION = {

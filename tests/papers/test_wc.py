@@ -543,8 +543,8 @@ def test_letters_of_a_link() -> None:
     o = operators("several")
     by_name = {item.name: item for item in LETTERS}
     for k in range(len(o.links)):
-        I, I_inverse = (by_name[name].block(o, k) for name in ("I", "I_inverse"))  # noqa: E741
-        assert (I @ I_inverse == identity(6)).all()
+        inertia, its_inverse = (by_name[name].block(o, k) for name in ("I", "I_inverse"))
+        assert (inertia @ its_inverse == identity(6)).all()
         assert (by_name["W"].block(o, k) == complement(o.links[k].axes)).all()
     for name, vector in (("c", o.c), ("d", o.d), ("e", o.e), ("f", o.f), ("q_ddot", o.x)):
         parts = [by_name[name].block(o, k) for k in range(len(o.links))]

@@ -18,7 +18,8 @@ check of both sides, and the lines of the generated C. Methods and papers: ricca
 (Lee & Chirikjian for planar point masses, else Wang & Chirikjian), constraint_force (Fijany & Featherstone); all: the
 factorizations of the mass matrix side by side. Exit code: 0 if every equation holds, 1 otherwise."""
 METHODS = ("riccati", "udut", "fixman", "constraint_force", "all")
-FORMATS = ("markdown", "latex", "notebook", "html")
+SUFFIXES = {".md": "markdown", ".tex": "latex", ".ipynb": "notebook", ".html": "html"}
+FORMATS = tuple(SUFFIXES.values())
 
 
 def arguments(parser: Parser) -> None:
@@ -64,15 +65,22 @@ def run(options: Namespace) -> int:
 
 
 def _format(format: str | None, output: str | None) -> str:
-    """Return the format by its name, or by the suffix of the file."""
-    if format is not None:
-        return nearest(format, FORMATS, "format")
-    suffixes = {".md": "markdown", ".tex": "latex", ".ipynb": "notebook", ".html": "html"}
-    if output is None:
-        return "markdown"
-    suffix = Path(output).suffix
-    if suffix not in suffixes:
+    """Return the format by its name, or by the suffix of the file.
+
+    RequestError if the suffix is that of another format than the one named.
+    """
+    by_suffix = None if output is None else SUFFIXES.get(Path(output).suffix.lower())
+    if format is None:
+        if output is not None and by_suffix is None:
+            raise RequestError(
+                f"the name of '{output}' ends in no suffix of a format; use {', '.join(SUFFIXES)}, or name the format "
+                "with --format"
+            )
+        return by_suffix or "markdown"
+    named = nearest(format, FORMATS, "format")
+    if by_suffix not in (None, named):
         raise RequestError(
-            f"no format has the suffix '{suffix}' of '{output}'; use {', '.join(suffixes)}, or name the format with --format"
+            f"'{output}' has the suffix of the format {by_suffix}, and --format is {named}; rename the file, or leave "
+            "--format out"
         )
-    return suffixes[suffix]
+    return named

@@ -33,7 +33,11 @@ def arguments(parser: Parser) -> None:
     """Add the robot, the quantity, the method and the notation."""
     robot_arguments(parser)
     parser.add_argument(
-        "what", metavar="WHAT", nargs="?", help="a quantity such as M[1,2]; without it, list all"
+        "what",
+        metavar="WHAT",
+        nargs="?",
+        help="a quantity such as M[1,2]; M[i,j] for every link of a chain of like links; without it, "
+        "list all",
     )
     parser.add_argument("--method", metavar="METHOD", help="the method whose formula is printed")
     parser.add_argument(
@@ -120,7 +124,10 @@ def run(options: Namespace) -> int:
 def _name_frame(mechanism: Mechanism, options: Namespace) -> None:
     """Print a note on the frame, if the quantity depends on one."""
     from symgen.inspection.catalogue import choose
+    from symgen.inspection.general.request import is_general
 
+    if is_general(mechanism, options.what):
+        return
     function = getattr(choose(mechanism, options.what, options.method).target, "function", None)
     if function is not None:
         name_frame(mechanism, [function], options.frame)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from symgen.cli.commands import Parser
 from symgen.cli.commands._progress import Progress
@@ -31,7 +32,6 @@ from symgen.vocabulary.options import (
     TrigChoice,
     VerifyRequest,
     declarations,
-    defaults,
     values_of,
 )
 
@@ -143,7 +143,7 @@ def _identities(options: Namespace) -> int:
     _refuse_with_identities(options)
     mechanism = read(options)
     say_notes(mechanism, options.robot)
-    papers = None if options.papers is None else options.papers.split(",")
+    papers = None if options.papers is None else [x.strip() for x in options.papers.split(",")]
     states = {} if options.states is None else {"states": options.states}
     with Progress() as progress:
         result = prove_identities(mechanism, papers, progress=progress, **states)
@@ -153,27 +153,20 @@ def _identities(options: Namespace) -> int:
 
 def _refuse_with_identities(options: Namespace) -> None:
     """Raise RequestError for an option that only applies to the proof of bounds."""
-    unused = [
-        "functions",
-        "ulps",
-        "eva",
-        *declarations(RowChoices),
-        *declarations(TrigChoice),
-        *declarations(RealChoice),
-    ]
-    standard = {**defaults(RowChoices), **defaults(TrigChoice), **defaults(RealChoice)}
-    changed = [
-        name
-        for name in unused
-        if getattr(options, name, None) not in (None, False, standard.get(name))
-    ]
-    if options.acceleration != ACCELERATION:
-        changed.append("acceleration")
-    if changed:
-        flag = "-f" if changed[0] == "functions" else f"--{changed[0].replace('_', '-')}"
-        raise RequestError(
-            f"{flag} does not apply to --identities, which checks no C; leave it out"
-        )
+    unused: dict[str, tuple[str, Any]] = {
+        "functions": ("-f", None),
+        "ulps": ("--ulps", None),
+        "eva": ("--eva", False),
+        "acceleration": ("--acceleration", ACCELERATION),
+    }
+    for kind in (RowChoices, TrigChoice, RealChoice):
+        for name, (_, option) in declarations(kind).items():
+            unused[name] = option.flag, option.default
+    for name, (flag, default) in unused.items():
+        if getattr(options, name, None) not in (None, False, default):
+            raise RequestError(
+                f"{flag} does not apply to --identities, which checks no C; leave it out"
+            )
 
 
 def _positive(text: str | None, option: str) -> Fraction | None:

@@ -2,8 +2,9 @@
 algorithms FD1 … FD4.
 
 M = (1 + HΦL) D (1 + HΦL)ᵀ (4.11) and M⁻¹ = (1 − HΨL)ᵀ D⁻¹ (1 − HΨL) (4.16): a filter tip → base, a
-smoother base → tip. `riccati` denotes FD4. `riccati:grasps` solves for arms that hold one object by
-symgen's own (G1)-(G6), `docs/explanation/mathematics.md`.
+smoother base → tip. `riccati` denotes FD4. `riccati:two_sweeps` is the algorithm that RK announce at
+the end of §5. Most robots need fewer operations by FD4, so it is chosen by name only. `riccati:grasps`
+solves for arms that hold one object by symgen's own (G1)-(G6), `docs/explanation/mathematics.md`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from symgen.methods.riccati.grasps import constrained_forward_dynamics, refuse_w
 from symgen.methods.riccati.operational import operational_inertia_inverse
 from symgen.methods.riccati.quantities import QUANTITIES
 from symgen.methods.riccati.segments import forward_dynamics
+from symgen.methods.riccati.two_sweeps import forward_dynamics as by_two_sweeps
 from symgen.methods.shared.method import Method, Variant
 
 METHOD = Method(
@@ -38,6 +40,9 @@ METHOD = Method(
         "fd4": Variant(
             functions={"forward_dynamics": fd4, "interbody_forces": interbody_forces}
         ),  # (5.13)-(5.17)
+        "two_sweeps": Variant(
+            functions={"forward_dynamics": by_two_sweeps}, choice="explicit"
+        ),  # end of §5; (2.19), (2.23), (5.16), (5.17)
         "segments": Variant(
             functions={"forward_dynamics": forward_dynamics},
             choice="explicit_loops",

@@ -19,15 +19,20 @@ from symgen.inspection.paper_letters import (
     method_of,
     paper_operators,
     papers_of,
-    uncovered,
 )
 from symgen.inspection.printing import print_grid
 from symgen.inspection.reading import read
 from symgen.inspection.where import where
-from symgen.mechanism.drives import NO_DRIVE
 from symgen.mechanism.mechanism import Mechanism
+from symgen.pages.derivation.notation import symbols
 from symgen.papers.equation import Letter
-from symgen.papers.identities import EquationResult, PaperResult, paper, prove_identities
+from symgen.papers.identities import (
+    EquationResult,
+    PaperResult,
+    left_out,
+    paper,
+    prove_identities,
+)
 from symgen.support.errors import RequestError
 from symgen.vocabulary.names import nearest
 
@@ -43,39 +48,26 @@ SIDE_BY_SIDE: dict[str, dict[str, tuple[str, ...]]] = {
         "(4.11)": ("innovations", "D"),
         "(4.16)": ("whitening",),
     },
-    "sa": {"(21)": ("U", "D")},
+    "sa": {"(10)": ("gim",), "(21)": ("U", "D")},
     "lc": {"(12)": ("H_theta_theta", "H_theta_L", "H_L_L"), "(8)": ()},
     "wc": {"(9)": ("H_11", "H_12", "H_22")},
-    "ff": {"M inverse": ("H_aa", "H_ab", "H_bb"), "det M": ()},
+    "ff": {"M": (), "M inverse": ("H_aa", "H_ab", "H_bb"), "det M": ()},
 }
 """Equations of the page with all factorizations, and the letters shown with each."""
 IDENTITY = print_grid([["1" if r == c else "0" for c in range(6)] for r in range(6)], "text")
 """Blocks on the diagonal of φ and ψ, which are not printed."""
 SYMBOLS = {
-    "dtheta_dx": r"\frac{\partial\theta}{\partial x}",
-    "dtheta_dx_printed": r"\left.\frac{\partial\theta}{\partial x}\right|_L",
-    "dL_dx": r"\frac{\partial L}{\partial x}",
-    "H_theta_theta": r"H^{\theta\theta}",
-    "H_theta_L": r"H^{\theta L}",
-    "H_L_L": r"H^{LL}",
-    "dq_dxi": r"\frac{\partial q}{\partial\tilde\xi}",
-    "H_aa": r"H_{aa}",
-    "H_ab": r"H_{ab}",
-    "H_bb": r"H_{bb}",
-    "det_G": r"\det G",
+    "H_ab": "H_{ab}",
+    "H_bb": "H_{bb}",
     "Mtilde": r"\tilde M",
     "Mhat": r"\hat M",
     "mhat": r"\hat m",
     "psihat": r"\hat\psi",
     "psi": r"\psi",
-    "phi": r"\phi",
     "alpha": r"\alpha",
-    "Omega": r"\Omega",
-    "L2": r"L_2",
-    "I_inv": r"I^{-1}",
-    "A": r"\mathcal A",
+    "L2": "L_2",
 }
-"""LaTeX of the methods' letters."""
+"""LaTeX of letters that only a method has, where it is not the name."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +84,8 @@ class Step:
 
     heading: str
     result: EquationResult
+    symbols: tuple[tuple[str, str], ...]
+    """(LaTeX, meaning) of the symbols that are new in this step."""
     instances: tuple[Instance, ...]
     structures: tuple[str, ...]
     """In LaTeX: which blocks of a letter are not zero."""
@@ -129,8 +123,8 @@ def derive(
     progress: Callable[[str, int, int], None] = lambda step, done, total: None,
     robot: str | None = None,
 ) -> Document:
-    """Return the document of the first paper of a method that covers the robot; "all": one page
-    with the factorizations of all papers side by side.
+    """Return the document of the first paper of a method that covers the robot. For "all", it is one
+    page with the factorizations of all papers side by side.
 
     `progress` is called with a step, its number from 1, and the number of steps.
     `robot` is the name or path by which a notebook loads the robot (default: the mechanism's name).
@@ -143,10 +137,10 @@ def derive(
         return _side_by_side(mechanism, called, progress)
     reasons = []
     for name in papers_of(method):
-        reason = uncovered(mechanism, name)
-        if reason is None:
+        try:
             return _document(mechanism, called, name, None, progress)
-        reasons.append(f"{paper(name).SOURCE}: {reason}")
+        except RequestError as error:
+            reasons.append(str(error))
     raise RequestError("; ".join(reasons))
 
 
@@ -154,20 +148,22 @@ def _side_by_side(
     mechanism: Mechanism, robot: str, progress: Callable[[str, int, int], None]
 ) -> Document:
     """Return one document of the factorizations of every paper that covers the robot."""
-    parts = [
-        _document(mechanism, robot, name, letters, progress)
-        for name, letters in SIDE_BY_SIDE.items()
-        if uncovered(mechanism, name) is None
-    ]
+    parts: list[Document] = []
+    reasons: list[str] = []
+    for name, letters in SIDE_BY_SIDE.items():
+        try:
+            parts.append(_document(mechanism, robot, name, letters, progress))
+        except RequestError as error:
+            reasons.append(str(error))
+    if not parts:
+        raise RequestError("; ".join(reasons))
     first = parts[0]
-    missing = [paper(name).SOURCE for name in SIDE_BY_SIDE if uncovered(mechanism, name)]
     remarks = [
-        *first.remarks,
-        "Every check compares a factorization with the mass matrix from the kinetic energies of the "
-        "links, so that all of them give the same matrix.",
+        *dict.fromkeys(remark for part in parts for remark in part.remarks),
+        "The mass matrix of each paper is compared with the sum of the kinetic energies of the links, and its factorization "
+        "with that mass matrix, so that all factorizations belong to the same matrix.",
+        *(f"Not available for this robot: {reason}." for reason in reasons),
     ]
-    if missing:
-        remarks.append(f"Not available for this robot: {', '.join(missing)}.")
     return Document(
         f"Factorizations of the mass matrix of {mechanism.name}",
         robot,
@@ -191,7 +187,10 @@ def _document(
     chosen_letters: Mapping[str, Sequence[str]] | None,
     progress: Callable[[str, int, int], None],
 ) -> Document:
-    """Return a paper for a robot, or the equations with these numbers, with these letters."""
+    """Return a paper for a robot, or the equations with these numbers, with these letters.
+
+    RequestError if the paper does not cover the robot.
+    """
     progress(f"equations of {paper(name).SOURCE}", 1, 1)
     proved = prove_identities(mechanism, [name], programs=False)
     (result,) = proved.papers
@@ -199,13 +198,16 @@ def _document(
     chosen = [
         item for item in result.equations if chosen_letters is None or item.number in chosen_letters
     ]
-    steps, shown = [], set()
+    steps: list[Step] = []
+    shown: set[str] = set()
+    defined: set[tuple[str, str]] = set()
     for done, item in enumerate(chosen):
-        defined = (chosen_letters or {}).get(item.number, equations[item.number].letters)
-        letters = [letter for letter in defined if letter not in shown]
+        named = (chosen_letters or {}).get(item.number, equations[item.number].letters)
+        letters = [letter for letter in named if letter not in shown]
+        meanings = _meanings(name, item.statement, letters, defined)
         shown.update(letters)
         progress(f"{item.number} of {result.source}", done + 1, len(chosen))
-        steps.append(_step(mechanism, robot, name, item, letters))
+        steps.append(_step(mechanism, robot, name, item, letters, meanings))
     return Document(
         f"{result.source} for {mechanism.name}",
         robot,
@@ -219,11 +221,13 @@ def _document(
 
 
 def _remarks(mechanism: Mechanism, name: str, rounded: bool) -> Iterator[str]:
+    module = paper(name)
     yield (
-        "Links and joints count from 0 at the base. Twists are (angular, linear), wrenches "
-        "(moment, force), in the axes of the declared link frames. Units are SI; q, v and tau are "
-        "the coordinates, rates and forces of the joints."
+        "Links and joints count from 0 at the base in the indices of printed blocks. Units are SI; q, v and tau are the "
+        "coordinates, rates and forces of the joints."
     )
+    yield f"{module.SOURCE}: {module.CONVENTIONS}"
+    yield "An equation for an inverse is checked as a product that is the identity."
     if rounded:
         yield (
             "The description has irrational rotations. The checks replace them by rational rotations "
@@ -232,8 +236,9 @@ def _remarks(mechanism: Mechanism, name: str, rounded: bool) -> Iterator[str]:
     no_form = paper_operators(mechanism, name).no_form
     if no_form:
         yield f"No blocks are printed: {no_form}."
-    if any(joint.drive != NO_DRIVE for joint in mechanism.joints) or mechanism.loops:
-        yield "Drives and loop closures are left out."
+    missing = left_out(mechanism)
+    if missing:
+        yield f"{missing[0].upper()}{missing[1:]}."
 
 
 def _links(mechanism: Mechanism) -> Iterator[tuple[str, ...]]:
@@ -245,19 +250,51 @@ def _links(mechanism: Mechanism) -> Iterator[tuple[str, ...]]:
 def _coverage(result: PaperResult, states: int, rounded: bool) -> str:
     """Return a sentence on what the checks of the document cover."""
     count = len(result.equations)
-    holding = sum(item.holds for item in result.equations)
-    symbolic = result.symbolic
+    holding, symbolic = result.holding, result.symbolic
     text = (
-        f"{holding} of the {count} equations of {result.source} hold exactly, in rational numbers, "
-        f"at {states} random states"
+        f"{'All' if holding == count else f'{holding} of the'} {count} equations of {result.source} hold exactly, in "
+        f"rational numbers, at {states} random states"
     )
     if symbolic:
-        text += f"; {symbolic} of them were also computed over rational functions of the coordinates, which proves them for every state"
+        text += (
+            f"; {'all' if symbolic == count else symbolic} of them were also computed over rational functions of the "
+            "coordinates, which proves them for every state"
+        )
     return text + ("; rotations are rounded as stated above." if rounded else ".")
 
 
+def notation(name: str) -> dict[str, str]:
+    """Return the meaning of every symbol of a paper's equations, by its LaTeX."""
+    module = paper(name)
+    meanings = {letter.symbol: letter.says for letter in module.LETTERS}
+    meanings.update(module.NOTATION)
+    return meanings
+
+
+def _meanings(
+    name: str, statement: str, letters: Sequence[str], defined: set[tuple[str, str]]
+) -> tuple[tuple[str, str], ...]:
+    """Return (LaTeX, meaning) of symbols of a statement and of letters that are not `defined`, and add them."""
+    of_symbols = notation(name)
+    of_letters = {letter.name: letter.says for letter in paper(name).LETTERS}
+    pairs = {symbol: of_symbols[symbol] for symbol in symbols(statement, of_symbols)}
+    explained = {symbol for symbol, _ in defined} | set(pairs)
+    for letter in letters:
+        symbol = _symbol(name, letter)
+        if symbol not in explained and f"{symbol}_i" not in explained:
+            pairs[symbol] = of_letters.get(letter) or of_symbols[symbol]
+    fresh = tuple(pair for pair in pairs.items() if pair not in defined)
+    defined.update(fresh)
+    return fresh
+
+
 def _step(
-    mechanism: Mechanism, robot: str, name: str, item: EquationResult, letters: Sequence[str]
+    mechanism: Mechanism,
+    robot: str,
+    name: str,
+    item: EquationResult,
+    letters: Sequence[str],
+    meanings: tuple[tuple[str, str], ...],
 ) -> Step:
     instances: list[Instance] = []
     structures: list[str] = []
@@ -275,7 +312,7 @@ def _step(
         if letter in methods.find(method).quantities:
             lines = _code(mechanism, letter, method)
             code += [f"/* {letter} */", *lines] if lines else []
-    return Step(item.number, item, tuple(instances), tuple(structures), tuple(code))
+    return Step(item.number, item, meanings, tuple(instances), tuple(structures), tuple(code))
 
 
 Block = Callable[[], Canonical]
@@ -365,7 +402,9 @@ def _instances(
     while remaining:
         indices, form = remaining.pop(0 if from_the_tip else -1)
         subscript = ",".join(map(str, indices))
-        label = f"{symbol}_{{{subscript}}}" if indices else symbol
+        # Braces: TeX refuses a second subscript.
+        single = f"{{{symbol}}}" if "_" in symbol else symbol
+        label = f"{single}_{{{subscript}}}" if indices else symbol
         request = f"{letter}[{subscript}]" if indices else letter
         command = f"symgen inspect {shlex.quote(robot)} '{request}' --method {method_of(name)}"
         try:

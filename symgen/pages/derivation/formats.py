@@ -41,7 +41,7 @@ def _note(step: Step) -> str:
 
 
 def _markdown_text(text: str) -> str:
-    """Return plain text, such as the name of a link, for a title or a cell of a table."""
+    """Return plain text, which may have the name of a link, for Markdown."""
     return MARKDOWN_SIGNS.sub(r"\\\g<0>", text)
 
 
@@ -53,11 +53,13 @@ def _markdown_step(step: Step) -> Iterator[str]:
     yield f"## {step.heading}"
     yield f"$$\n{step.result.statement}\n$$"
     if step.result.says:
-        yield _note(step)
+        yield _markdown_text(_note(step))
+    if step.symbols:
+        yield "\n".join(f"- ${symbol}$: {_markdown_text(says)}" for symbol, says in step.symbols)
     for structure in step.structures:
         yield f"$$\n{structure}\n$$"
     for instance in step.instances:
-        yield f"$$\n{instance.latex}\n$$" if instance.latex else instance.reason
+        yield f"$$\n{instance.latex}\n$$" if instance.latex else _markdown_text(instance.reason)
     yield f"**Check:** {_verdict(step)}."
     if step.code:
         yield "```c\n" + "\n".join(step.code) + "\n```"
@@ -70,7 +72,7 @@ def markdown(document: Document) -> str:
 
 def _markdown_cells(document: Document) -> Iterator[str]:
     yield f"# {_markdown_text(document.title)}"
-    yield from document.remarks
+    yield from map(_markdown_text, document.remarks)
     rows = [HEADER, *document.links]
     lines = [f"| {' | '.join(map(_markdown_text, row))} |" for row in rows]
     lines.insert(1, f"|{' --- |' * len(HEADER)}")
@@ -169,68 +171,68 @@ _SPECIAL = {
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
 }
-_UNICODE = {
-    **dict(
-        zip(
-            "φψΦΨΩεζθλνξτω",
-            [
-                r"\phi",
-                r"\psi",
-                r"\Phi",
-                r"\Psi",
-                r"\Omega",
-                r"\epsilon",
-                r"\zeta",
-                r"\theta",
-                r"\lambda",
-                r"\nu",
-                r"\xi",
-                r"\tau",
-                r"\omega",
-            ],
-            strict=True,
-        )
-    ),
-    "Σ": r"\Sigma",
-    "α": r"\alpha",
+_GREEK = {
+    "α": "alpha",
+    "β": "beta",
+    "γ": "gamma",
+    "ε": "epsilon",
+    "ζ": "zeta",
+    "η": "eta",
+    "θ": "theta",
+    "λ": "lambda",
+    "μ": "mu",
+    "ν": "nu",
+    "ξ": "xi",
+    "τ": "tau",
+    "φ": "phi",
+    "ψ": "psi",
+    "ω": "omega",
+    "Δ": "Delta",
+    "Λ": "Lambda",
+    "Π": "Pi",
+    "Σ": "Sigma",
+    "Φ": "Phi",
+    "Ψ": "Psi",
+    "Ω": "Omega",
+}
+_SIGNS = {
+    **{sign: f"\\{name}" for sign, name in _GREEK.items()},
+    **{chr(ord("𝓐") + n): rf"\mathcal {chr(ord('A') + n)}" for n in range(26)},
+    "𝒥": r"\mathcal J",
+    "ċ": r"\dot c",
     "∂": r"\partial",
     "×": r"\times",
+    "·": r"\cdot",
+    "⋯": r"\cdots",
+    "…": r"\ldots",
+    "⊕": r"\oplus",
     "−": "-",
     "′": "'",
+    "≤": r"\leq",
     "≥": r"\geq",
-    "⁻¹": "^{-1}",
-    "ᵀ": "^T",
-    "²": "^2",
-    "𝓜": r"\mathcal M",
-    "𝓐": r"\mathcal A",
-    "𝓦": r"\mathcal W",
-    "θ̈": r"\ddot\theta",
-    "θ̇": r"\dot\theta",
-    "ψ̃": r"\tilde\psi",
-    "φ̃": r"\tilde\phi",
-    "ξ̃": r"\tilde\xi",
-    "τ": r"\tau",
-    "…": r"\ldots",
+    "⁻¹": r"\mathstrut^{-1}",
+    "⁽ᵏ⁾": r"\mathstrut^{(k)}",
+    "ᵀ": r"\mathstrut^T",
+    "²": r"\mathstrut^2",
+    "₁": r"\mathstrut_1",
 }
+"""LaTeX of the mathematical signs in the texts of the papers."""
+_ACCENTS = {"\u0302": r"\hat", "\u0303": r"\tilde", "\u0307": r"\dot", "\u0308": r"\ddot"}
+_SIGN = re.compile(
+    rf"({'|'.join(sorted(_SIGNS, key=len, reverse=True))}|.)([{''.join(_ACCENTS)}]?)", re.DOTALL
+)
 
 
 def _escaped(text: str) -> str:
     """Return plain text for LaTeX; mathematical signs become mathematics."""
-    signs = sorted(_UNICODE, key=len, reverse=True)
-    result, at = "", 0
-    while at < len(text):
-        sign = next((sign for sign in signs if text.startswith(sign, at)), None)
-        if sign is not None:
-            result += (
-                f"$\\mathstrut{_UNICODE[sign]}$"
-                if _UNICODE[sign][0] == "^"
-                else f"${_UNICODE[sign]}$"
-            )
-            at += len(sign)
-        else:
-            result += _SPECIAL.get(text[at], text[at])
-            at += 1
-    return result
+
+    def latex_of(match: re.Match[str]) -> str:
+        sign, accent = match.groups()
+        if accent:
+            return f"${_ACCENTS[accent]}{{{_SIGNS.get(sign, sign)}}}$"
+        return f"${_SIGNS[sign]}$" if sign in _SIGNS else _SPECIAL.get(sign, sign)
+
+    return _SIGN.sub(latex_of, text)
 
 
 def _latex_step(step: Step) -> Iterator[str]:
@@ -238,6 +240,9 @@ def _latex_step(step: Step) -> Iterator[str]:
     yield _latex_equation(step.result.statement)
     if step.result.says:
         yield _escaped(_note(step))
+    if step.symbols:
+        items = [rf"\item ${symbol}$: {_escaped(says)}" for symbol, says in step.symbols]
+        yield "\n".join([r"\begin{itemize}\setlength{\itemsep}{0pt}", *items, r"\end{itemize}"])
     for structure in step.structures:
         yield _latex_equation(structure)
     for instance in step.instances:
@@ -304,13 +309,18 @@ pre { background: #f4f5f7; padding: .7rem; overflow-x: auto; font-size: .85rem; 
 
 
 def _mathml(text: str) -> str:
+    """Return a displayed equation."""
+    return f'<div class="eq">{_converted(text, "block")}</div>'
+
+
+def _converted(text: str, display: str) -> str:
     try:
         from latex2mathml.converter import convert
     except ImportError:
         raise RequestError(
             "HTML needs the package latex2mathml; run pip install 'symgen[html]', or use --format markdown"
         ) from None
-    return f'<div class="eq">{convert(text, display="block")}</div>'
+    return str(convert(text, display=display))
 
 
 def _html_step(step: Step) -> Iterator[str]:
@@ -318,6 +328,12 @@ def _html_step(step: Step) -> Iterator[str]:
     yield _mathml(step.result.statement)
     if step.result.says:
         yield f"<p>{html.escape(_note(step))}</p>"
+    if step.symbols:
+        items = [
+            f"<li>{_converted(symbol, 'inline')}: {html.escape(says)}</li>"
+            for symbol, says in step.symbols
+        ]
+        yield f"<ul>{''.join(items)}</ul>"
     yield from map(_mathml, step.structures)
     for instance in step.instances:
         yield (

@@ -1,0 +1,425 @@
+"""Search for formulas: cases of the indices, and in each of them sums that have exactly the terms of
+the blocks of short chains.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations, combinations_with_replacement, product
+from typing import Any
+
+from flint import fmpq, fmpq_mat
+
+from symgen.inspection.canonical import Quotient
+from symgen.inspection.general.formulas import (
+    OPPOSITE,
+    Affine,
+    Case,
+    Condition,
+    Kind,
+    Polynomial,
+    Sum,
+    Values,
+    terms_by_kind,
+)
+from symgen.inspection.multiangle import MultiAngle
+
+MOST_DEGREE = 2
+"""Degree of coefficients in the indices."""
+MOST_SPLITS = 4
+"""Most divisions of the blocks into cases."""
+MOST_DIAGONALS = 5
+"""Most diagonals of a letter that are cases of their own."""
+MOST_WRITTEN = 3
+"""Most terms of a sum that are written one by one."""
+MOST_RANGES = 3
+"""Most sums into which the terms of one kind are divided."""
+Points = dict[tuple[tuple[str, int], ...], Any]
+"""Values of the indices, as items, and what is known there."""
+
+
+def _affine(
+    rows: Sequence[tuple[Values, int]], variables: Sequence[str], most: int = 3
+) -> Affine | None:
+    """Return the index variable + constant that has the given value in each row."""
+    for variable in ("", *variables):
+        values, value = rows[0]
+        index = Affine(variable, value - (values[variable] if variable else 0))
+        if variable and abs(index.constant) > most:
+            continue
+        if all(index.at(values) == value for values, value in rows):
+            return index
+    return None
+
+
+def _polynomial(
+    rows: Sequence[tuple[Values, Fraction]], variables: Sequence[str], most_degree: int
+) -> Polynomial | None:
+    """Return the polynomial of least degree with the given values; None if there is none that has
+    fewer coefficients than there are rows.
+    """
+    for degree in range(most_degree + 1):
+        products = [
+            names
+            for power in range(degree + 1)
+            for names in combinations_with_replacement(variables, power)
+        ]
+        matrix = [
+            [Polynomial(((names, Fraction(1)),)).at(values) for names in products] + [x]
+            for values, x in rows
+        ]
+        distinct = sorted(set(map(tuple, matrix)))
+        reduced, rank = fmpq_mat(
+            [[fmpq(x.numerator, x.denominator) for x in row] for row in distinct]
+        ).rref()
+        pivots = [
+            next(c for c in range(len(products) + 1) if reduced[r, c] != 0) for r in range(rank)
+        ]
+        if len(products) in pivots or (degree and len(distinct) <= rank):
+            continue
+        solved = [
+            (
+                products[c],
+                Fraction(int(reduced[r, len(products)].p), int(reduced[r, len(products)].q)),
+            )
+            for r, c in enumerate(pivots)
+        ]
+        return Polynomial(tuple((names, x) for names, x in solved if x))
+    return None
+
+
+def _one_sum(
+    kind: Kind,
+    data: Mapping[Any, Mapping[tuple[int, ...], Fraction]],
+    variables: Sequence[str],
+    degree: int,
+) -> Sum | None:
+    """Return the sum that has exactly these terms at each point."""
+    places = len(next(positions for terms in data.values() for positions in terms))
+    spare = [name for name in "klmst" if name not in variables]
+    outside = [*variables, "n"]
+    for count in range(min(places, 2) + 1):
+        for chosen in combinations(range(places), count):
+            names = spare[:count]
+            rows = [
+                (
+                    {
+                        **dict(point),
+                        **{name: positions[at] for name, at in zip(names, chosen, strict=True)},
+                    },
+                    positions,
+                    x,
+                )
+                for point, terms in data.items()
+                for positions, x in terms.items()
+            ]
+            ranges = _ranges(names, [values for values, _, _ in rows], outside)
+            others = {
+                at: _affine(
+                    [(values, positions[at]) for values, positions, _ in rows], [*outside, *names]
+                )
+                for at in range(places)
+                if at not in chosen
+            }
+            fixed = {at: index for at, index in others.items() if index is not None}
+            if ranges is None or len(fixed) < len(others):
+                continue
+            coefficient = _polynomial(
+                [(values, x) for values, _, x in rows], [*outside, *names], degree
+            )
+            if coefficient is None:
+                continue
+            summed = {at: Affine(name, 0) for name, at in zip(names, chosen, strict=True)}
+            positions = tuple({**fixed, **summed}[at] for at in range(places))
+            total = Sum(kind, ranges, positions, coefficient)
+            if all(dict(total.terms(dict(point))) == dict(terms) for point, terms in data.items()):
+                return total
+    return None
+
+
+def _ranges(
+    names: Sequence[str], rows: Sequence[Values], outside: Sequence[str]
+) -> tuple[tuple[str, Affine, Affine], ...] | None:
+    """Return the range of each index, from the outermost; its ends depend on those before it."""
+    ranges: list[tuple[str, Affine, Affine]] = []
+    for depth, name in enumerate(names):
+        before = [*outside, *names[:depth]]
+        ends: dict[Any, list[int]] = defaultdict(list)
+        for values in rows:
+            ends[tuple((x, values[x]) for x in before)].append(values[name])
+        first = _affine([(dict(key), min(numbers)) for key, numbers in ends.items()], before)
+        last = _affine([(dict(key), max(numbers)) for key, numbers in ends.items()], before)
+        if first is None or last is None:
+            return None
+        ranges.append((name, first, last))
+    return tuple(ranges)
+
+
+def _sums(
+    kind: Kind,
+    data: Mapping[Any, Mapping[tuple[int, ...], Fraction]],
+    variables: Sequence[str],
+    degree: int,
+    splits: int,
+) -> tuple[Sum, ...] | None:
+    """Return sums that have exactly these terms at each point, split at most so often where a
+    position reaches a link of the request.
+    """
+    if not any(data.values()):
+        return ()
+    whole = _one_sum(kind, data, variables, degree)
+    if whole is not None or not splits:
+        return None if whole is None else (whole,)
+    places = len(next(positions for terms in data.values() for positions in terms))
+    for at, variable, constant in product(range(places), variables, (0, 1, 2, -1)):
+        below: dict[Any, dict[tuple[int, ...], Fraction]] = {}
+        above: dict[Any, dict[tuple[int, ...], Fraction]] = {}
+        for point, terms in data.items():
+            limit = dict(point)[variable] + constant
+            below[point] = {positions: x for positions, x in terms.items() if positions[at] < limit}
+            above[point] = {
+                positions: x for positions, x in terms.items() if positions[at] >= limit
+            }
+        if not any(below.values()) or not any(above.values()):
+            continue
+        first = _one_sum(kind, below, variables, degree)
+        others = _sums(kind, above, variables, degree, splits - 1) if first else None
+        if first and others:
+            return (first, *others)
+    return None
+
+
+def _written_out(part: Sum) -> Iterator[Sum]:
+    """Yield a sum over at most MOST_WRITTEN terms as its terms."""
+    if len(part.ranges) != 1 or len(part.coefficient.terms) != 1 or part.coefficient.terms[0][0]:
+        yield part
+        return
+    ((name, first, last),) = part.ranges
+    if first.variable != last.variable or last.constant - first.constant >= MOST_WRITTEN:
+        yield part
+        return
+    for constant in range(first.constant, last.constant + 1):
+        yield replace(
+            part,
+            ranges=(),
+            positions=tuple(
+                Affine(first.variable, constant + position.constant)
+                if position.variable == name
+                else position
+                for position in part.positions
+            ),
+        )
+
+
+def _formula(
+    forms: Mapping[Any, MultiAngle], variables: Sequence[str], degree: int
+) -> tuple[Sum, ...] | None:
+    """Return sums that have these forms at each point."""
+    by_point = {point: terms_by_kind(form) for point, form in forms.items()}
+    formula: list[Sum] = []
+    for kind in sorted({kind for terms in by_point.values() for kind in terms}):
+        data = {point: terms.get(kind, {}) for point, terms in by_point.items()}
+        sums = next(
+            (
+                sums
+                for splits in range(MOST_RANGES)
+                if (sums := _sums(kind, data, variables, degree, splits)) is not None
+            ),
+            None,
+        )
+        if sums is None:
+            return None
+        formula += [term for part in sums for term in _written_out(part)]
+    return tuple(formula)
+
+
+Entry = MultiAngle | Quotient
+ZERO = MultiAngle(())
+
+
+def _case(points: Points, variables: Sequence[str], degree: int) -> tuple[Any, ...] | None:
+    """Return the formulas of the entries at these points."""
+    entries = []
+    for entry_index in range(len(next(iter(points.values())))):
+        column: dict[Any, Entry] = {point: block[entry_index] for point, block in points.items()}
+        quotients = [isinstance(entry, Quotient) for entry in column.values()]
+        if any(quotients) and not all(quotients):
+            return None
+        numerator = _formula(
+            {p: x.numerator if isinstance(x, Quotient) else x for p, x in column.items()},
+            variables,
+            degree,
+        )
+        if numerator is None:
+            return None
+        denominator = None
+        if all(quotients):
+            denominator = _formula(
+                {p: x.denominator for p, x in column.items() if isinstance(x, Quotient)},
+                variables,
+                degree,
+            )
+            if denominator is None:
+                return None
+        entries.append((numerator, denominator))
+    return tuple(entries)
+
+
+def _splits(
+    variables: Sequence[str], shift: int, conditions: Sequence[Condition]
+) -> list[Condition]:
+    """Return the conditions that may separate links from others, given earlier ones.
+
+    On one diagonal the second index follows from the first. `shift`: a block is on the diagonal if
+    the first index is the second one plus `shift`.
+    """
+    ends = [Affine("", 0), Affine("n", -1), Affine("", 1), Affine("n", -2)]
+    first, *seconds = variables
+    if any(item.relation == "=" and item.left in seconds for item in conditions):
+        return [Condition(first, "=", end) for end in ends]
+    return [
+        *(
+            Condition(first, relation, Affine(second, 0))
+            for second in seconds
+            for relation in "<=>"
+        ),
+        *(Condition(variable, "=", end) for variable in variables for end in ends[:2]),
+        *(
+            Condition(second, "=", Affine(first, d - shift))
+            for second in seconds
+            for d in (1, -1, 2, -2)
+        ),
+    ]
+
+
+class _Search:
+    """Search for the fewest cases with formulas whose coefficients have at most a given degree."""
+
+    def __init__(self, variables: Sequence[str], shift: int, degree: int) -> None:
+        self.variables, self.shift, self.degree = tuple(variables), shift, degree
+        self.known: dict[frozenset[Any], Any] = {}
+        self.failed: dict[frozenset[Any], int] = {}
+
+    def case(self, points: Points) -> Any:
+        """Return `_case`, computed once for a set of points."""
+        key = frozenset(points)
+        if key not in self.known:
+            self.known[key] = _case(points, self.variables, self.degree)
+        return self.known[key]
+
+    def fewest(self, points: Points, conditions: tuple[Condition, ...]) -> list[Case] | None:
+        """Return the fewest cases that cover the points; None if there are none."""
+        return next(
+            (
+                cases
+                for splits in range(MOST_SPLITS + 1)
+                if (cases := self.cases(points, conditions, splits)) is not None
+            ),
+            None,
+        )
+
+    def cases(
+        self, points: Points, conditions: tuple[Condition, ...], splits: int
+    ) -> list[Case] | None:
+        """Return cases that cover the points, with at most so many splits; None if there are none."""
+        entries = self.case(points)
+        if entries is not None:
+            return [Case(conditions, entries)]
+        key = frozenset(points)
+        if splits <= self.failed.get(key, 0):
+            return None
+        for condition in _splits(self.variables, self.shift, conditions):
+            inside = {point: x for point, x in points.items() if condition.holds(dict(point))}
+            outside = {point: x for point, x in points.items() if point not in inside}
+            if not inside or not outside:
+                continue
+            for within in range(splits):
+                first = self.cases(inside, _and(conditions, condition), within)
+                if first is None:
+                    continue
+                others = self.cases(outside, _except(conditions, condition), splits - 1 - within)
+                if others is not None:
+                    return [*first, *others]
+                break
+        self.failed[key] = splits
+        return None
+
+
+def _cases(search: _Search, points: Points) -> list[Case] | None:
+    """Return the fewest cases; those of a letter with few diagonals are the diagonals."""
+    diagonals: set[int] = set()
+    if len(search.variables) == 2:
+        first, second = search.variables
+        diagonals = {
+            values[second] - values[first]
+            for values, block in ((dict(point), block) for point, block in points.items())
+            if any(entry != ZERO for entry in block)
+        }
+    if not 0 < len(diagonals) <= MOST_DIAGONALS:
+        return search.fewest(points, ())
+    cases: list[Case] = []
+    others = dict(points)
+    for offset in sorted(diagonals, key=lambda d: (abs(d), -d)):
+        condition = Condition(second, "=", Affine(first, offset))
+        diagonal = {point: x for point, x in points.items() if condition.holds(dict(point))}
+        others = {point: x for point, x in others.items() if point not in diagonal}
+        on_diagonal = search.fewest(diagonal, (condition,))
+        if on_diagonal is None:
+            return None
+        cases += on_diagonal
+    if others:
+        entries = search.case(others)
+        excluded = tuple(Condition(second, "≠", Affine(first, offset)) for offset in diagonals)
+        cases.append(Case(excluded, entries))
+    return cases
+
+
+def _and(conditions: tuple[Condition, ...], added: Condition) -> tuple[Condition, ...]:
+    """Return the conditions with another one, without those that follow from it."""
+    if added.relation != "=":
+        return (*conditions, added)
+
+    def follows(item: Condition) -> bool:
+        ends = {item.right.variable, added.right.variable} <= {"", "n"}
+        pair = {item.left, item.right.variable} == {added.left, added.right.variable}
+        return pair or (item.left == added.left and ends)
+
+    return (*(item for item in conditions if not follows(item)), added)
+
+
+def _except(conditions: tuple[Condition, ...], excluded: Condition) -> tuple[Condition, ...]:
+    """Return the conditions with the opposite of another one, as few as possible."""
+    left, relation, right = excluded
+    relation = OPPOSITE[relation]
+    if right == Affine("", 0):
+        relation = ">"
+    elif right == Affine("n", -1):
+        relation = "<"
+    elif right == Affine("", 1) and Condition(left, ">", Affine("", 0)) in conditions:
+        conditions = tuple(item for item in conditions if item.right != Affine("", 0))
+        relation = ">"
+    elif right == Affine("n", -2) and Condition(left, "<", Affine("n", -1)) in conditions:
+        conditions = tuple(item for item in conditions if item.right != Affine("n", -1))
+        relation = "<"
+    for wide, narrow in (("≥", ">"), ("≤", "<")):
+        if excluded.relation == "=" and Condition(left, wide, right) in conditions:
+            conditions = tuple(item for item in conditions if item != Condition(left, wide, right))
+            relation = narrow
+    return (*conditions, Condition(left, relation, right))
+
+
+def find_cases(variables: Sequence[str], shift: int, points: Points) -> list[Case] | None:
+    """Return cases whose formulas hold at all points: with coefficients of the least degree, then as
+    few cases as possible. None if there are none. `shift`: see `_splits`.
+    """
+    return next(
+        (
+            cases
+            for degree in range(MOST_DEGREE + 1)
+            if (cases := _cases(_Search(variables, shift, degree), points)) is not None
+        ),
+        None,
+    )
