@@ -36,7 +36,7 @@ help:
 	@echo "  make cuda       compile the kernels with nvcc (125 MB the first time): docs/how-to/cuda.md; with a GPU, test and time them"
 	@echo "  make firmware   run the tests of the C as firmware, all tools required: docs/reference/microcontroller-costs.md (eleven minutes)"
 	@echo "  make firmware-tools  install what that needs with apt: compilers, emulators, analysers, Frama-C"
-	@echo "  make reproduce  prove the papers' identities and measure their results: docs/explanation/reproduce/ (six minutes)"
+	@echo "  make reproduce  prove the papers' identities and measure their results: docs/explanation/reproduce/ (ten minutes)"
 	@echo "  make adversary  attack every claim of symgen for an hour (MINUTES=N): docs/explanation/trust.md"
 	@echo
 	@echo "Long checks"

@@ -19,13 +19,19 @@ from symgen.cli import main
 from symgen.description.loading import load
 from symgen.pages import reproduce
 from symgen.pages.reproduce import (
+    _chains,
+    _planar,
     closed_chains,
+    fijany_branches,
     fijany_depth,
     fijany_parallel,
     fixman_determinant,
     fixman_potential,
+    fixman_spatial,
     lee_chirikjian_fig2,
+    lee_chirikjian_inverses,
     long_polymers,
+    riccati_steady_state,
     rodriguez_filter,
     saha_counts,
 )
@@ -40,8 +46,10 @@ PAGES = ROOT / "docs" / "explanation" / "reproduce"
 SMALL: dict[str, dict[str, Any]] = {
     "saha-counts": {"links": (3, 4, 10)},
     "fijany-depth": {"links": (2, 4, 8), "functions": ("mass_matrix_solve",)},
+    "fijany-branches": {"links": (2, 4)},
     "fijany-parallel": {"links": (32,)},
     "lee-chirikjian-fig2": {"links": (1, 2, 4)},
+    "lee-chirikjian-inverses": {"links": (4, 8)},
     "fixman-determinant": {"links": (2, 4, 8)},
     "fixman-potential": {
         "up_to": (60, 120, 180),
@@ -50,11 +58,13 @@ SMALL: dict[str, dict[str, Any]] = {
         "rounds": 3,
         "forgotten": 1,
     },
+    "fixman-spatial": {"links": (2, 3)},
     "long-polymers": {"links": (40,)},
     "rodriguez-filter": {"samples": (50, 200)},
+    "riccati-steady-state": {"cases": riccati_steady_state.CASES[1:8:3], "links": 300},
     "closed-chains": {"robots": ("four_bar",), "steps": 50},
 }
-COUNTED = {"saha-counts": (3, 4), "fijany-depth": (2, 4)}
+COUNTED = {"saha-counts": (3, 4), "fijany-depth": (2, 4), "fijany-branches": (2, 4)}
 """Results that are equal on all machines, with the sizes at which they are counted again here."""
 
 
@@ -151,6 +161,120 @@ def test_innovations_are_white_with_the_right_gains_only() -> None:
     assert rodriguez_filter.correlated(rodriguez_filter.innovations(chain, y)) > 0.04
 
 
+def steady_case(name: str) -> riccati_steady_state.Case:
+    return next(case for case in riccati_steady_state.CASES if case.name == name)
+
+
+@pytest.mark.parametrize("name", ["planar, 30°", "alternating axes, 30° and 50°"])
+def test_the_steady_solution_of_the_riccati_equation_equals_that_of_scipy(name: str) -> None:
+    """Over a period, the joint torques are outputs with a covariance, and correlated with the wrench."""
+    linalg = pytest.importorskip("scipy.linalg")
+    case = steady_case(name)
+    chain = riccati_steady_state.uniform_chain(case)
+    n, period = len(chain.axis), case.period
+    A, outputs, state_noise = np.eye(n), [], np.zeros((n, n * period))
+    output_noise = []
+    for k in range(1, 1 + period):  # from the second link of a period
+        outputs.append(chain.axis @ A)
+        output_noise.append(chain.axis @ state_noise)
+        shift = chain.shifts[k % period]
+        A, state_noise = shift @ A, shift @ state_noise
+        state_noise[:, (k - 1) * n : k * n] += np.eye(n)
+    noise = np.kron(np.eye(period), chain.inertia)
+    G, C = np.array(output_noise), np.array(outputs)
+    expected = linalg.solve_discrete_are(
+        A.T, C.T, state_noise @ noise @ state_noise.T, G @ noise @ G.T, s=state_noise @ noise @ G.T
+    )
+    P, _ = riccati_steady_state.steady_solution(chain)
+    assert np.abs(P - expected).max() < 1e-9 * np.abs(P).max()
+
+
+@pytest.mark.parametrize("case", riccati_steady_state.CASES[1:6], ids=lambda case: case.name)
+def test_the_error_of_p_falls_with_the_squared_spectral_radius_of_psi(
+    case: riccati_steady_state.Case,
+) -> None:
+    """At 90° the dominant eigenvalues are complex, and the error oscillates about its line."""
+    chain = riccati_steady_state.uniform_chain(case)
+    assert not len(riccati_steady_state.unobservable_wrenches(chain))
+    steady, rounds = riccati_steady_state.steady_solution(chain)
+    period, P = case.period, riccati_steady_state.iterate(chain, 600)
+    assert np.abs(P[1::period][-1] - steady).max() < 1e-12 * np.abs(steady).max()
+    assert rounds <= 10
+    radius = np.abs(np.linalg.eigvals(riccati_steady_state.closed_loop(chain, steady, 1))).max()
+    errors = np.array([np.abs(x - steady).max() for x in P[1::period]])
+    fitted = np.nonzero((errors < 1e-3) & (errors > 1e-9))[0]
+    rate = np.exp(slope(fitted.tolist(), np.log(errors[fitted]).tolist())[1])
+    assert rate == pytest.approx(radius**2, rel=0.05 if "90" in case.name else 0.002)
+
+
+def test_p_grows_in_the_wrenches_that_no_joint_observes() -> None:
+    """The gains converge, and P(k) relates to a wrench that the joints do not observe: an axial force, a screw, or a force."""
+    wrenches = {}
+    for case in riccati_steady_state.CASES[6:]:
+        chain = riccati_steady_state.uniform_chain(case)
+        basis = riccati_steady_state.unobservable_wrenches(chain)
+        P = riccati_steady_state.iterate(chain, 401)
+        gains = [x @ chain.axis / (chain.axis @ x @ chain.axis) for x in P[-1 - case.period :]]
+        assert np.abs(gains[-1] - gains[0]).max() < 1e-12
+        growth = P[400] - P[200]
+        largest = np.linalg.eigh(growth)[1][:, -1]
+        end = basis
+        for k in range(400):
+            end = end @ chain.shifts[k % case.period].T
+        end = np.linalg.qr(end.T)[0]
+        assert np.abs(largest - end @ (end.T @ largest)).max() < 1e-3, case.name
+        wrenches[case.name] = basis
+    dimensions = [len(basis) for basis in wrenches.values()]
+    assert dimensions == [1, 2, 1, 1, 3, 4]
+    assert np.abs(wrenches["planar, straight"][0]) == pytest.approx([0, 1, 0], abs=1e-12)
+    pitch = {
+        name: float(basis[0, :3] @ basis[0, 3:] / (basis[0, 3:] @ basis[0, 3:]))
+        for name, basis in wrenches.items()
+        if len(basis) == 1 and len(basis[0]) == 6
+    }
+    assert abs(pitch["helix, 30°"]) > 0.1
+    assert abs(pitch["alternating axes, 30° and 30°"]) < 1e-9
+
+
+@pytest.mark.parametrize("name", ["planar, 30°", "alternating axes, 30° and 50°", "helix, 30°"])
+def test_the_pivots_of_a_uniform_chain_are_ratios_of_determinants_of_the_mass_matrix(
+    name: str,
+) -> None:
+    case = steady_case(name)
+    chain = riccati_steady_state.uniform_chain(case)
+    P = riccati_steady_state.iterate(chain, 7)
+    determinants = [
+        np.linalg.det(
+            Reference(riccati_steady_state.mechanism(case, n)).mass_matrix(
+                riccati_steady_state.angles_from_base(case, n)[None]
+            )[0]
+        )
+        for n in (6, 7)
+    ]
+    assert determinants[1] / determinants[0] == pytest.approx(
+        float(chain.axis @ P[6] @ chain.axis), rel=1e-10
+    )
+
+
+def test_the_committed_rates_of_convergence_equal_the_predicted_ones() -> None:
+    columns, rows = read_table((PAGES / "riccati-steady-state.csv").read_text(encoding="utf-8"))
+    table = [dict(zip(columns, row, strict=True)) for row in rows]
+    assert [row["case"] for row in table] == [case.name for case in riccati_steady_state.CASES]
+    for row in table:
+        assert float(row["pivot_difference"]) < 1e-13
+        assert float(row["gain_change"]) < 1e-13
+        if int(row["unobservable"]):
+            exponent = 3 if row["case"] == "parallel axes in space, straight" else 1
+            assert float(row["growth"]) == pytest.approx(exponent, abs=0.05)
+        else:
+            assert float(row["difference"]) < 1e-12
+            assert float(row["rate_measured"]) == pytest.approx(
+                float(row["rate_predicted"]), rel=0.03
+            )
+    near = {row["case"]: float(row["axial"]) for row in table}
+    assert near["planar, 1°"] * np.radians(1) == pytest.approx(1, abs=0.03)
+
+
 @pytest.mark.slow
 def test_energy_and_loop_closure_errors_of_closed_chains_have_the_order_of_the_step() -> None:
     """Without the Lie bracket of the Stewart platform's plate, the error has a lower order than 4."""
@@ -177,6 +301,57 @@ def test_the_dense_gradient_equals_differences_of_the_mass_matrix() -> None:
         assert (
             np.abs((mass(q + h * unit) - mass(q - h * unit)) / (2 * h) - slopes[:, k]).max() < 1e-8
         )
+
+
+def test_the_determinant_of_a_spatial_chain_is_that_of_wang_and_chirikjian_in_fractions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A wrong determinant of the bodies without joints is found at every state."""
+    chain = _chains.dh_chain(4, "general")
+    assert fixman_spatial.exact_states(chain, 3) == 3
+    det_G = fixman_spatial.Operators.det_G.func
+    monkeypatch.setattr(fixman_spatial.Operators, "det_G", property(lambda o: det_G(o) + det_G(o)))
+    assert fixman_spatial.exact_states(chain, 3) == 0
+
+
+def test_fixman_s_torque_on_a_spatial_chain_equals_differences_and_sixty_digits() -> None:
+    chain = _chains.rod_chain(fixman_spatial.ROBOT)
+    q = np.random.default_rng(6).uniform(-3, 3, (5, 3))
+    torque = fixman_spatial.torque(q)
+    value, gradient = fixman_spatial.truth(chain, q)
+    program = fixman_spatial.program(chain, fixman_spatial.VALUE, fixman_spatial.RECURSION)
+    assert np.abs(fixman_spatial.results(program, q)[:, 0] - value).max() < 1e-13
+    assert np.abs(torque + gradient / 2).max() < 1e-13
+    assert np.abs(torque + fixman_spatial.differences(program, q) / 2).max() < 1e-9
+    assert np.abs(torque[:, 0]).max() < 1e-15
+    assert np.abs(torque[:, 1:]).max() > 0.1
+
+
+def test_the_density_of_poses_is_the_root_of_the_determinant_of_the_mass_matrix() -> None:
+    angles, density = fixman_spatial.density(13)
+    second, third = (x.ravel() for x in np.meshgrid(angles, angles))
+    q = np.stack([0 * second + 1, second, third], axis=-1)
+    chain = _chains.rod_chain(fixman_spatial.ROBOT)
+    root = np.sqrt(np.linalg.det(Reference(chain).mass_matrix(q))).reshape(13, 13)
+    assert density == pytest.approx(root / root[:-1, :-1].mean(), rel=1e-12)
+    assert density[:-1, :-1].mean() == pytest.approx(1)
+
+
+def test_the_committed_operations_of_spatial_determinants_grow_linearly_by_the_partition() -> None:
+    """Each doubling from 8 links on doubles the partition and the recursion; pivots of M take four times as many."""
+    columns, rows = read_table((PAGES / "fixman-spatial.csv").read_text(encoding="utf-8"))
+    table = [{name: float(x) for name, x in zip(columns, row, strict=True) if x} for row in rows]
+    assert [row["links"] for row in table] == list(fixman_spatial.LINKS)
+    for fewer, more in pairwise(table[2:]):
+        for name in ("partition_operations", "recursion_operations", "gradient_operations"):
+            assert 2 < more[name] / fewer[name] < 2.4, name
+    eight, sixteen = table[2:4]
+    assert sixteen["pivots_operations"] / eight["pivots_operations"] > 4
+    for row in table[:4]:
+        assert row["exact_states"] == fixman_spatial.EXACT_STATES
+        assert max(row["partition_error"], row["pivots_error"]) < 1e-12
+        assert max(row["recursion_error"], row["gradient_error"]) < 1e-13
+        assert row["difference_error"] < 1e-9
 
 
 def test_the_law_of_rigid_bonds_is_the_root_of_the_determinant_of_the_mass_matrix() -> None:
@@ -298,6 +473,46 @@ def test_a_crossing_is_interpolated_between_two_sizes() -> None:
     assert slope([1, 2, 3], [3, 5, 7]) == (1, 2)
 
 
+@pytest.mark.slow
+def test_inverses_by_o_n_solves_equal_dense_inverses() -> None:
+    """The rows of the solves with the unit vectors are the columns of M⁻¹; M is symmetric."""
+    n, random = 12, np.random.default_rng(5)
+    q = random.uniform(-3, 3, (1, n))
+    inverse = np.empty((n, n))
+    solver = _planar.compiled_loops(n)
+    lee_chirikjian_inverses.column_by_column(solver, q, np.eye(n), inverse)()
+    dense = np.linalg.inv(Reference(load(f"planar_point_mass:{n}")).mass_matrix(q))[0]
+    assert np.abs(inverse - dense).max() < 1e-12 * np.abs(dense).max()
+    contest = lee_chirikjian_inverses.Contest(4, random)
+    contest.time()
+    assert contest.row()[-1] < 1e-12
+    assert all(0 < nanoseconds < 1e9 for nanoseconds in contest.row()[1:5])
+
+
+def test_the_committed_times_of_inverses_have_slopes_3_2_and_1() -> None:
+    """Read the committed figures; the fit takes the last two octaves, up to 1024 links.
+
+    LAPACK performs more operations in a second for larger matrices, which lowers its exponent.
+    """
+    columns, rows = read_table((PAGES / "lee-chirikjian-inverses.csv").read_text(encoding="utf-8"))
+    table = [[float(x) for x in row] for row in rows]
+    assert [row[0] for row in table] == list(lee_chirikjian_inverses.LINKS)
+    for name, low, high in (
+        ("eliminated_ns", 2.8, 3.3),
+        ("inverse_ns", 2.4, 3.2),
+        ("inverse_by_solves_ns", 1.8, 2.2),
+        ("solve_ns", 0.9, 1.2),
+    ):
+        assert low < lee_chirikjian_inverses.order(table, columns.index(name)) < high, name
+    assert all(row[columns.index("inverse_difference")] < 1e-7 for row in table)
+    assert table[-1][4] < table[-1][3] < table[-1][1] < table[-1][2]
+
+
+def test_processor_time_does_not_count_waiting() -> None:
+    assert lee_chirikjian_inverses.processor_time(lambda: time.sleep(0.1), 1) < 0.02e9
+    assert lee_chirikjian_inverses.processor_time(lambda: sum(range(10**6)), 1) > 1e6
+
+
 def test_the_cost_of_a_call_is_separated_from_the_cost_of_a_solve() -> None:
     """A call for one state costs 4000 + 60 ns; a call for all states costs 4000 / STATES + 60 ns each."""
     call, state = lee_chirikjian_fig2.call_and_state_costs(4060.0, 4000.0 / STATES + 60)
@@ -344,6 +559,44 @@ def test_the_depth_of_cyclic_reduction_grows_by_a_constant_per_doubling() -> Non
                 if int(fewer[0]) >= 4
             ]
             assert max(steps) - min(steps) <= 0.15 * min(steps), name
+
+
+def test_side_branches_add_one_doubling_to_the_depth_of_cyclic_reduction() -> None:
+    """Read the committed figures up to 32 links; a test above counts those of few links again.
+
+    With branches, each doubling adds what it adds without, and the serial elimination doubles
+    its depth for each link: it visits one joint after another.
+    """
+    columns, rows = read_table((PAGES / "fijany-branches.csv").read_text(encoding="utf-8"))
+    column = {name: [int(row[k]) for row in rows] for k, name in enumerate(columns)}
+    links = column["links"]
+    assert tuple(links) == fijany_branches.LINKS
+    parallel, serial, dense = (
+        {length: column[f"{method}={length}"] for length in fijany_branches.LENGTHS}
+        for method in fijany_branches.METHODS
+    )
+    assert parallel[1][1:] == [149, 186, 223, 260]
+    assert serial[1] == [143, 283, 563, 1123, 2243]
+    bare = fijany_branches.steps(links, parallel[0])
+    for length in (1, 2):
+        assert fijany_branches.steps(links, parallel[length]) == pytest.approx(bare, abs=1)
+        assert all(
+            with_branches - without <= bare[0] + 1
+            for with_branches, without in zip(parallel[length], parallel[0], strict=True)
+        )
+    # N links with branches of one link are as deep in serial order as 2 N links without branches
+    assert serial[1][:-1] == serial[0][1:]
+    assert {b - a for a, b in zip(dense[0][1:], dense[1][1:], strict=True)} == {37}
+
+
+def test_a_branched_chain_has_the_links_of_the_chain_and_a_branch_at_each_main_link() -> None:
+    chain, tree = _chains.dh_chain(9, "general"), _chains.branched_chain(3, 2)
+    assert [joint.parent for joint in tree.joints] == [-1, 0, 1, 0, 3, 4, 3, 6, 7]
+    assert tree.bodies == chain.bodies
+    assert [replace(joint, parent=0) for joint in tree.joints] == [
+        replace(joint, parent=0) for joint in chain.joints
+    ]
+    assert _chains.branched_chain(3, 0).joints == _chains.dh_chain(3, "general").joints
 
 
 def test_the_best_count_is_below_the_count_printed_by_saha_at_every_length() -> None:

@@ -11,6 +11,7 @@ from symgen.machine.building import Build
 from symgen.machine.solver import Solver
 from symgen.pipeline import build
 from symgen.reference.precision import Array
+from symgen.vocabulary.options import LOOPED, ProgramOptions
 
 BUILD = Build(optimize=2)
 
@@ -24,6 +25,17 @@ def compiled(n: int, methods: Mapping[str, str]) -> Solver:
     return Solver.from_programs(made.name, programs, made.sizes, optimize=BUILD.optimize)
 
 
+def compiled_loops(n: int) -> Solver:
+    """Return the O(n) solve with M as loops over the links, whose C has the same length for every n."""
+    made = load(f"planar_point_mass:{n}")
+    program = build.build_form(
+        made, "mass_matrix_solve", "fixman:planar", ProgramOptions(form=LOOPED)
+    )
+    return Solver.from_programs(
+        made.name, {"mass_matrix_solve": program}, made.sizes, optimize=BUILD.optimize
+    )
+
+
 def mass(q: Array) -> Array:
     """Return M (states, n, n) = JᵀJ of the points of LC (14), from joint angles (states, n)."""
     phi, n = np.cumsum(q, axis=-1), q.shape[-1]
@@ -32,4 +44,4 @@ def mass(q: Array) -> Array:
     J = (places[..., :, None] - joints[..., None, :]) * np.tril(
         np.ones((n, n))
     )  # of x_i by joint j, a quarter turned
-    return np.asarray(np.einsum("skij,skil->sjl", J, J))
+    return np.asarray(np.matmul(np.swapaxes(J, -1, -2), J).sum(axis=1))
