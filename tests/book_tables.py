@@ -1,4 +1,5 @@
-"""Tables of the documentation, generated from the code: functions, arrays, options, errors, notes.
+"""Tables of the documentation, generated from the code: functions, arrays, options, errors, notes,
+equations of the papers.
 
 `python -m tests.book_tables` rewrites the tables between their marks; `tests/system/test_docs.py`
 fails if a page has an outdated table.
@@ -18,6 +19,7 @@ from symgen.mechanism.notes import KINDS, LOUD
 from symgen.vocabulary import options
 from symgen.vocabulary.arrays import Array
 from symgen.vocabulary.functions import AT_RUN_TIME, FUNCTIONS, LOOP_FUNCTIONS, Function
+from tests import paper_tables
 
 DOCS = Path(__file__).parents[1] / "docs"
 MARK = re.compile(r"(<!-- table: ([\w ]+) -->\n).*?(<!-- end of table -->)", re.S)
@@ -175,6 +177,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "errors": error_rows,
     "notes": note_rows,
     "statuses": status_rows,
+    **paper_tables.generated(table, prose),
 }
 """Name of a table, as written in its mark -> function that returns the text."""
 
