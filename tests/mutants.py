@@ -234,6 +234,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "tests/reference/test_numeric_reference.py tests/mechanism/test_helical_joint.py",
         "tests/methods/test_difference.py tests/methods/test_time_step.py",
     ),
+    "description/assembly": ("tests/description/test_closed_loops.py",),
+    "methods/newton_euler/bias_acceleration": ("tests/methods/test_jacobian_conventions.py",),
     "description/locking": (
         "tests/mechanism/test_helical_joint.py -k 'locked or refused'",
         "tests/mechanism/test_lumping.py",

@@ -104,7 +104,7 @@ class Operators:
         if fault is not None:
             raise RequestError(
                 f"{SOURCE} need a positive definite inertia of every link, and in '{chain.name}' {fault}; "
-                "use the operators of Rodriguez & Kreutz"
+                "use the operators of Rodriguez & Kreutz (paper rk, method riccati)"
             )
         self.chain = chain
         self.links = chain.links

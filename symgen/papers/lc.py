@@ -135,13 +135,13 @@ class Operators:
         if fault is not None:
             raise RequestError(
                 f"{SOURCE} need a serial chain of revolute joints with parallel axes, and in '{chain.name}' {fault}; "
-                "use the operators of Rodriguez & Kreutz"
+                "use the operators of Rodriguez & Kreutz (paper rk, method riccati)"
             )
         fault = point_mass_fault(chain)
         if fault is not None:
             raise RequestError(
                 f"{SOURCE} need a point mass at the end of every link, and in '{chain.name}' {fault}; "
-                "use the operators of Rodriguez & Kreutz"
+                "use the operators of Rodriguez & Kreutz (paper rk, method riccati)"
             )
         self.chain = chain
         self.links = chain.links

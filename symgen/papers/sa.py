@@ -50,7 +50,7 @@ class Operators:
             if len(link.axes) != 1:
                 raise RequestError(
                     f"{SOURCE} needs joints of one degree of freedom, and the joint of link '{link.name}' of "
-                    f"'{chain.name}' has {len(link.axes)}; use the operators of Rodriguez & Kreutz"
+                    f"'{chain.name}' has {len(link.axes)}; use the operators of Rodriguez & Kreutz (paper rk, method riccati)"
                 )
         self.chain = chain
         self.links = chain.links

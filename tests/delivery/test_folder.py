@@ -17,6 +17,7 @@ import symgen
 from symgen.delivery.cases import SelfTestCase, _blocks
 from symgen.delivery.contents import FolderContents
 from symgen.delivery.folder import texts, write
+from symgen.delivery.manifest import wrapped_command
 from symgen.machine.building import Build, scheduling
 from symgen.readback.rows import compare
 from symgen.support.errors import RequestError
@@ -450,3 +451,18 @@ def test_the_cmake_package_builds_installs_and_is_found(tmp_path: Path) -> None:
     )
     consume(tmp_path / "cpp", f"add_subdirectory({tmp_path / 'arm'} arm)", "C CXX")
     assert not list((tmp_path / "cpp" / "build").rglob("arm_selftest*"))
+
+
+def test_a_recorded_command_breaks_between_options() -> None:
+    """A value stays on the line of its option; other words are parts of their own."""
+    command = "symgen generate my_robot --method riccati --flat -o out -f mass_matrix"
+    assert wrapped_command(command, 24) == [
+        "symgen generate my_robot \\",
+        "  --method riccati --flat \\",
+        "  -o out -f mass_matrix",
+    ]
+    assert wrapped_command("symgen generate 'my robot'", 8) == [
+        "symgen \\",
+        "  generate \\",
+        "  'my robot'",
+    ]

@@ -363,7 +363,9 @@ def test_unsuitable_robots_are_refused_with_the_reason(case: str) -> None:
     make, sentence = REFUSED[case]
     with pytest.raises(RequestError, match=sentence) as refused:
         Operators(make())
-    assert str(refused.value).endswith("; use the operators of Rodriguez & Kreutz")
+    assert str(refused.value).endswith(
+        "; use the operators of Rodriguez & Kreutz (paper rk, method riccati)"
+    )
 
 
 def test_an_irrational_length_is_refused() -> None:

@@ -332,7 +332,7 @@ def test_links_without_an_invertible_inertia_are_refused(robot: str) -> None:
         Operators(chain(load(robot)))
     assert str(refused.value) == (
         f"Wang & Chirikjian divide by the inertia of every link, and in '{robot}' {REFUSED[robot]}; "
-        "use the operators of Rodriguez & Kreutz"
+        "use the operators of Rodriguez & Kreutz (paper rk, method riccati)"
     )
 
 
