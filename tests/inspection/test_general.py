@@ -230,6 +230,9 @@ def test_options_that_do_not_apply_are_refused(capsys: pytest.CaptureFixture[str
         ["--form", "closed"],
         ["--symbols", "m"],
         ["--format", "python"],
+        ["--where"],
+        ["--structure"],
+        ["--plot", "picture.svg"],
     ):
         assert main(["inspect", "planar_point_mass:3", "H_L_L[i,j]", *option]) == 2
         assert "write numbers in place of the letters" in capsys.readouterr().err

@@ -87,6 +87,7 @@ def run(options: Namespace) -> int:
 
         print(listing(mechanism))
         return 0
+    _refuse_for_all_links(mechanism, options)
     if options.structure:
         if options.task_rows is not None:
             raise RequestError("--structure does not depend on task rows; leave --task-rows out")
@@ -119,6 +120,18 @@ def run(options: Namespace) -> int:
     return _say(
         *render(mechanism, options.what, options.method, options.format, formula, options.full)
     )
+
+
+def _refuse_for_all_links(mechanism: Mechanism, options: Namespace) -> None:
+    """Raise RequestError for an option that needs one entry, if letters stand for all links."""
+    from symgen.inspection.general.request import is_general
+
+    for option in ("structure", "where", "plot"):
+        if getattr(options, option) and is_general(mechanism, options.what):
+            raise RequestError(
+                f"--{option} does not apply to '{options.what}', which stands for all links; write numbers in place of "
+                "the letters"
+            )
 
 
 def _name_frame(mechanism: Mechanism, options: Namespace) -> None:
