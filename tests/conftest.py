@@ -19,7 +19,7 @@ from symgen.ir import passes
 from symgen.ir.passes._alternatives import without_spare
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline import adjusting, build, choose, derive, layout
+from symgen.pipeline import adjusting, build, choose, derive, form, layout
 from symgen.support import cache
 from tests.shared import robots_for_tests
 from tests.shared.oracles import CLOSED_FORMS
@@ -218,5 +218,10 @@ adjusting._adjusting = _CachePerMode(adjusting._adjusting)
 derive._attempt, build._build = (
     _CachePerMode(derive._attempt, 1000),
     _CachePerMode(build._build, 2000),
+)
+form._looped, form._by_scans, form._in_parts = (
+    _CachePerMode(form._looped),
+    _CachePerMode(form._by_scans),
+    _CachePerMode(form._in_parts),
 )
 robots_for_tests.program = _CachePerMode(robots_for_tests.program)
