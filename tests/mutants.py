@@ -235,7 +235,10 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "tests/methods/test_difference.py tests/methods/test_time_step.py",
     ),
     "description/assembly": ("tests/description/test_closed_loops.py",),
-    "methods/newton_euler/bias_acceleration": ("tests/methods/test_jacobian_conventions.py",),
+    "methods/newton_euler/bias_acceleration": (
+        "tests/pipeline/test_loops.py -k bias_acceleration",
+        "tests/methods/test_jacobian_conventions.py",
+    ),
     "description/locking": (
         "tests/mechanism/test_helical_joint.py -k 'locked or refused'",
         "tests/mechanism/test_lumping.py",
