@@ -15,8 +15,8 @@ from typing import Any
 
 from symgen.papers.blocks import Matrix
 from symgen.papers.identities import paper
-from tests.papers.test_lc import slanted_chain
 from tests.shared.operators import rational_chain
+from tests.shared.slanted_chains import slanted_chain
 
 FOLDER = Path(__file__).parents[1] / "docs" / "explanation" / "papers"
 

@@ -10,7 +10,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -443,6 +443,6 @@ def generated(
     made: dict[str, Callable[[], str]] = {}
     for name, chapter in CHAPTERS.items():
         for key in chapter.sections:
-            made[key] = lambda name=name, key=key: table(name, key, write, prose)  # type: ignore[misc]
-        made[f"{name} tests"] = lambda name=name: tests_of(name)  # type: ignore[misc]
+            made[key] = partial(table, name, key, write, prose)
+        made[f"{name} tests"] = partial(tests_of, name)
     return made

@@ -18,13 +18,15 @@ from symgen.pipeline import derive
 from symgen.pipeline.layout import PLAIN
 from symgen.pipeline.loops import recursion
 from symgen.vocabulary.options import ProgramOptions
-from tests.pipeline.test_loops import DIGITS, largest_difference, random_arguments
+from tests.shared.loop_arguments import largest_difference, random_arguments
 from tests.shared.looped_robots import NUMBERS, robot
 
 two_sweeps = import_module("symgen.methods.riccati.two_sweeps")
 FUNCTION, METHOD = "forward_dynamics", "riccati:two_sweeps"
 MADE = ("chain", "tree", "mixed", "sorts", "screws", "driven", "planes", "flat", "beside")
 """Chains, trees and forests of every joint type, with drives, slides, helical joints and free bases."""
+
+DIGITS = 80
 
 
 def mechanism(name: str) -> Mechanism:
@@ -40,7 +42,7 @@ def program(name: str, method: str) -> Program:
 def test_two_sweeps_give_the_accelerations_of_fd4(name: str) -> None:
     with flint.ctx.workdps(DIGITS):
         fd4 = program(name, "riccati:fd4")
-        arguments = random_arguments(fd4, mechanism(name))  # type: ignore[arg-type]
+        arguments = random_arguments(fd4, mechanism(name))
         computed = evaluate(program(name, METHOD), arguments, NUMBERS)
         assert largest_difference(computed, evaluate(fd4, arguments, NUMBERS)) < 1e-50
 
@@ -69,7 +71,7 @@ def test_gravity_a_payload_and_a_wrench_may_change_at_run_time(name: str) -> Non
         for method in ("riccati:fd4", METHOD)
     )
     with flint.ctx.workdps(DIGITS):
-        arguments = random_arguments(fd4, made)  # type: ignore[arg-type]
+        arguments = random_arguments(fd4, made)
         computed, expected = (evaluate(x, arguments, NUMBERS) for x in (two, fd4))
         assert largest_difference(computed, expected) < 1e-50
 
@@ -122,7 +124,7 @@ def test_an_error_in_a_term_is_seen(term: str, monkeypatch: pytest.MonkeyPatch) 
     planted = derive.record(made, FUNCTION, METHOD, ProgramOptions(), PLAIN, 10**6)
     fd4 = program("chain", "riccati:fd4")
     with flint.ctx.workdps(DIGITS):
-        arguments = random_arguments(fd4, made)  # type: ignore[arg-type]
+        arguments = random_arguments(fd4, made)
         computed = evaluate(planted, arguments, NUMBERS)
         assert largest_difference(computed, evaluate(fd4, arguments, NUMBERS)) > 1e-3
 

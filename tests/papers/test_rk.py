@@ -26,6 +26,7 @@ from symgen.papers.chain import random_state
 from symgen.papers.equation import Equation
 from symgen.papers.rk import EQUATIONS, LETTERS, Motion, Operators, Riccati
 from symgen.reference.precision import Array
+from tests.paper_tables import MOTION as OF_MOTION
 from tests.shared.operators import fractions, rational_chain, spatial_chain, symbolic_chain
 from tests.shared.robots_for_tests import rationals
 
@@ -33,20 +34,6 @@ RATIONAL = [(1, 0), (2, 0), (3, 0), (3, 1), (5, 0), (8, 0)]
 SYMBOLIC = ["two links, symbolically", "three links, symbolically"]
 SPATIAL = ["rr", "rp", "pr", "rrr", "rrp", "rpr", "prr"]
 """Joints that turn and slide, tip first."""
-OF_MOTION = {
-    "(3.12)",
-    "(3.15)",
-    "(3.17)",
-    "(3.18)",
-    "(3.22)",
-    "(4.20)",
-    "(4.22)",
-    "(5.6)",
-    "(5.10)",
-    "(5.13)",
-    "(5.15)",
-}
-"""Equations of rates, accelerations and forces."""
 BY_NUMBER = {equation.number: equation for equation in EQUATIONS}
 
 

@@ -163,5 +163,5 @@ def test_a_joint_that_slides_is_accelerated_twice_by_coriolis() -> None:
             form[3:, 3, :3] = form[3:, 3, :3] / 2
         return form
 
-    two_sweeps.bias_acceleration_form = printed  # type: ignore[method-assign]
+    two_sweeps.bias_acceleration_form = printed  # type: ignore[method-assign]  # the planted error
     assert two_sweeps.theta_ddot != o.motion.FD4

@@ -5,7 +5,6 @@ Functions without a looped form are refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -27,7 +26,6 @@ from symgen.ir import passes
 from symgen.ir.loops import CARRY, LoopProgram, check
 from symgen.ir.loops import evaluate as run
 from symgen.ir.program import Numbers, evaluate
-from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline.derive import ROW_BUDGET, derive
 from symgen.pipeline.loops import build, recursion
 from symgen.pipeline.loops.classes import classes_by_neighbours, short_chains
@@ -37,6 +35,7 @@ from symgen.support.errors import OutOfReach, ProgramError
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions
 from tests.shared.c_programs import DOUBLES
+from tests.shared.loop_arguments import largest_difference, random_arguments
 from tests.shared.looped_robots import NUMBERS, chains, robot
 from tests.shared.recursions import sums
 from tests.shared.robots_for_tests import (
@@ -143,36 +142,6 @@ OTHERS += [
 ]
 """Chains of several kinds of joint, by methods that couple the joints of neighbouring links."""
 ROBOTS = ("chain", "tree", "mixed", "flat", "driven", "quadruped", "spherical_pendulum")
-
-
-def random_arguments(
-    recursion: LoopProgram, mechanism: Mechanism, seed: int = 1
-) -> dict[str, list[arb]]:
-    random = Random(seed)
-    arguments = {
-        port.name: [arb(random.randint(-1000, 1000)) / 1000 for _ in range(port.size)]
-        for port in recursion.inputs
-    }
-    for first in mechanism.quaternions:
-        quaternion = arguments["q"][first : first + 4]
-        arguments["q"][first : first + 4] = [
-            x / sum(x * x for x in quaternion).sqrt() for x in quaternion
-        ]
-    return arguments
-
-
-def largest_difference(
-    computed: Mapping[str, Sequence[Any]], expected: Mapping[str, Sequence[Any]]
-) -> float:
-    """Return the largest difference of results, relative to 1 + |value|."""
-    assert {name: len(values) for name, values in computed.items()} == {
-        name: len(values) for name, values in expected.items()
-    }
-    return max(
-        float((abs(x - y) / (1 + abs(y))).upper())
-        for name in expected
-        for x, y in zip(computed[name], expected[name], strict=True)
-    )
 
 
 @cache

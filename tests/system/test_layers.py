@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from graphlib import TopologicalSorter
@@ -237,3 +238,10 @@ def test_the_command_line_starts_without_third_party_packages() -> None:
         [sys.executable, "-c", code, *PACKAGES], capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == []
+
+
+def test_no_test_module_is_imported() -> None:
+    """Code that several tests use is in tests/shared."""
+    imported = re.compile(r"^\s*(?:from|import) tests(?:\.\w+)*\.test_", re.M)
+    files = (ROOT / "tests").rglob("*.py")
+    assert [str(path) for path in files if imported.search(path.read_text("utf-8"))] == []

@@ -14,7 +14,6 @@ import symgen
 from symgen.cli import main
 from symgen.papers.identities import PAPERS, paper
 from tests import book_tables, paper_pictures, paper_tables
-from tests.papers.test_rk import OF_MOTION
 from tests.shared.doc_samples import samples
 
 CHAPTERS = paper_tables.CHAPTERS
@@ -99,7 +98,6 @@ def test_variables_are_read_from_the_lines_of_the_c(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_marks_of_motion_are_those_of_the_tests() -> None:
-    assert paper_tables.MOTION == OF_MOTION
     (symbols, motion) = CHAPTERS["rk"].checks[2:]
     for equation in paper("rk").EQUATIONS:
         assert symbols.computes(equation.number) is not motion.computes(equation.number)

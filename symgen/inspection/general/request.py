@@ -178,8 +178,7 @@ def general(
     zero = (ZERO,) * (shape[0] * shape[1] if shape else 1)
     points = {point: block or zero for point, block in points.items()}
     shorter = {point: block for point, block in points.items() if dict(point)["n"] != LONGER}
-    shift = indices[1].constant - indices[0].constant if len(variables) == 2 == len(indices) else 0
-    cases = find_cases(variables, shift, shorter)
+    cases = find_cases(variables, shorter)
     if cases is None:
         raise RequestError(
             f"no formula for '{words.what}' was found: its terms are no sums over ranges of links with "

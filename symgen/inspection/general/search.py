@@ -268,13 +268,10 @@ def _case(points: Points, variables: Sequence[str], degree: int) -> tuple[Any, .
     return tuple(entries)
 
 
-def _splits(
-    variables: Sequence[str], shift: int, conditions: Sequence[Condition]
-) -> list[Condition]:
+def _splits(variables: Sequence[str], conditions: Sequence[Condition]) -> list[Condition]:
     """Return the conditions that may separate links from others, given earlier ones.
 
-    On one diagonal the second index follows from the first. `shift`: a block is on the diagonal if
-    the first index is the second one plus `shift`.
+    On one diagonal the second index follows from the first.
     """
     ends = [Affine("", 0), Affine("n", -1), Affine("", 1), Affine("n", -2)]
     first, *seconds = variables
@@ -287,19 +284,15 @@ def _splits(
             for relation in "<=>"
         ),
         *(Condition(variable, "=", end) for variable in variables for end in ends[:2]),
-        *(
-            Condition(second, "=", Affine(first, d - shift))
-            for second in seconds
-            for d in (1, -1, 2, -2)
-        ),
+        *(Condition(second, "=", Affine(first, d)) for second in seconds for d in (1, -1, 2, -2)),
     ]
 
 
 class _Search:
     """Search for the fewest cases with formulas whose coefficients have at most a given degree."""
 
-    def __init__(self, variables: Sequence[str], shift: int, degree: int) -> None:
-        self.variables, self.shift, self.degree = tuple(variables), shift, degree
+    def __init__(self, variables: Sequence[str], degree: int) -> None:
+        self.variables, self.degree = tuple(variables), degree
         self.known: dict[frozenset[Any], Any] = {}
         self.failed: dict[frozenset[Any], int] = {}
 
@@ -331,7 +324,7 @@ class _Search:
         key = frozenset(points)
         if splits <= self.failed.get(key, 0):
             return None
-        for condition in _splits(self.variables, self.shift, conditions):
+        for condition in _splits(self.variables, conditions):
             inside = {point: x for point, x in points.items() if condition.holds(dict(point))}
             outside = {point: x for point, x in points.items() if point not in inside}
             if not inside or not outside:
@@ -411,15 +404,15 @@ def _except(conditions: tuple[Condition, ...], excluded: Condition) -> tuple[Con
     return (*conditions, Condition(left, relation, right))
 
 
-def find_cases(variables: Sequence[str], shift: int, points: Points) -> list[Case] | None:
+def find_cases(variables: Sequence[str], points: Points) -> list[Case] | None:
     """Return cases whose formulas hold at all points: with coefficients of the least degree, then as
-    few cases as possible. None if there are none. `shift`: see `_splits`.
+    few cases as possible. None if there are none.
     """
     return next(
         (
             cases
             for degree in range(MOST_DEGREE + 1)
-            if (cases := _cases(_Search(variables, shift, degree), points)) is not None
+            if (cases := _cases(_Search(variables, degree), points)) is not None
         ),
         None,
     )
