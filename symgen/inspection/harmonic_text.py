@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from symgen.inspection.harmonics import Index
 from symgen.inspection.names import latex
-from symgen.inspection.printing import align_latex
+from symgen.inspection.printing import align_latex, visible_width
 from symgen.support.errors import RequestError
 from symgen.vocabulary.names import nearest
 
@@ -17,6 +17,8 @@ DIGITS = 17
 LONGEST_RATIO = 10**6
 LONGEST_LINE, LONGEST_SUM = 20, 100
 """Most terms in a line of LaTeX, and in a Python sum without parentheses."""
+LINE_COLUMNS = 66
+"""Visible characters in a line of LaTeX: what a page of A4 holds in 11 points."""
 LONGEST_RUN = 7
 """Most joints of equal multiple that a sum of angles names one by one; q0:29 is q0 + q1 + … + q29."""
 
@@ -76,15 +78,45 @@ def _terms(count: int) -> str:
     return f"{count} more term" if count == 1 else f"{count} more terms"
 
 
+def latex_lines(form: Form, most_columns: int = LINE_COLUMNS) -> list[str]:
+    """Return the sum in LaTeX as lines of at most `most_columns` visible characters, if no single
+    term is wider.
+    """
+    pieces: list[str] = []
+    for wave, coefficient in form.waves().items():
+        piece = " ".join(_term(wave, coefficient, "latex"))
+        if visible_width(piece) <= most_columns:
+            pieces.append(piece)
+            continue
+        addends = [" ".join(_monomial(*item, "latex")) for item in coefficient.items()]
+        if any(wave[0]) and len(addends) > 1:
+            cosine = _term(wave, {(): Fraction(1)}, "latex")[1]
+            addends[0] = rf"+ ({_filled(addends[:1], most_columns)[0]}"
+            addends[-1] += rf") {cosine}"
+            pieces += addends
+        else:
+            pieces += addends if not any(wave[0]) else [piece]
+    return _filled(pieces, most_columns)
+
+
+def _filled(pieces: Sequence[str], most_columns: int) -> list[str]:
+    """Join signed pieces of a sum to lines, without the plus of the first."""
+    if not pieces:
+        return ["0"]
+    first = pieces[0]
+    lines = [first[2:] if first.startswith("+ ") else "-" + first[2:]]
+    for piece in pieces[1:]:
+        if visible_width(f"{lines[-1]} {piece}") <= most_columns:
+            lines[-1] += f" {piece}"
+        else:
+            lines.append(piece)
+    return lines
+
+
 def _lines(terms: Sequence[tuple[str, str]], end: str) -> str:
-    """Return LaTeX with one term per line."""
-    return align_latex(
-        [
-            "& " + text
-            for text in (_sum(terms[:1]), *(" ".join(term) for term in terms[1:]), end)
-            if text
-        ]
-    )
+    """Return LaTeX in lines of at most LINE_COLUMNS visible characters, and `end` as the last one."""
+    lines = [*_filled([" ".join(term) for term in terms], LINE_COLUMNS), *([end] if end else [])]
+    return align_latex(["& " + line for line in lines])
 
 
 def _grouped(terms: list[tuple[str, str]], format: str) -> list[tuple[str, str]]:

@@ -221,6 +221,13 @@ def _latex_text(text: str) -> str:
     return "".join(_LATEX_SIGNS.get(sign, sign) for sign in text)
 
 
+def visible_width(text: str) -> int:
+    """Return about how many characters LaTeX sets for a text without fractions and matrices."""
+    text = re.sub(r"\\(?:left|right|[bB]igl|[bB]igr|displaystyle|,|;|!) ?", "", text)
+    text = re.sub(r"\\(cos|sin|ln)", r"\1", text)
+    return len(re.sub(r"[{}_^&\s]", "", re.sub(r"\\[a-zA-Z]+", "x", text)))
+
+
 def align_latex(lines: Sequence[str]) -> str:
     """Return lines of LaTeX, each with its &, as one formula."""
     return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import json
 import re
+import shutil
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -246,6 +248,19 @@ def test_latex_has_balanced_braces_and_no_sign_that_pdflatex_lacks(document: Doc
     plain = re.sub(r"\\begin\{lstlisting\}.*?\\end\{lstlisting\}", "", text, flags=re.DOTALL)
     assert plain.count("{") - plain.count(r"\{") == plain.count("}") - plain.count(r"\}")
     assert plain.count(r"\begin{") == plain.count(r"\end{")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+@pytest.mark.parametrize(("robot", "method"), [("planar_point_mass", "riccati"), ("scara", "all")])
+def test_pdflatex_sets_every_formula_within_the_page(
+    robot: str, method: str, tmp_path: Path
+) -> None:
+    (tmp_path / "paper.tex").write_text(written(derive(load(robot), method), "latex"), "utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace")
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert "Overfull" not in done.stdout
 
 
 def test_a_failing_equation_says_so_in_every_format(document: Document) -> None:

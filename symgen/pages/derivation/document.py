@@ -25,6 +25,7 @@ from symgen.inspection.reading import read
 from symgen.inspection.where import where
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pages.derivation.notation import symbols
+from symgen.pages.derivation.wide_blocks import block_equations
 from symgen.papers.equation import Letter
 from symgen.papers.identities import (
     EquationResult,
@@ -402,8 +403,8 @@ def _instances(
     while remaining:
         indices, form = remaining.pop(0 if from_the_tip else -1)
         subscript = ",".join(map(str, indices))
-        # Braces: TeX refuses a second subscript.
-        single = f"{{{symbol}}}" if "_" in symbol else symbol
+        # TeX refuses a second subscript: (H_{11})_{2,3} as in the papers.
+        single = f"({symbol})" if "_" in symbol else symbol
         label = f"{single}_{{{subscript}}}" if indices else symbol
         request = f"{letter}[{subscript}]" if indices else letter
         command = f"symgen inspect {shlex.quote(robot)} '{request}' --method {method_of(name)}"
@@ -423,7 +424,7 @@ def _instances(
         if terms > MOST_TERMS_SHOWN:
             yield Instance("", f"{request} has {terms} terms: {command} --full")
         else:
-            yield Instance(f"{label} = {canonical.text('latex', full=True)}")
+            yield from map(Instance, block_equations(label, canonical))
 
 
 def _sums(entry: MultiAngle | Quotient) -> tuple[MultiAngle, ...]:

@@ -232,7 +232,7 @@ def _escaped(text: str) -> str:
             return f"${_ACCENTS[accent]}{{{_SIGNS.get(sign, sign)}}}$"
         return f"${_SIGNS[sign]}$" if sign in _SIGNS else _SPECIAL.get(sign, sign)
 
-    return _SIGN.sub(latex_of, text)
+    return _SIGN.sub(latex_of, text).replace("--", "-{}-")  # LaTeX sets "--" as a dash
 
 
 def _latex_step(step: Step) -> Iterator[str]:
@@ -249,7 +249,7 @@ def _latex_step(step: Step) -> Iterator[str]:
         yield (
             _latex_equation(instance.latex)
             if instance.latex
-            else rf"\texttt{{\small {_escaped(instance.reason)}}}"
+            else rf"{{\small\raggedright {_escaped(instance.reason)}\par}}"
         )
     yield rf"\textbf{{Check:}} {_verdict(step)}."
     if step.code:
@@ -272,6 +272,7 @@ def latex(document: Document) -> str:
         r"\documentclass[11pt,a4paper]{article}",
         r"\usepackage[utf8]{inputenc}",
         r"\usepackage[T1]{fontenc}",
+        r"\IfFileExists{lmodern.sty}{\usepackage{lmodern}}{}",
         r"\usepackage{amsmath,amssymb,adjustbox,listings}",
         r"\usepackage[margin=22mm]{geometry}",
         r"\setcounter{MaxMatrixCols}{60}",
@@ -296,7 +297,7 @@ STYLE = """
 body { font-family: system-ui, 'Segoe UI', 'Noto Sans', sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
        line-height: 1.5; color: #1c1e21; background: #fff; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; border-top: 1px solid #ccc; padding-top: .8rem; }
-math { font-size: 1.08em; } .eq { overflow-x: auto; margin: .8rem 0; }
+math { font-size: 1.08em; } .eq { overflow-x: auto; overflow-y: hidden; margin: .6rem 0; padding: .2rem 0; }
 table { border-collapse: collapse; } th, td { border-bottom: 1px solid #ccc; padding: .25rem .8rem .25rem 0; text-align: left; }
 mtable, mtr, mtd { border: 0; }
 pre { background: #f4f5f7; padding: .7rem; overflow-x: auto; font-size: .85rem; }
@@ -320,7 +321,8 @@ def _converted(text: str, display: str) -> str:
         raise RequestError(
             "HTML needs the package latex2mathml; run pip install 'symgen[html]', or use --format markdown"
         ) from None
-    return str(convert(text, display=display))
+    # latex2mathml does not know `aligned`, and writes its "&" as invalid MathML.
+    return str(convert(text.replace("{aligned}", "{split}"), display=display))
 
 
 def _html_step(step: Step) -> Iterator[str]:
