@@ -50,13 +50,13 @@ def read_back(equations: list[str]) -> dict[tuple[int, int], mpmath.mpf]:
         text = re.sub(r"(?<!\\right)\)", r"\\right)", text)
         name, right = text.split(" = ")
         (value,) = by_latex(right.replace(r"\mathrm{den}", "k"), values)
-        place = ENTRY.fullmatch(name)
-        if place is None:
+        match = ENTRY.fullmatch(name)
+        if match is None:
             assert name in (r"\mathrm{den}", "B")
             values["k"] = value
             entries[0, 0] = value
         else:
-            entries[int(place[1]), int(place[2] or 0)] = value
+            entries[int(match[1]), int(match[2] or 0)] = value
     return entries
 
 
@@ -88,12 +88,12 @@ def test_equations_of_a_wide_block_define_its_entries(
     assert "\n".join(equations).count(r"\mathrm{den} =") == is_quotient
     for line in "\n".join(equations).split("\n"):
         assert visible_width(line) <= LINE_COLUMNS + 20, line
-    found = read_back(equations)
+    read = read_back(equations)
     for n, entry in enumerate(entries):
-        expected, place = value(entry), divmod(n, columns)
-        if expected or place in found:
+        expected, row_and_column = value(entry), divmod(n, columns)
+        if expected or row_and_column in read:
             with mpmath.workdps(30):
-                assert abs(found[place] - expected) < 1e-20 * (1 + abs(expected))
+                assert abs(read[row_and_column] - expected) < 1e-20 * (1 + abs(expected))
 
 
 def test_short_entries_stand_side_by_side_and_a_long_sum_has_several_parts() -> None:
@@ -103,10 +103,10 @@ def test_short_entries_stand_side_by_side_and_a_long_sum_has_several_parts() -> 
     assert len(equations) < 8
     assert max(equation.count("\n") for equation in equations) <= MOST_LINES + 1
     assert equations[-1].startswith("\\begin{aligned}\n& \\quad ")
-    found = read_back(equations)
+    read = read_back(equations)
     for n, entry in enumerate(entries):
         with mpmath.workdps(30):
-            assert abs(found[divmod(n, 3)] - value(entry)) < 1e-20 * (1 + abs(value(entry)))
+            assert abs(read[divmod(n, 3)] - value(entry)) < 1e-20 * (1 + abs(value(entry)))
 
 
 def test_a_narrow_block_is_one_matrix() -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import shlex
 from itertools import islice
 from pathlib import Path
 
 import pytest
 
-from tests.mutants import NO_TESTS, ROOMS, ROOT, Tree, room, stages
+from tests.executed_functions import executed, function_spans, innermost
+from tests.mutants import BUDGET, NO_TESTS, ROOT, Tree, chosen_tests, room
 from tests.shared.edits import edits_of, in_order, lines_of_code
 
 SAMPLE = b'''"""Not 1 + 1."""
@@ -73,37 +73,40 @@ def test_edits_are_spread_by_lines_and_do_not_change_with_other_files(
     assert again == [edit for edit in first if edit.file == "b.py"]
 
 
-def test_every_room_has_tests_and_every_named_file_exists() -> None:
-    files = [
-        path.relative_to(ROOT / "symgen").with_suffix("").as_posix().replace("/_", "/")
-        for path in (ROOT / "symgen").rglob("*.py")
-    ]
-    rooms = {file.partition("/")[0] for file in files if "/" in file}
-    assert rooms == {start.partition("/")[0] for start in ROOMS if start}
-    assert not [start for start in ROOMS if not any(file.startswith(start) for file in files)]
-    for tests_of_room in ROOMS.values():
-        for word in shlex.split(" ".join(tests_of_room)):
-            assert not word.startswith("tests/") or (ROOT / word).is_file(), word
-    assert (
-        stages("methods/_udut/bodies.py")
-        == stages("methods/udut/bodies.py")
-        != stages("methods/__init__.py")
+def test_tests_that_execute_the_function_of_an_edit_are_chosen_within_the_budget() -> None:
+    source = b"def f():\n    return 1\n\ndef g():\n    return 2\n\nx = 3\n"
+    in_f, in_g, outside = edits_of("ir/rows.py", source)
+    table = {
+        f"tests/{name}.py": {"seconds": seconds, "functions": {file: functions}}
+        for name, seconds, file, functions in (
+            ("cli/test_quick", 1.0, "ir/rows.py", ["f", "g"]),
+            ("ir/test_other", 2.0, "ir/rows.py", ["f"]),
+            ("methods/test_rows", BUDGET, "ir/rows.py", ["f"]),
+            ("ir/test_elsewhere", 1.0, "ir/columns.py", ["f"]),
+            ("ir/test_long", BUDGET + 1.0, "ir/rows.py", ["g"]),
+        )
+    }
+    assert chosen_tests(in_f, source, table) == ("tests/methods/test_rows.py",)
+    assert chosen_tests(in_g, source, table) == ("tests/ir/test_long.py",)
+    table["tests/methods/test_rows.py"]["seconds"] = 5.0
+    assert chosen_tests(in_f, source, table) == tuple(
+        f"tests/{name}.py" for name in ("methods/test_rows", "ir/test_other", "cli/test_quick")
     )
+    assert len(chosen_tests(outside, source, table)) == 2  # the third one is over the budget
+
+
+def test_functions_are_found_by_their_lines() -> None:
+    spans = function_spans(SAMPLE)
+    names = [innermost(spans, line) for line in range(1, SAMPLE.count(b"\n") + 1)]
+    assert [name for name in dict.fromkeys(names) if name] == ["f", "h", "C.__repr__"]
+    assert names.count("f") == 5
 
 
 @pytest.mark.slow
-def test_a_stage_that_selects_no_test_is_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source = (ROOT / "symgen" / "support" / "tables.py").read_bytes()
-    edit = edits_of("support/tables.py", source)[0]
-    monkeypatch.setitem(
-        ROOMS, "support/tables", ("tests/system/test_mutants.py -k no_test_of_this_name",)
-    )
-    with pytest.raises(
-        SystemExit, match=r"no test answers to 'tests/system/test_mutants.py -k no_test"
-    ):
-        Tree(tmp_path).planted(edit, source, "")
+def test_functions_that_a_test_file_executes_are_recorded() -> None:
+    functions = executed(ROOT / "tests" / "vocabulary" / "test_constants.py")["functions"]
+    assert any(path.startswith("vocabulary/") for path in functions)
+    assert "emission/print.py" not in functions
 
 
 @pytest.mark.slow
@@ -117,14 +120,15 @@ def test_an_error_is_planted_in_a_copy_and_removed_again(tmp_path: Path) -> None
         encoding="utf-8",
     )
     with_error = edit.applied(source)
-    assert not tree.tested("planted/test_planted.py").killed
+    assert not tree.tested(["planted/test_planted.py"]).killed
     (tree.root / "symgen" / "support" / "tables.py").write_bytes(with_error)
-    verdict = tree.tested("planted/test_planted.py")
+    verdict = tree.tested(["planted/test_planted.py"])
     assert (verdict.killed, verdict.by) == (True, "planted/test_planted.py::test_it")
     assert tree.has(verdict.by)
     assert not tree.has("planted/test_planted.py::test_no_more")
-    assert tree.tested("planted/test_planted.py -k no_more").by == NO_TESTS
-    assert tree.planted(edit, source, verdict.by).by == verdict.by
+    assert tree.tested(["planted/test_planted.py", "-k", "no_more"]).by == NO_TESTS
+    assert tree.planted(edit, source, (), verdict.by).by == verdict.by
+    assert tree.planted(edit, source, ()).by == NO_TESTS
     assert (
         (tree.root / "symgen" / "support" / "tables.py").read_bytes()
         == source

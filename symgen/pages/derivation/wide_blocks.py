@@ -50,8 +50,8 @@ def _entry_equations(label: str, block: Canonical) -> Iterator[str | list[list[s
     denominator: MultiAngle | None = None
     columns = block.shape[1] if block.shape else 1
     for n, entry in enumerate(block.entries):
-        place = f"{n}" if columns == 1 else f"{n // columns},{n % columns}"
-        name = rf"[{label}]_{{{place}}}" if block.shape else label
+        indices = f"{n}" if columns == 1 else f"{n // columns},{n % columns}"
+        name = rf"[{label}]_{{{indices}}}" if block.shape else label
         if isinstance(entry, MultiAngle):
             if entry.terms:
                 yield _broken(f"{name} = ", latex_lines(entry), "")
