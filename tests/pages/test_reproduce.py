@@ -26,6 +26,7 @@ from symgen.pages.reproduce import (
     fijany_depth,
     fijany_parallel,
     fixman_determinant,
+    fixman_dihedral,
     fixman_potential,
     fixman_spatial,
     lee_chirikjian_fig2,
@@ -59,6 +60,13 @@ SMALL: dict[str, dict[str, Any]] = {
         "forgotten": 1,
     },
     "fixman-spatial": {"links": (2, 3)},
+    "fixman-dihedral": {
+        "up_to": (60, 120, 180),
+        "beads": (4,),
+        "chains": 200,
+        "rounds": 3,
+        "forgotten": 1,
+    },
     "long-polymers": {"links": (40,)},
     "rodriguez-filter": {"samples": (50, 200)},
     "riccati-steady-state": {"cases": riccati_steady_state.CASES[1:8:3], "links": 300},
@@ -403,6 +411,90 @@ def test_the_committed_densities_follow_their_own_laws_only() -> None:
         assert root_mean_square["rigid from law"] < 1.5, n
         assert root_mean_square["fixman from flat"] < 1.5, n
         assert root_mean_square["rigid from flat"] > 5, n
+
+
+@pytest.mark.parametrize("beads", [4, 6])
+def test_the_hard_block_of_a_polymer_gives_the_determinant_of_its_mass_matrix(beads: int) -> None:
+    """det M = det G · det H_bb; det G is the squared volume of unit bonds with fixed bond angles.
+
+    Lengths that are held constant in LC (20) leave the determinant unchanged.
+    """
+    angles = np.random.default_rng(8).uniform(-np.pi, np.pi, (7, beads - 3))
+    block = np.linalg.det(fixman_dihedral.hard_block(angles))
+    q = fixman_dihedral.with_pose(angles)
+    M = Reference(fixman_dihedral.polymer(beads)).mass_matrix(q)
+    det_G = np.sin(np.radians(fixman_dihedral.BEND)) ** (2 * (beads - 2))
+    assert np.linalg.det(M) / block == pytest.approx(np.full(7, det_G), rel=1e-11)
+    printed = np.linalg.det(fixman_dihedral.hard_block(angles, lengths_are_constant=True))
+    assert printed == pytest.approx(block, rel=1e-11)
+    assert block.max() / block.min() > 1.1
+
+
+def test_the_law_of_a_dihedral_angle_is_the_mean_over_the_others() -> None:
+    """The mean over a grid of √det M of five beads; the zigzag is the zero of all angles."""
+    nodes = np.arange(24) * np.pi / 12
+    grid = np.stack([x.ravel() for x in np.meshgrid(nodes, nodes, indexing="ij")], axis=-1)
+    M = Reference(fixman_dihedral.polymer(5)).mass_matrix(fixman_dihedral.with_pose(grid))
+    root = np.sqrt(np.linalg.det(M)).reshape(24, 24)
+    for which, law in enumerate((root.mean(axis=1), root.mean(axis=0))):
+        computed = fixman_dihedral.rigid_law(5, which, nodes)
+        assert np.abs(computed - law / law.mean()).max() < 1e-8
+        assert computed == pytest.approx(fixman_dihedral.rigid_law(5, which, -nodes), abs=1e-8)
+    vectors = fixman_dihedral.bonds(np.zeros((1, 3)))[0]
+    assert vectors[::2] == pytest.approx(np.broadcast_to(vectors[0], (3, 3)), abs=1e-15)
+
+
+def test_the_chance_of_chi_square_equals_its_table() -> None:
+    """Read the critical values of 1 and 11 degrees of freedom at 5 % from tables."""
+    assert fixman_dihedral.exceedance(3.841, 1) == pytest.approx(0.05, abs=1e-4)
+    assert fixman_dihedral.exceedance(19.675, 11) == pytest.approx(0.05, abs=1e-4)
+
+
+@pytest.mark.slow
+def test_only_fixman_s_potential_with_its_sign_makes_dihedral_angles_equally_likely() -> None:
+    """Left out, angles follow √det H_bb. With the wrong sign they follow neither law.
+
+    Equal arguments give equal chains, and a round that runs backwards returns to its start.
+    """
+    solver, edges = fixman_dihedral.compiled(4), np.radians([0, 30, 60, 90, 120, 150, 180])
+    law, p = fixman_dihedral.class_law(4, 0, edges), {}
+    for strength in (0.0, 1.0, -1.0):
+        motion = fixman_dihedral.simulate(solver, 1000, 14, strength)
+        assert motion.rejected < 0.001
+        seen = fixman_dihedral.measured(motion.angles[5:, :, 0], edges, law)
+        p[strength] = [
+            fixman_dihedral.exceedance(x, len(edges) - 2) for x in (seen.from_rigid, seen.from_flat)
+        ]
+    assert p[0.0][0] > 0.01 > 1e-9 > p[0.0][1]
+    assert p[1.0][1] > 0.01 > 1e-9 > p[1.0][0]
+    assert max(p[-1.0]) < 1e-9
+    first, again = (fixman_dihedral.simulate(solver, 50, 2, 1.0) for _ in range(2))
+    assert np.array_equal(first.angles, again.angles)
+    v = np.random.default_rng(2).standard_normal((50, solver.nv))
+    end, rates = first.angles[-1], v
+    for sign in (1, -1):
+        rates = sign * rates
+        for _ in range(fixman_dihedral.STEPS):
+            end, rates = fixman_dihedral._step(solver, end, rates, 1.0)
+    assert np.abs(end - first.angles[-1]).max() < 1e-3
+    assert np.abs(rates + v).max() < 1e-3
+
+
+def test_the_committed_densities_of_dihedral_angles_follow_their_own_laws_only() -> None:
+    """Deviations are measured in standard errors; chance alone gives a root mean square of 1."""
+    columns, rows = read_table((PAGES / "fixman-dihedral.csv").read_text(encoding="utf-8"))
+    column = {name: np.array([float(row[k]) for row in rows]) for k, name in enumerate(columns)}
+    assert list(column["up_to"]) == list(fixman_dihedral.UP_TO)
+    edges = np.radians([0, *fixman_dihedral.UP_TO])
+    for n in fixman_dihedral.BEADS:
+        law = column[f"law_{n}"]
+        assert law == pytest.approx(fixman_dihedral.class_law(n, (n - 4) // 2, edges), rel=1e-5)
+        for kind, its_law, foreign_law in (("rigid", law, 1.0), ("fixman", 1.0, law)):
+            far = [
+                np.sqrt((((column[f"{kind}_{n}"] - x) / column[f"{kind}_error_{n}"]) ** 2).mean())
+                for x in (its_law, foreign_law)
+            ]
+            assert far[0] < 1.5 < 5 < far[1], (n, kind)
 
 
 def test_the_solution_determinant_and_gradient_of_the_planar_chain_equal_dense_ones() -> None:

@@ -23,7 +23,10 @@ PACKAGE = ROOT / "symgen"
 # third-party package: the rooms, folders or files that may import it
 PACKAGES: dict[str, str] = {
     "sympy": "derivation inspection mechanism/joints methods papers/wc",
-    "flint": "certificate derivation description/writers inspection papers reference verification",
+    "flint": (
+        "certificate derivation description/writers inspection pages/reproduce/fixman_dihedral papers "
+        "reference verification"
+    ),
     "numpy": (
         "benchmarks certificate delivery inspection/paper_letters machine ir/passes/_pair_matches "
         "pages papers reference verification"
