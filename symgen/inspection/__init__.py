@@ -55,7 +55,8 @@ def inspect(
 
     Letters i, j, k and l in place of indices stand for the links of a chain of like links. The
     formulas in these letters and the number of links n are a `General`: .block(n=50, i=3, j=7) is
-    an entry. They are compared with chains of up to nine links, which is no proof for all n.
+    an entry. They are compared with chains of up to nine links. `.proved_from` names the definition
+    from which they are proved for every n, and is "" if they are compared only.
 
     Every result is the complete formula. In a notebook a SymPy object is rendered completely, a
     long MultiAngle by its largest terms + ⋯ with the number of the other terms.

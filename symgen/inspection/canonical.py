@@ -10,8 +10,14 @@ tan(q_k/2), where every fraction has unique lowest terms. Numerator and denomina
 by the smallest powers of 1 + t_k² that make both of them polynomials in cosines and sines of whole
 angles.
 
-Prismatic coordinates, v, a and kept parameters are further unknowns of the polynomials. Equal
-functions have equal forms, whatever method derived them.
+Sliding coordinates, the entries of quaternions, v, a and kept parameters are further unknowns of the
+polynomials. A quaternion x y z w has length 1, as the generated code assumes. Its w² is replaced by
+1 − x² − y² − z², so that a polynomial has the powers 0 and 1 of w only. The denominator of a
+quotient has no w: numerator and denominator are multiplied by the denominator with −w for w.
+
+Equal functions have equal forms, whatever method derived them. The relation x² + y² + z² + w² = 1
+is irreducible and its real points are dense, so that a polynomial is zero on the sphere only if its
+remainder modulo the relation is zero.
 """
 
 from __future__ import annotations
@@ -24,7 +30,7 @@ from functools import cached_property
 from math import gcd, lcm
 from typing import Any
 
-from flint import fmpq, fmpq_mpoly_ctx
+from flint import arb, fmpq, fmpq_mpoly_ctx
 
 from symgen.derivation import constants as k
 from symgen.inspection.harmonic_text import Monomial, runs
@@ -111,6 +117,13 @@ class Canonical:
         pairs = sorted({run for index in indices for run in runs(index)})
         return {f"q{i}:{j}": f"q{i} + q{i + 1} + … + q{j}" for i, j in pairs}
 
+    @property
+    def coordinates(self) -> frozenset[int]:
+        """Indices of the entries of q that occur."""
+        return frozenset(
+            index for entry in self.entries for form in _sums(entry) for index in form.joints()
+        )
+
     def sympy(self) -> Any:
         """Return a SymPy expression, or a Matrix if there are several entries."""
         import sympy as sp
@@ -152,12 +165,14 @@ class Names:
 
     `angles` maps the inputs that are joint angles to their index in a form, which has `count`
     multiples. `symbol` returns the symbol of any input. `label` names the quantity in messages.
+    `quaternions` are the inputs x, y, z and w of each unit quaternion.
     """
 
     angles: Mapping[Input, int]
     symbol: Callable[[Input], str]
     count: int
     label: str
+    quaternions: tuple[tuple[Input, ...], ...] = ()
 
 
 def canonical(
@@ -173,12 +188,16 @@ def canonical(
     if the constants are not exact.
     """
     needed = needed_rows(program, rows)
-    inputs = sorted({program.rows[r].value for r in needed if program.rows[r].op == "input"})
+    inputs = {program.rows[r].value for r in needed if program.rows[r].op == "input"}
+    quaternions = tuple(entries for entries in names.quaternions if entries[3] in inputs)
+    scalars = [entries[3] for entries in quaternions]
+    rest = sorted(inputs.union(*quaternions).difference(scalars))
     unknowns = _Unknowns(
-        [x for x in inputs if x in names.angles],
-        [x for x in inputs if x not in names.angles],
+        [x for x in rest if x in names.angles],
+        [*scalars, *(x for x in rest if x not in names.angles)],
         names,
         most_products,
+        quaternions,
     )
     divides = any(program.rows[r].op == "div" for r in needed)
     if divides and not exact:
@@ -199,20 +218,38 @@ def canonical(
 
 
 def form_of_fraction(
-    above: Any, below: Any, angles: Sequence[int], others: Sequence[str], names: Names
+    above: Any,
+    below: Any,
+    angles: Sequence[int],
+    others: Sequence[str],
+    names: Names,
+    quaternions: Sequence[tuple[str, ...]] = (),
 ) -> MultiAngle | Quotient:
     """Return the canonical form of a fraction of polynomials in lowest terms.
 
     Generators of the polynomials, in this order: tan(q_i/2) for the `angles` i, the symbols
-    `others`, and q_i for the `angles`. TooLong for more terms than MOST_TERMS.
+    `others`, and q_i for the `angles`. `quaternions` are the symbols x, y, z and w of unit
+    quaternions; in the polynomials, those of x, y and z stand for the stereographic projection
+    x/(1 + w), y/(1 + w) and z/(1 + w). TooLong for more terms than MOST_TERMS.
     """
     symbols = {(1, n): symbol for n, symbol in enumerate(others)}
     symbols |= {(0, i): f"q{i}" for i in angles}
     named = Names({(0, i): i for i in angles}, symbols.__getitem__, names.count, names.label)
+    inputs = [(1, n) for n in range(len(others))]
+    entries = tuple(tuple(inputs[others.index(x)] for x in group) for group in quaternions)
+    scalars = [group[3] for group in entries]
     unknowns = _Unknowns(
-        [(0, i) for i in angles], [(1, n) for n in range(len(others))], named, QUICK
+        [(0, i) for i in angles],
+        [*scalars, *(x for x in inputs if x not in scalars)],
+        named,
+        QUICK,
+        entries,
     )
-    return _HalfAngles(unknowns).form((above, below))
+    field = _HalfAngles(unknowns)
+    if not quaternions:
+        return field.form((above, below))
+    order = [*unknowns.rotating, *inputs, *unknowns.rotating]
+    return field.form(field.from_projection(above, below, order))
 
 
 def _value(ring: Any, program: Program, row: int, values: Mapping[int, Any]) -> Any:
@@ -223,7 +260,7 @@ def _value(ring: Any, program: Program, row: int, values: Mapping[int, Any]) -> 
     if op == "input":
         return ring.input(value)
     if op in ("sin", "cos"):
-        cosine, sine = ring.cosine_and_sine(ring.multiples(operands[0]))
+        cosine, sine = ring.cosine_and_sine(*ring.multiples(operands[0]))
         return sine if op == "sin" else cosine
     if op == "neg":
         return ring.multiply(ring.constant(fmpq(-1)), operands[0])
@@ -242,17 +279,30 @@ def _value(ring: Any, program: Program, row: int, values: Mapping[int, Any]) -> 
 
 @dataclass(frozen=True)
 class _Unknowns:
-    """Unknowns of a form: `rotating` inputs are joint angles, `others` all other inputs."""
+    """Unknowns of a form: `rotating` inputs are joint angles, `others` all other inputs.
+
+    The w of each of the `quaternions` comes first in `others`, so that w² is the leading monomial
+    of the relation x² + y² + z² + w² = 1 in lexicographic order.
+    """
 
     rotating: list[Input]
     others: list[Input]
     names: Names
     most_products: int
+    quaternions: tuple[tuple[Input, ...], ...] = ()
 
     @cached_property
     def symbols(self) -> list[Input]:
         """Inputs that may stand in monomials; the angle of a screw joint is also a length."""
         return [*self.others, *self.rotating]
+
+    @cached_property
+    def spheres(self) -> list[tuple[int, ...]]:
+        """Positions among all unknowns of x, y, z and w of each quaternion."""
+        first = len(self.rotating)
+        return [
+            tuple(first + self.symbols.index(x) for x in entries) for entries in self.quaternions
+        ]
 
     def monomial(self, powers: Sequence[int]) -> Monomial:
         """Return the monomial with these powers of `symbols`."""
@@ -272,20 +322,23 @@ class _Unknowns:
             f"more than {self.most_products} products of terms"
         )
 
-    def multiples_of(self, terms: Mapping[Exponents, Any]) -> list[int]:
-        """Return the multiple of every rotating input in a sum of joint angles.
+    def multiples_of(self, terms: Mapping[Exponents, Any]) -> tuple[list[int], Any]:
+        """Return the multiple of every rotating input in a sum of joint angles, and its constant (rad).
 
         The exponents are those of the rotating inputs and of `symbols`.
         """
-        multiples = [0] * len(self.rotating)
+        multiples, offset = [0] * len(self.rotating), fmpq(0)
         for exponents, x in terms.items():
+            if not any(exponents):
+                offset = x
+                continue
             lengths = exponents[len(self.rotating) + len(self.others) :]
             if sum(map(abs, exponents)) != 1 or sum(lengths) != 1 or x.q != 1:
                 raise TooLong(
                     f"{self.names.label} has no canonical form: it has a sine of more than joint angles"
                 )
             multiples[lengths.index(1)] = int(x.p)
-        return multiples
+        return multiples, offset
 
 
 class _Waves:
@@ -310,15 +363,36 @@ class _Waves:
         index = self.rotating + self.unknowns.symbols.index(x)
         return {self._exponents(index): (fmpq(1), fmpq(0))}
 
-    def multiples(self, value: Mapping[Exponents, tuple[Any, Any]]) -> list[int]:
+    def multiples(self, value: Mapping[Exponents, tuple[Any, Any]]) -> tuple[list[int], Any]:
         return self.unknowns.multiples_of({exponents: x for exponents, (x, _) in value.items()})
 
-    def cosine_and_sine(self, multiples: Sequence[int]) -> tuple[dict[Exponents, Any], ...]:
-        """Return (z^k + z^-k)/2 and (z^k − z^-k)/2i."""
+    def cosine_and_sine(
+        self, multiples: Sequence[int], offset: Any
+    ) -> tuple[dict[Exponents, Any], ...]:
+        """Return (z^k e^iβ + z^-k e^-iβ)/2 and (z^k e^iβ − z^-k e^-iβ)/2i, where β is the offset."""
+        cosine, sine = self._half_wave(offset)
         rest = (0,) * len(self.unknowns.symbols)
         plus, minus = (*multiples, *rest), (*(-multiple for multiple in multiples), *rest)
-        half, zero = fmpq(1, 2), fmpq(0)
-        return {plus: (half, zero), minus: (half, zero)}, {plus: (zero, -half), minus: (zero, half)}
+        if plus == minus:
+            return self.constant(2 * cosine), self.constant(2 * sine)
+        return (
+            {plus: (cosine, sine), minus: (cosine, -sine)},
+            {plus: (sine, -cosine), minus: (sine, cosine)},
+        )
+
+    def _half_wave(self, offset: Any) -> tuple[Any, Any]:
+        """Return cos β/2 and sin β/2. Unless β is zero, they are not exact."""
+        if offset == 0:
+            return fmpq(1, 2), fmpq(0)
+        if self.exact:
+            raise TooLong(
+                f"{self.unknowns.names.label} has no canonical form: it has a sine of a constant"
+            )
+        with k.precision():
+            cosine, sine = (
+                k.rational(k.to_fraction(x)) for x in (arb(offset).cos(), arb(offset).sin())
+            )
+        return cosine / 2, sine / 2
 
     def add(self, a: dict[Exponents, Any], b: dict[Exponents, Any]) -> dict[Exponents, Any]:
         total = dict(a)
@@ -350,6 +424,8 @@ class _Waves:
                     other_real, other_imaginary = total[exponents]
                     real, imaginary = real + other_real, imaginary + other_imaginary
                 total[exponents] = (real, imaginary)
+        for sphere in self.unknowns.spheres:
+            total = _lower_squares(total, sphere)
         return {exponents: x for exponents, x in total.items() if x[0] != 0 or x[1] != 0}
 
     def form(self, value: Mapping[Exponents, tuple[Any, Any]]) -> MultiAngle:
@@ -372,9 +448,30 @@ class _Waves:
         return MultiAngle.of({key: Fraction(int(x.p), int(x.q)) for key, x in coefficients.items()})
 
 
+def _lower_squares(
+    terms: Mapping[Exponents, tuple[Any, Any]], sphere: tuple[int, ...]
+) -> dict[Exponents, tuple[Any, Any]]:
+    """Replace w² by 1 − x² − y² − z² in a product of two forms without w²; `sphere` holds the
+    positions of x, y, z and w.
+    """
+    *vector, scalar = sphere
+    total = {exponents: x for exponents, x in terms.items() if exponents[scalar] < 2}
+    for exponents, (real, imaginary) in terms.items():
+        if exponents[scalar] < 2:
+            continue
+        for position, sign in ((scalar, 1), *((entry, -1) for entry in vector)):
+            lowered = list(exponents)
+            lowered[scalar] -= 2
+            if position != scalar:
+                lowered[position] += 2
+            a, b = total.get(tuple(lowered), (fmpq(0), fmpq(0)))
+            total[tuple(lowered)] = (a + sign * real, b + sign * imaginary)
+    return total
+
+
 class _HalfAngles:
     """Rational functions (numerator, denominator) in t_k = tan(q_k/2) and all other inputs, in
-    lowest terms; denominators are monic.
+    lowest terms; denominators are monic and have no w of a quaternion.
     """
 
     def __init__(self, unknowns: _Unknowns) -> None:
@@ -385,6 +482,10 @@ class _HalfAngles:
         self.ring = fmpq_mpoly_ctx.get(stems, "lex")
         self.gens = self.ring.gens()
         self.one = self.ring.constant(1)
+        self.relations = [
+            (sphere[3], sum((self.gens[entry] ** 2 for entry in sphere), -self.one))
+            for sphere in unknowns.spheres
+        ]
 
     def constant(self, x: Any) -> tuple[Any, Any]:
         return self.ring.constant(x), self.one
@@ -392,12 +493,16 @@ class _HalfAngles:
     def input(self, x: Input) -> tuple[Any, Any]:
         return self.gens[self.rotating + self.unknowns.symbols.index(x)], self.one
 
-    def multiples(self, value: tuple[Any, Any]) -> list[int]:
+    def multiples(self, value: tuple[Any, Any]) -> tuple[list[int], Any]:
         return self.unknowns.multiples_of(
             {tuple(map(int, exponents)): x for exponents, x in value[0].to_dict().items()}
         )
 
-    def cosine_and_sine(self, multiples: Sequence[int]) -> tuple[tuple[Any, Any], ...]:
+    def cosine_and_sine(self, multiples: Sequence[int], offset: Any) -> tuple[tuple[Any, Any], ...]:
+        if offset != 0:
+            raise TooLong(
+                f"{self.unknowns.names.label} has no canonical form: it has a sine of a constant"
+            )
         cosine, sine = self.constant(fmpq(1)), self.constant(fmpq(0))
         for joint, multiple in enumerate(multiples):
             square = self.gens[joint] ** 2
@@ -416,7 +521,11 @@ class _HalfAngles:
         self.products += len(a) * len(b)
         if self.products > self.unknowns.most_products:
             raise self.unknowns.too_long()
-        return a * b
+        product = a * b
+        for scalar, relation in self.relations:
+            if product.degrees()[scalar] > 1:
+                product = divmod(product, relation)[1]
+        return product
 
     def add(self, a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
         common = a[1].gcd(b[1])
@@ -428,17 +537,73 @@ class _HalfAngles:
 
     def multiply(self, a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
         first, second = a[0].gcd(b[1]), b[0].gcd(a[1])
-        return self._monic(
-            self._product(a[0] // first, b[0] // second),
-            self._product(a[1] // second, b[1] // first),
-        )
+        above = self._product(a[0] // first, b[0] // second)
+        below = self._product(a[1] // second, b[1] // first)
+        if self.relations:  # w² = 1 − x² − y² − z² may have a factor of the denominator
+            shared = above.gcd(below)
+            above, below = above // shared, below // shared
+        return self._monic(above, below)
 
     def divide(self, a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
         if b[0] == 0:
             raise TooLong(
                 f"{self.unknowns.names.label} has no canonical form: a divisor is zero in every state"
             )
-        return self.multiply(a, (b[1], b[0]))
+        above, below = b[1], b[0]
+        for scalar, _ in self.relations:
+            if below.degrees()[scalar]:
+                conjugate = self._conjugate(below, scalar)
+                above, below = self._product(above, conjugate), self._product(below, conjugate)
+        shared = above.gcd(below)
+        return self.multiply(a, (above // shared, below // shared))
+
+    def from_projection(self, above: Any, below: Any, order: Sequence[Input]) -> tuple[Any, Any]:
+        """Return a fraction whose polynomials have x/(1 + w), y/(1 + w) and z/(1 + w) in place of x,
+        y and z of each quaternion. `order` holds the input of each generator of the polynomials.
+
+        Both polynomials are multiplied by the same power of 1 + w for each quaternion.
+        """
+        first, size = self.rotating, len(order)
+        positions = [
+            *range(first),
+            *(first + self.unknowns.symbols.index(x) for x in order[first:]),
+        ]
+        vectors = [sphere[:3] for sphere in self.unknowns.spheres]
+        parts: list[dict[Exponents, dict[Exponents, Any]]] = []
+        for polynomial in (above, below):
+            by_degrees: dict[Exponents, dict[Exponents, Any]] = {}
+            for exponents, x in polynomial.to_dict().items():
+                moved = [0] * size
+                for position, power in zip(positions, exponents, strict=True):
+                    moved[position] = int(power)
+                degrees = tuple(sum(moved[entry] for entry in vector) for vector in vectors)
+                by_degrees.setdefault(degrees, {})[tuple(moved)] = x
+            parts.append(by_degrees)
+        most = [max(degrees) for degrees in zip(*(d for part in parts for d in part), strict=True)]
+        numerator, denominator = (self._homogeneous(part, most) for part in parts)
+        return self.divide((numerator, self.one), (denominator, self.one))
+
+    def _homogeneous(
+        self, by_degrees: Mapping[Exponents, Mapping[Exponents, Any]], most: Sequence[int]
+    ) -> Any:
+        """Return the sum of terms times (1 + w)^(most − degree) for each quaternion."""
+        total = self.ring.constant(0)
+        for degrees, terms in by_degrees.items():
+            product = self.ring.from_dict(dict(terms))
+            for (scalar, _), degree, largest in zip(self.relations, degrees, most, strict=True):
+                for _ in range(largest - degree):
+                    product = self._product(product, self.one + self.gens[scalar])
+            total = total + product
+        return total
+
+    def _conjugate(self, polynomial: Any, scalar: int) -> Any:
+        """Return the polynomial with −w for w, the unknown at position `scalar`."""
+        return self.ring.from_dict(
+            {
+                exponents: -x if exponents[scalar] % 2 else x
+                for exponents, x in polynomial.to_dict().items()
+            }
+        )
 
     def _monic(self, above: Any, below: Any) -> tuple[Any, Any]:
         if above == 0:

@@ -50,7 +50,8 @@ class MultiAngle:
     """`terms`: ((k, is sine), monomial, coefficient) in lexicographic order. Equal forms are equal
     functions.
 
-    k has one multiple per joint (0 for a prismatic one); its first nonzero multiple is positive.
+    k has one multiple per entry of q (0 for a sliding coordinate); its first nonzero multiple is
+    positive.
     """
 
     terms: tuple[tuple[tuple[Index, bool], Monomial, Fraction], ...]
@@ -97,7 +98,10 @@ class MultiAngle:
         return by_wave
 
     def joints(self) -> tuple[int, ...]:
-        """Return the joints on whose coordinates the entry depends; the answer is exact."""
+        """Return the entries of q on which the form depends; the answer is exact.
+
+        They are the joints if each joint has one coordinate.
+        """
         rotating = {
             i for (index, _), _, _ in self.terms for i, multiple in enumerate(index) if multiple
         }

@@ -6,7 +6,7 @@ A method derives what it computes. The papers have more objects, such as Φ, Ψ,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -20,6 +20,7 @@ from symgen.inspection.canonical import (
     TooLong,
     form_of_fraction,
 )
+from symgen.inspection.coordinates import coordinate_notes, quaternion_indices
 from symgen.inspection.multiangle import MultiAngle
 from symgen.inspection.request import (
     Words,
@@ -28,6 +29,7 @@ from symgen.inspection.request import (
     parse_index,
     parse_joint,
 )
+from symgen.mechanism import trees
 from symgen.mechanism.mechanism import Mechanism
 from symgen.papers.blocks import Matrix
 from symgen.papers.chain import chain
@@ -83,12 +85,22 @@ class PaperOperators:
         self.rounded = links.rounded
 
     @property
+    def no_blocks(self) -> str | None:
+        """Why a derivation prints no blocks of this robot, or None."""
+        if self.no_form is None and has_several_coordinates(self.mechanism):
+            return (
+                f"a joint of '{self.mechanism.name}' has several coordinates; 'symgen inspect' "
+                "prints its blocks one by one"
+            )
+        return self.no_form
+
+    @property
     def no_form(self) -> str | None:
         """Why the operators of this robot have no canonical form, or None."""
-        if has_several_coordinates(self.mechanism):
+        if self.mechanism.coupled:
             return (
-                f"the operators of '{self.mechanism.name}' have no canonical form: a joint has several "
-                "coordinates, or mimics another"
+                f"the operators of '{self.mechanism.name}' have no canonical form: a joint mimics "
+                "another"
             )
         if self.rounded:
             return (
@@ -155,8 +167,11 @@ class PaperOperators:
         robot = self.robot
         ratio = entry if isinstance(entry, Ratio) else robot.field.number(entry)
         above, below = ratio.lowest().fraction()
-        names = Names({}, str, self.bodies.nv, label)
-        return form_of_fraction(above, below, robot.angles, robot.others, names)
+        names = Names({}, str, self.bodies.nq, label)
+        quaternions = [
+            tuple(f"q{index}" for index in entries) for entries in quaternion_indices(self.bodies)
+        ]
+        return form_of_fraction(above, below, robot.angles, robot.others, names, quaternions)
 
     def canonical(self, block: Array, label: str) -> Canonical:
         """Return the canonical forms of a block."""
@@ -197,7 +212,9 @@ def paper_letter(
             raise ArgumentError(
                 f"'{words.what}' has a position but no block; write {letter.name}[...][r,c]"
             )
-        return operators.canonical(_block_matrix(operators, letter), letter.name), tuple(notes)
+        return _with_notes(
+            operators, operators.canonical(_block_matrix(operators, letter), letter.name), notes
+        )
     check_index_count(words, words.indices, len(letter.indices))
     indices = tuple(parse_joint(mechanism, text) for text in words.indices)
     label = f"{letter.name}[{','.join(map(str, indices))}]"
@@ -206,7 +223,12 @@ def paper_letter(
         notes.append(
             f"{label} is zero: blocks {_heading(letter)} are not zero where {letter.nonzero}"
         )
-        block = np.zeros(_shape(operators, letter), dtype=int).astype(object)
+        block = np.zeros(_shape(operators, letter, indices), dtype=int).astype(object)
+    if not block.size:
+        raise RequestError(
+            f"{label} of '{mechanism.name}' is empty: it has one row or column per constrained "
+            "direction of a joint, and a free joint constrains none"
+        )
     if words.position is not None:
         size = block.shape
         if len(words.position) != 2:
@@ -219,23 +241,51 @@ def paper_letter(
                 zip(words.position, ("rows", "columns"), strict=True)
             )
         )
-        return operators.canonical(
-            block[row : row + 1, column : column + 1], f"{label}[{row},{column}]"
-        ), tuple(notes)
-    return operators.canonical(block, label), tuple(notes)
+        entry = block[row : row + 1, column : column + 1]
+        return _with_notes(operators, operators.canonical(entry, f"{label}[{row},{column}]"), notes)
+    return _with_notes(operators, operators.canonical(block, label), notes)
+
+
+def _with_notes(
+    operators: PaperOperators, value: Canonical, notes: list[str]
+) -> tuple[Canonical, tuple[str, ...]]:
+    """Add notes on the coordinates of joints that have several."""
+    return value, (*notes, *coordinate_notes(operators.mechanism, value.coordinates))
 
 
 def _heading(letter: Letter[Any]) -> str:
     return f"{letter.name}[{','.join(letter.indices)}]"
 
 
-def _shape(operators: PaperOperators, letter: Letter[Any]) -> tuple[int, int]:
-    """Return the shape of a zero block, that of the first block that is not zero."""
-    for indices in operators.indices(letter):
-        block = operators.block(letter, indices)
+def _shape(
+    operators: PaperOperators, letter: Letter[Any], indices: tuple[int, ...]
+) -> tuple[int, int]:
+    """Return the shape of a zero block."""
+    blocks = {}
+    for others in operators.indices(letter):
+        block = operators.block(letter, others)
         if block is not None:
-            return block.shape[0], block.shape[1]
-    return 1, 1
+            blocks[others] = block
+            if not has_several_coordinates(operators.mechanism):
+                return block.shape[0], block.shape[1]
+    rows, columns = (_sizes(operators.bodies, blocks, side) for side in (0, 1))
+    return rows[indices[0]], columns[indices[-1]]
+
+
+def _sizes(mechanism: Mechanism, blocks: Mapping[tuple[int, ...], Array], side: int) -> list[int]:
+    """Return the number of rows (side 0) or columns (side 1) of the blocks of each joint.
+
+    The blocks that are not zero show whether it is the number of velocities of the joint, of its
+    constrained directions, or one number for all joints.
+    """
+    sizes = {indices[-side]: block.shape[side] for indices, block in blocks.items()}
+    velocities = [joint.type.nv for joint in mechanism.joints]
+    usual = next(iter(sizes.values()), 1)
+    rules = (velocities, [6 - nv for nv in velocities], [usual] * len(velocities))
+    for rule in rules:
+        if all(rule[joint] == size for joint, size in sizes.items()):
+            return rule
+    return [sizes.get(joint, usual) for joint in range(len(velocities))]
 
 
 def _block_matrix(operators: PaperOperators, letter: Letter[Any]) -> Array:
@@ -249,12 +299,10 @@ def _block_matrix(operators: PaperOperators, letter: Letter[Any]) -> Array:
         return np.zeros((1, 1), dtype=int).astype(object)
     if len(letter.indices) == 1 and all(block.shape[1] == 1 for block in blocks.values()):
         return np.concatenate(list(blocks.values()))
-    rows, columns = next(iter(blocks.values())).shape
-    count = len(operators.bodies.joints)
-    matrix = np.zeros((count * rows, count * columns), dtype=int).astype(object)
+    rows, columns = (trees.slices(_sizes(operators.bodies, blocks, side)) for side in (0, 1))
+    matrix = np.zeros((rows[-1].stop, columns[-1].stop), dtype=int).astype(object)
     for indices, block in blocks.items():
-        i, j = indices[0], indices[-1]
-        matrix[i * rows : (i + 1) * rows, j * columns : (j + 1) * columns] = block
+        matrix[rows[indices[0]], columns[indices[-1]]] = block
     return matrix
 
 

@@ -13,10 +13,17 @@ from symgen.derivation import constants as k
 from symgen.inspection.at import Values
 from symgen.inspection.canonical import PATIENT, QUICK, Canonical, Names, TooLong, canonical
 from symgen.inspection.catalogue import Choice, PaperQuantity, Result, choose, results
+from symgen.inspection.coordinates import angle_indices, coordinate_notes, quaternion_indices
 from symgen.inspection.entries import CHOSEN, Answer, answer, declared_model, symbol_note
 from symgen.inspection.equations import Equations, closed_form_size, equations
 from symgen.inspection.general.formulas import Affine
-from symgen.inspection.general.request import General, general, is_general, parse_general
+from symgen.inspection.general.request import (
+    General,
+    general,
+    is_general,
+    parse_general,
+    with_proof,
+)
 from symgen.inspection.legend import legend
 from symgen.inspection.multiangle import (
     ENTRIES,
@@ -39,12 +46,11 @@ from symgen.inspection.request import (
     has_several_coordinates,
     parse_joint,
     parse_request,
-    refuse_several,
 )
 from symgen.inspection.sweeps import Loops, loops
 from symgen.ir.loops import FRAMES
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline.build import build_form
+from symgen.pipeline.build import Progress, build_form
 from symgen.pipeline.derive import models
 from symgen.support.errors import MechanismError, RequestError, UnknownName
 from symgen.vocabulary.names import nearest
@@ -150,19 +156,23 @@ def read(
     what: str,
     method: str | None = None,
     options: FormulaOptions = BY_SIZE,
+    progress: Progress | None = None,
 ) -> Reading:
-    """Answer a request. A note explains a form that was chosen by size."""
+    """Answer a request. A note explains a form that was chosen by size.
+
+    `progress(what, done, total)` is called at each step of a request for all links of a chain.
+    """
     words = parse_request(what)
     indices = parse_general(mechanism, words) if words else None
     if words and indices:
-        return _general(mechanism, words, indices, method, options)
+        return _general(mechanism, words, indices, method, options, progress)
     choice = choose(mechanism, what, method, options.task_rows)
     if isinstance(choice.target, PaperQuantity):
         check_form(choice.target.name, options.form, bool(options.at), bool(options.keep))
         value, notes = paper_letter(mechanism, choice.target.paper, choice.words)
         return Reading(value, (*choice.notes, *notes))
     if options.form == "multiangle":
-        if entry_of(choice):
+        if entry_of(choice) and not has_several_coordinates(mechanism):
             return _multiangle(mechanism, choice, options)
         return _canonical(mechanism, choice, options)
     if options.form == "looped":
@@ -212,32 +222,28 @@ def _canonical(mechanism: Mechanism, choice: Choice, options: FormulaOptions) ->
             "a multi-angle form holds for every pose, so --at does not apply; use --form closed"
         )
     entries = answer(mechanism, choice, options.frame, options.keep, options.task_rows)
-    if has_several_coordinates(mechanism):
-        raise TooLong(
-            f"{entries.label} has no canonical form: a joint has several coordinates, which are not independent"
-        )
     program = entries.program
     with k.precision():
         exact = constants_are_exact(
             models(mechanism)[0] if isinstance(choice.target, Result) else declared_model(mechanism)
         )
-    angles = {
-        (port, element): element
-        for port, argument in enumerate(program.inputs)
-        if argument.name == "q"
-        for element, link in enumerate(models(mechanism)[0].links)
-        if link.turns
-    }
+    ports = [port for port, argument in enumerate(program.inputs) if argument.name == "q"]
+    angles = {(port, element): element for port in ports for element in angle_indices(mechanism)}
+    quaternions = tuple(
+        tuple((port, element) for element in entries)
+        for port in ports
+        for entries in quaternion_indices(mechanism)
+    )
 
     def symbol(argument: tuple[int, int]) -> str:
         name = program.inputs[argument[0]].name
         return entries.symbols.get((name, argument[1]), f"{name}{argument[1]}")
 
-    names = Names(angles, symbol, mechanism.nv, entries.label)
+    names = Names(angles, symbol, mechanism.nq, entries.label, quaternions)
     most_products = QUICK if options.form is None else PATIENT
     forms = canonical(program, entries.rows, names, exact, most_products)
     value = Canonical(entries.label, entries.shape, tuple(forms))
-    return Reading(value, entries.notes)
+    return Reading(value, (*entries.notes, *coordinate_notes(mechanism, value.coordinates)))
 
 
 def _looped(
@@ -359,7 +365,6 @@ def _multiangle(mechanism: Mechanism, choice: Choice, options: FormulaOptions) -
             "a multi-angle form holds for every pose, so --at does not apply; use --form closed"
         )
     assert index_texts is not None
-    refuse_several(mechanism, "a multi-angle form", "take --form recursive or --form closed")
     check_index_count(choice.words, index_texts, ENTRIES[letter][1])
     indices = [parse_joint(mechanism, text) for text in index_texts]
     notes = (symbol_note(options.keep, CHOSEN),) if options.keep else ()
@@ -372,6 +377,7 @@ def _general(
     indices: Sequence[Affine],
     method: str | None,
     options: FormulaOptions,
+    progress: Progress | None,
 ) -> Reading:
     """Return the formulas of all blocks of a chain of like links."""
     if options.form not in (None, "multiangle") or options.at or options.keep or options.frame:
@@ -379,6 +385,7 @@ def _general(
             f"'{words.what}' stands for all links; leave --form, --at, --symbols and --frame out, or write numbers "
             "in place of the letters"
         )
+    choices: list[Choice] = []
 
     def block(chain: Mechanism, at: Sequence[int]) -> Canonical | None:
         what = f"{words.letter}[{','.join(map(str, at))}]"
@@ -391,6 +398,7 @@ def _general(
                 return None
             raise
         _check_letters(choice, indices)
+        choices.append(choice)
         if isinstance(choice.target, PaperQuantity):
             return paper_letter(chain, choice.target.paper, choice.words)[0]
         try:
@@ -402,12 +410,11 @@ def _general(
         assert isinstance(value, Canonical)
         return value
 
-    formulas = general(mechanism, words, indices, block)
-    *shorter, longer = formulas.sizes
+    formulas = general(mechanism, words, indices, block, progress)
+    formulas = with_proof(formulas, mechanism, words, indices, _origin(choices[-1]))
     notes = [
-        f"for a chain of n links like those of '{mechanism.name}', counted from 0; found for n = "
-        f"{', '.join(map(str, shorter))} and equal for every block at n = {longer}, which is no proof for all n",
-        "q[k:l] is q[k] + … + q[l]; a sum over an empty range is 0; the first case that holds counts",
+        f"for a chain of n links like those of '{mechanism.name}', counted from 0; {formulas.evidence}",
+        formulas.notation,
     ]
     if formulas.is_tridiagonal:
         letter = words.letter
@@ -416,6 +423,13 @@ def _general(
             f"D[k+1] = {letter}[k,k]*D[k] - {letter}[k-1,k]*{letter}[k,k-1]*D[k-1]"
         )
     return Reading(formulas, tuple(notes))
+
+
+def _origin(choice: Choice) -> str:
+    """Return the method or the paper of a letter; empty for a result of a function."""
+    if isinstance(choice.target, PaperQuantity):
+        return choice.target.paper
+    return "" if isinstance(choice.target, Result) else choice.method or ""
 
 
 def _check_letters(choice: Choice, indices: Sequence[Affine]) -> None:
@@ -451,25 +465,27 @@ def render(
     format: str = "text",
     options: FormulaOptions = BY_SIZE,
     full: bool = False,
+    progress: Progress | None = None,
 ) -> tuple[str, tuple[str, ...]]:
     """Return the text that `symgen inspect` prints, and its notes.
 
     An entry of M, c or g is a multi-angle form unless a form, a method or a pose is named.
+    `progress` is as in `read`.
     """
     nearest(format, FORMATS, "format")
     if is_general(mechanism, what):
-        reading = read(mechanism, what, method, options)
+        reading = read(mechanism, what, method, options, progress)
         return reading.written(format), reading.notes
     choice = choose(mechanism, what, method, options.task_rows)
-    is_multiangle = (
-        entry_of(choice)
-        and choice.words.letter in MULTIANGLE_BY_DEFAULT
-        and not has_several_coordinates(mechanism)
-    )
+    is_multiangle = entry_of(choice) and choice.words.letter in MULTIANGLE_BY_DEFAULT
     if options.form is None and method is None and not options.at and is_multiangle:
-        options = FormulaOptions("multiangle", keep=options.keep)
+        several = has_several_coordinates(mechanism)
+        options = FormulaOptions(None if several else "multiangle", keep=options.keep)
         try:
-            reading = read(mechanism, what, None, options)
+            if several:
+                reading = _canonical(mechanism, choice, options)
+            else:
+                reading = read(mechanism, what, None, options)
         except RequestError as error:  # too many terms: show the named equations instead
             reading = read(mechanism, what, None, replace(options, form="recursive"))
             reading = Reading(reading.value, (*reading.notes, str(error)))

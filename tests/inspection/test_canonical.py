@@ -296,7 +296,6 @@ def test_a_longer_form_is_replaced_by_named_equations_with_a_note() -> None:
     ("name", "what", "sentence"),
     [
         ("panda", "D[2]", "it has a division, and constants of the robot are irrational"),
-        ("quadruped", "P[1]", "a joint has several coordinates"),
     ],
 )
 def test_a_letter_without_canonical_form_says_why(name: str, what: str, sentence: str) -> None:

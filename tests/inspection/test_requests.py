@@ -601,6 +601,11 @@ def test_names_in_a_picture_are_neither_cut_nor_typeset_as_formulas(what: str) -
         assert min(box.x0, box.y0) >= 0, text
         assert box.x1 <= figure.bbox.x1, text
         assert box.y1 <= figure.bbox.y1, text
+    names_of_columns = [label for label in figure.axes[0].get_xticklabels() if label.get_text()]
+    headings = [text for text in texts if re.match(r"\w+ of \$x|magnitudes of", text.get_text())]
+    assert len(headings) == 2
+    lowest = min(heading.get_window_extent().y0 for heading in headings)
+    assert all(name.get_window_extent().y1 <= lowest for name in names_of_columns)
     assert figure.axes[0].get_window_extent().width >= 30
     left = min(
         label.get_window_extent().x0

@@ -7,6 +7,7 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from symgen.cli.commands import Parser
+from symgen.cli.commands._progress import Progress
 from symgen.cli.commands._sharing import (
     add_options,
     name_frame,
@@ -117,9 +118,17 @@ def run(options: Namespace) -> int:
         keep=parse_kinds(options.symbols),
         task_rows=options.task_rows,
     )
-    return _say(
-        *render(mechanism, options.what, options.method, options.format, formula, options.full)
-    )
+    with Progress() as progress:
+        answer = render(
+            mechanism,
+            options.what,
+            options.method,
+            options.format,
+            formula,
+            options.full,
+            progress,
+        )
+    return _say(*answer)
 
 
 def _refuse_for_all_links(mechanism: Mechanism, options: Namespace) -> None:

@@ -6,5 +6,9 @@ or sine of sums of consecutive angles, such as q[k:l] = q_k + … + q_l, and per
 symbols such as v_k. Terms of one kind differ in these indices only. For each kind, `search` looks for
 ranges of at most two indices, with ends such as j or n − 1. It also looks for a coefficient that is a
 polynomial of degree two at most in all indices. Formulas that hold for all short chains are compared
-with every block of a longer one.
+with every block of a longer one. Rates and accelerations are replaced by their `partial_sums` if that
+leaves fewer terms.
+
+For planar chains, `planar` states some letters with any number of links as sums with symbolic ranges.
+`proof` compares them with the formulas for every n.
 """

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from symgen.inspection.general.partial_sums import SUMMED
 from symgen.inspection.harmonic_text import Monomial, number
 from symgen.inspection.multiangle import MultiAngle
 from symgen.inspection.names import latex
 
-_SYMBOL = re.compile(r"(q|v|a|tau|b)(\d+)")
+_SYMBOL = re.compile(r"(q|v|a|V|A|tau|b)(\d+)")
 
 Values = Mapping[str, int]
 """Values of indices: {"i": 0, "j": 2, "n": 5}."""
@@ -248,10 +249,10 @@ def _in_latex(text: str) -> str:
 def entry_text(entry: tuple[tuple[Sum, ...], tuple[Sum, ...] | None], format: str) -> str:
     """Return the text of an entry."""
     above, below = entry
-    numerator = _sum_of([_term(part, format) for part in above])
+    numerator = _sums_text(above, format)
     if below is None:
         return numerator
-    denominator = _sum_of([_term(part, format) for part in below])
+    denominator = _sums_text(below, format)
     if format == "latex":
         return rf"\frac{{{numerator}}}{{{denominator}}}"
     return f"({numerator})/({denominator})"
@@ -263,22 +264,62 @@ def _sum_of(terms: Sequence[str]) -> str:
     return text or "0"
 
 
-def _term(part: Sum, format: str) -> str:
-    """Return the text of a sum."""
+def _sums_text(sums: Sequence[Sum], format: str) -> str:
+    """Return the text of several sums; those that differ in their symbols only are printed as one."""
+    alike: dict[Any, list[tuple[Sum, Fraction]]] = {}
+    for part in sums:
+        angles = 2 * len(part.kind.multiples)
+        scale = part.coefficient.terms[0][1] if part.coefficient.terms else Fraction(1)
+        unit = tuple((names, x / scale) for names, x in part.coefficient.terms)
+        like = (part.kind.sine, part.kind.multiples, part.ranges, part.positions[:angles], unit)
+        has_symbols = bool(part.kind.symbols and (part.ranges or len(unit) > 1))
+        alike.setdefault((*like, None if has_symbols else part), []).append((part, scale))
+    terms = []
+    for group in alike.values():
+        first, scale = group[0]
+        products = [(_symbols_of(part, format), x / scale) for part, x in group]
+        terms.append(_term(first, products, format))
+    return _sum_of(terms)
+
+
+def _symbols_of(part: Sum, format: str) -> list[str]:
+    """Return the powers of symbols of a sum's terms."""
     is_latex = format == "latex"
+    factors = []
+    positions = part.positions[2 * len(part.kind.multiples) :]
+    for (name, power), position in zip(part.kind.symbols, positions, strict=True):
+        index = str(position)
+        if name in SUMMED and index != "0":
+            index = f"0:{index}"
+        factor = _indexed(SUMMED.get(name, name), index, format)
+        if power > 1:
+            factor += f"^{{{power}}}" if is_latex else f"**{power}"
+        factors.append(factor)
+    return factors
+
+
+def _term(part: Sum, products: Sequence[tuple[list[str], Fraction]], format: str) -> str:
+    """Return the text of a sum with a linear combination of products of symbols in its terms; the
+    first product has the coefficient 1.
+    """
+    is_latex = format == "latex"
+    times = " " if is_latex else "*"
     kind, positions = part.kind, list(part.positions)
     angles = []
     for multiple in kind.multiples:
         first, last = positions.pop(0), positions.pop(0)
         run = str(first) if first == last else f"{first}:{last}"
-        size = "" if abs(multiple) == 1 else f"{abs(multiple)}{' ' if is_latex else '*'}"
+        size = "" if abs(multiple) == 1 else f"{abs(multiple)}{times}"
         angles.append(("-" if multiple < 0 else "") + size + _indexed("q", run, format))
-    factors = []
-    for (name, power), position in zip(kind.symbols, positions, strict=True):
-        factor = _indexed(name, str(position), format)
-        if power > 1:
-            factor += f"^{{{power}}}" if is_latex else f"**{power}"
-        factors.append(factor)
+    factors = list(products[0][0])
+    if len(products) > 1:
+        texts = [
+            ("-" if x < 0 else "")
+            + times.join([*([number(abs(x), format)] if abs(x) != 1 else []), *symbols])
+            for symbols, x in products
+        ]
+        combination = _sum_of(texts)
+        factors = [rf"\left({combination}\right)" if is_latex else f"({combination})"]
     if angles:
         wave = "sin" if kind.sine else "cos"
         angle = _sum_of(angles)
@@ -296,7 +337,7 @@ def _term(part: Sum, format: str) -> str:
     sign = "-" if scale < 0 else ""
     if abs(scale) != 1 or not factors:
         factors.insert(0, number(abs(scale), format))
-    body = (" " if is_latex else "*").join(factors)
+    body = times.join(factors)
     if not part.ranges:
         return sign + body
     if is_latex:

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
 from symgen.inspection.canonical import Canonical, Quotient
 from symgen.inspection.general.formulas import Affine, Case, case_text, entry_text, form_of
+from symgen.inspection.general.partial_sums import (
+    PARTIAL_SUM,
+    apply_to_entry,
+    in_partial_sums,
+    in_rates,
+)
+from symgen.inspection.general.planar import DEFINED, SHORTEST
+from symgen.inspection.general.proof import FEWEST, is_proved
 from symgen.inspection.general.search import MOST_DEGREE, ZERO, Points, find_cases
+from symgen.inspection.multiangle import MultiAngle
 from symgen.inspection.printing import align_latex, print_grid
 from symgen.inspection.request import Words, has_several_coordinates, parse_request
 from symgen.mechanism.drives import NO_DRIVE
 from symgen.mechanism.mechanism import BASE, Limits, Mechanism
+from symgen.pipeline.build import Progress
 from symgen.support.errors import RequestError
 
 SIZES = (5, 6, 7)
@@ -85,13 +95,16 @@ class General:
     """Blocks of a letter for all links of a chain of n like links.
 
     `label`: the request; `shape`: () or (rows, columns) of a block; `cases`: the first one that
-    holds counts; `sizes`: numbers of links of the chains of which every block was compared.
+    holds counts; `sizes`: numbers of links of the chains of which every block was compared;
+    `proved_from`: the definition from which the formulas are proved for every n ≥ 2
+    (`general.proof`), or empty.
     """
 
     label: str
     shape: tuple[int, ...]
     cases: tuple[Case, ...]
     sizes: tuple[int, ...]
+    proved_from: str = ""
 
     def block(self, **values: int) -> Canonical:
         """Return a block in canonical form: block(n=50, i=3, j=7). RequestError if no case covers
@@ -100,13 +113,43 @@ class General:
         for case in self.cases:
             if all(condition.holds(values) for condition in case.conditions):
                 entries = tuple(
-                    form_of(above, values)
-                    if below is None
-                    else Quotient(form_of(above, values), form_of(below, values))
+                    apply_to_entry(
+                        in_rates,
+                        form_of(above, values)
+                        if below is None
+                        else Quotient(form_of(above, values), form_of(below, values)),
+                    )
                     for above, below in case.entries
                 )
                 return Canonical(self.label, self.shape, entries)
         raise RequestError(f"{self.label} has no case for {values}")
+
+    @property
+    def evidence(self) -> str:
+        """How the formulas were found, and why they hold."""
+        *shorter, longer = self.sizes
+        text = f"found for n = {', '.join(map(str, shorter))} and equal for every block at n = {longer}"
+        if self.proved_from:
+            return f"{text}; proved for every n ≥ {FEWEST} from {self.proved_from}, with n and the indices as symbols"
+        return f"{text}, which is no proof for all n"
+
+    @property
+    def notation(self) -> str:
+        """Meaning of the sums and of the cases."""
+        letters = {
+            name
+            for case in self.cases
+            for entry in case.entries
+            for part in (*entry[0], *(entry[1] or ()))
+            for name, _ in part.kind.symbols
+        }
+        meanings = ["q[k:l] is q[k] + … + q[l]"]
+        meanings += [
+            f"{letter}[0:k] is {letter}[0] + … + {letter}[k]"
+            for letter, partial in PARTIAL_SUM.items()
+            if partial in letters
+        ]
+        return f"{'; '.join(meanings)}; a sum over an empty range is 0; the first case that holds counts"
 
     @property
     def is_tridiagonal(self) -> bool:
@@ -148,36 +191,53 @@ def general(
     words: Words,
     indices: Sequence[Affine],
     blocks: Callable[[Mechanism, Sequence[int]], Canonical | None],
+    progress: Progress | None = None,
 ) -> General:
     """Return the formulas of a letter's blocks.
 
     `blocks` returns a block of a chain at some indices, or None where the letter has none.
+    `progress(what, done, total)` is called at each step.
     RequestError if the mechanism is no chain of like links, or if no formulas are found.
     """
     variables = tuple(
         dict.fromkeys(index.variable for index in indices if index.variable not in ("", "n"))
     )
-    points: Points = {}
-    shape: tuple[int, ...] | None = None
-    for count in (*SIZES, LONGER):
+    blocks_at: dict[tuple[tuple[str, int], ...], Canonical | None] = {}
+    counts = (*SIZES, LONGER)
+    for done, count in enumerate(counts):
+        if progress is not None:
+            progress(f"{words.what} of a chain of {count} links", done, len(counts) + 1)
         links = chain_of(mechanism, count, words.what)
         for numbers in product(range(count), repeat=len(variables)):
             values = dict(zip(variables, numbers, strict=True)) | {"n": count}
             at = [index.at(values) for index in indices]
             if all(0 <= x < count for x in at):
                 block = blocks(links, at)
-                shape = block.shape if block is not None else shape
-                if block is not None and _is_long(block):
+                if (
+                    block is not None
+                    and _is_long(block.entries)
+                    and _is_long(_short(block.entries))
+                ):
                     raise RequestError(
                         f"no formula for '{words.what}' was found: for {count} links an entry has more than "
                         f"{MOST_TERMS} terms; write numbers in place of the letters"
                     )
-                points[tuple(values.items())] = None if block is None else block.entries
+                blocks_at[tuple(values.items())] = block
+    shape = next((block.shape for block in reversed(blocks_at.values()) if block is not None), None)
     if shape is None:
         raise RequestError(f"'{words.what}' is zero or does not exist for every link")
     zero = (ZERO,) * (shape[0] * shape[1] if shape else 1)
-    points = {point: block or zero for point, block in points.items()}
-    shorter = {point: block for point, block in points.items() if dict(point)["n"] != LONGER}
+    points: Points = {
+        point: zero if block is None else block.entries for point, block in blocks_at.items()
+    }
+    summed = shortening_letters(points)
+    shorter: Points = {
+        point: _short(block, summed)
+        for point, block in points.items()
+        if dict(point)["n"] != LONGER
+    }
+    if progress is not None:
+        progress(f"formulas of {words.what}", len(counts), len(counts) + 1)
     cases = find_cases(variables, shorter)
     if cases is None:
         raise RequestError(
@@ -194,15 +254,56 @@ def general(
     return result
 
 
-def _is_long(block: Canonical) -> bool:
-    """Return True if an entry has more than MOST_TERMS terms."""
-    return any(
-        len(form.terms) > MOST_TERMS
-        for entry in block.entries
-        for form in (
-            (entry.numerator, entry.denominator) if isinstance(entry, Quotient) else (entry,)
-        )
+def with_proof(
+    formulas: General, mechanism: Mechanism, words: Words, indices: Sequence[Affine], origin: str
+) -> General:
+    """Return the formulas with the definition from which `general.proof` proves them, if it does.
+
+    `origin`: the method or the paper of the letter, empty for a result of a function.
+    """
+    letter = (origin, words.letter)
+    if letter not in DEFINED or words.position is not None:
+        return formulas
+    chain = chain_of(mechanism, SHORTEST, words.what)
+    proved = is_proved(chain, letter, indices, formulas.cases)
+    return replace(formulas, proved_from=DEFINED[letter] if proved else "")
+
+
+def shortening_letters(points: Points) -> str:
+    """Return the letters, of v and a, whose partial sums make the number of terms smaller."""
+    summed = ""
+    size = sum(map(_size, points.values()))
+    for letter in PARTIAL_SUM:
+        changed = [_short(block, summed + letter) for block in points.values()]
+        new_size = sum(map(_size, changed))
+        if new_size < size:
+            summed, size = summed + letter, new_size
+    return summed
+
+
+Entries = tuple[MultiAngle | Quotient, ...]
+
+
+def _short(entries: Entries, letters: Iterable[str] = PARTIAL_SUM) -> Entries:
+    """Return entries in partial sums of the letters."""
+    return tuple(
+        apply_to_entry(lambda form: in_partial_sums(form, letters), entry) for entry in entries
     )
+
+
+def _size(entries: Entries) -> int:
+    """Return the number of terms of entries."""
+    return sum(len(form.terms) for entry in entries for form in _forms(entry))
+
+
+def _is_long(entries: Entries) -> bool:
+    """Return True if an entry has more than MOST_TERMS terms."""
+    return any(len(form.terms) > MOST_TERMS for entry in entries for form in _forms(entry))
+
+
+def _forms(entry: MultiAngle | Quotient) -> tuple[MultiAngle, ...]:
+    """Return an entry, or its numerator and denominator."""
+    return (entry.numerator, entry.denominator) if isinstance(entry, Quotient) else (entry,)
 
 
 def parse_general(mechanism: Mechanism, words: Words) -> tuple[Affine, ...] | None:

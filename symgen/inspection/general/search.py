@@ -174,7 +174,7 @@ def _sums(
     if whole is not None or not splits:
         return None if whole is None else (whole,)
     places = len(next(positions for terms in data.values() for positions in terms))
-    for at, variable, constant in product(range(places), variables, (0, 1, 2, -1)):
+    for at, variable, constant in product(range(places), variables, (1, 0, 2, -1)):
         below: dict[Any, dict[tuple[int, ...], Fraction]] = {}
         above: dict[Any, dict[tuple[int, ...], Fraction]] = {}
         for point, terms in data.items():
@@ -222,18 +222,71 @@ def _formula(
     formula: list[Sum] = []
     for kind in sorted({kind for terms in by_point.values() for kind in terms}):
         data = {point: terms.get(kind, {}) for point, terms in by_point.items()}
-        sums = next(
-            (
-                sums
-                for splits in range(MOST_RANGES)
-                if (sums := _sums(kind, data, variables, degree, splits)) is not None
-            ),
-            None,
-        )
-        if sums is None:
-            return None
-        formula += [term for part in sums for term in _written_out(part)]
+        whole = _one_sum(kind, data, variables, degree)
+        for part in [data] if whole is not None else _by_order(kind, data):
+            sums = _fewest_sums(kind, part, variables, degree)
+            if sums is None:
+                return None
+            formula += [term for whole in sums for term in _written_out(whole)]
     return tuple(formula)
+
+
+Data = dict[Any, dict[tuple[int, ...], Fraction]]
+
+
+def _fewest_sums(
+    kind: Kind, data: Data, variables: Sequence[str], degree: int
+) -> tuple[Sum, ...] | None:
+    """Return the fewest sums that have exactly these terms at each point; if there are none, those
+    of the terms that reach the last link and those of the others.
+    """
+    for parts in ([data], _by_end(kind, data)):
+        formula: list[Sum] = []
+        for part in parts:
+            sums = next(
+                (
+                    sums
+                    for splits in range(MOST_RANGES)
+                    if (sums := _sums(kind, part, variables, degree, splits)) is not None
+                ),
+                None,
+            )
+            if sums is None:
+                break
+            formula += sums
+        else:
+            return tuple(formula)
+    return None
+
+
+def _by_end(kind: Kind, data: Data) -> list[Data]:
+    """Return the terms whose sums of angles end before the last link, and the others."""
+    ends = range(1, 2 * len(kind.multiples), 2)
+    parts: list[Data] = [{point: {} for point in data} for _ in range(2)]
+    for point, terms in data.items():
+        last = dict(point)["n"] - 1
+        for positions, x in terms.items():
+            parts[any(positions[at] == last for at in ends)][point][positions] = x
+    return parts
+
+
+def _by_order(kind: Kind, data: Data) -> list[Data]:
+    """Return the terms of one kind in parts, in each of which all symbols lie before, in or at the
+    end of the same sums of angles.
+    """
+    runs = range(0, 2 * len(kind.multiples), 2)
+    parts: dict[tuple[bool, ...], Data] = {}
+    for point, terms in data.items():
+        for positions, x in terms.items():
+            order = tuple(
+                position < positions[run + side]
+                for position in positions[2 * len(kind.multiples) :]
+                for run in runs
+                for side in (0, 1)
+            )
+            part = parts.setdefault(order, {point: {} for point in data})
+            part[point][positions] = x
+    return [parts[order] for order in sorted(parts, reverse=True)]
 
 
 Entry = MultiAngle | Quotient

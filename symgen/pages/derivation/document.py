@@ -234,9 +234,9 @@ def _remarks(mechanism: Mechanism, name: str, rounded: bool) -> Iterator[str]:
             "The description has irrational rotations. The checks replace them by rational rotations "
             "within 1e-9."
         )
-    no_form = paper_operators(mechanism, name).no_form
-    if no_form:
-        yield f"No blocks are printed: {no_form}."
+    no_blocks = paper_operators(mechanism, name).no_blocks
+    if no_blocks:
+        yield f"No blocks are printed: {no_blocks}."
     missing = left_out(mechanism)
     if missing:
         yield f"{missing[0].upper()}{missing[1:]}."
@@ -301,7 +301,7 @@ def _step(
     structures: list[str] = []
     code: list[str] = []
     method = method_of(name)
-    printed = paper_operators(mechanism, name).no_form is None
+    printed = paper_operators(mechanism, name).no_blocks is None
     for letter in letters:
         blocks = list(_blocks(mechanism, name, method, letter))
         pairs = [indices for indices, _ in blocks if len(indices) == 2]
