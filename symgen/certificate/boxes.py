@@ -78,7 +78,6 @@ def _cut(element_range: Range, parts: int, cell: Array | None) -> Interval:
     if cell is None:
         return enclosure
     ends = np.linspace(enclosure.lo[0], enclosure.hi[0], parts + 1)
-    ends[0], ends[-1] = enclosure.lo[0], enclosure.hi[0]
     return Interval(ends[cell], ends[cell + 1])
 
 

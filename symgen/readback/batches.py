@@ -176,7 +176,7 @@ def _require_statuses(reader: _Reader, made: Comparisons, status: Memory, run: A
         return
     if not made.complete:
         raise ProgramError(f"{reader.block_symbol} does not make all comparisons that it owes")
-    if set(status.cells) != {0}:
+    if set(status.cells) != {STATUSES.index("OK")}:
         raise ProgramError(f"{reader.block_symbol} gives another status where all holds")
 
     def statuses(failing: Mapping[int, int]) -> tuple[list[int], bool]:
@@ -561,7 +561,11 @@ class StatesCall:
             statuses = [STATUSES.index("NO_WORK")] * self.count
             if any(cell is not None for cell in self.work.cells):
                 return f"{where}: an array that is too small is stored to"
-        if returned != (sum(status != 0 for status in statuses) if self.block.checked else None):
+        if returned != (
+            sum(status != STATUSES.index("OK") for status in statuses)
+            if self.block.checked
+            else None
+        ):
             return f"{where} returns {returned}"
         asked = self.block.checked and self.case.statuses
         if self.status.cells != (list(statuses) if asked else [None] * self.count):
@@ -578,7 +582,7 @@ class StatesCall:
                 expected[id(self.memories[first + number])],
             )
             for i, call in enumerate(calls):
-                if statuses[call] == 0 and not self.refused:
+                if statuses[call] == STATUSES.index("OK") and not self.refused:
                     for k in range(port.size):
                         at = layout.base + i * layout.state + k * layout.element
                         cells[at] = self.terms.of("result", call, number, k)

@@ -125,6 +125,14 @@ def test_every_printed_bound_is_rounded_to_the_safe_side(ur5_folder: Path) -> No
     assert all(0 < printed[joint] <= certified[joint] for joint in printed)
 
 
+@pytest.mark.parametrize("admitted", [[], ["\\is_finite(q)"], ["\\is_finite(q)", "x >= 0"]])
+def test_no_cell_of_the_proof_of_finite_results_is_empty(admitted: list[str]) -> None:
+    verdict = {"proved": True, "admitted": admitted, "alarms": []}
+    (row,) = evidence_context({"proof": {"eva": {"gravity": verdict}}})["finite"]
+    assert all(row)
+    assert [line for line in admitted if f"`{line}`" in row[-1]] == admitted
+
+
 def test_the_same_tools_give_the_same_bytes(ur5_folder: Path, tmp_path: Path) -> None:
     symgen.generate("ur5", tmp_path / "ur5", FUNCTIONS, "float", target="cortex-m4f")
     for path in sorted(p for p in ur5_folder.rglob("*") if p.is_file()):

@@ -164,6 +164,8 @@ PLANTED = {
     "a check inverted": (r"!\(none >= 0\.0\)", "(none >= 0.0)"),
     "a status of another type": (r"int status", "long status"),
     "another status": (r"status = panda_DIVISOR", "status = panda_OK"),
+    "a check without a status": (r"status = panda_DIVISOR;", ""),
+    "a store beside a status": (r"(status = panda_DIVISOR;)", r"\1 a[0] = 0.0;"),
     "an initial status of failure": (r"int status = panda_OK", "int status = panda_DIVISOR"),
     "a status that is not returned": (r"return status;", "return panda_OK;"),
     "a store too early": (

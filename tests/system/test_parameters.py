@@ -670,6 +670,28 @@ def test_a_solver_without_parameters_refuses_access_to_them() -> None:
         _ = symgen.compile("planar_arm", ["mass_matrix"]).parameters
 
 
+def test_a_sliding_joint_carries_the_masses_of_all_links_beyond_it(tmp_path: Path) -> None:
+    """A massless link between two others is valid: the sum counts, not each mass."""
+    file = tmp_path / "slides.toml"
+    bodies = [
+        f"""
+        [[body]]
+        name = "link{i}"
+        parent = "{"base" if i == 0 else f"link{i - 1}"}"
+        joint = {{ name = "joint{i}", type = "prismatic", axis = {axis} }}
+        mass = 1
+        inertia = [1, 0, 0, 1, 0, 1]
+        """
+        for i, axis in enumerate(([1, 0, 0], [0, 1, 0], [0, 0, 1]))
+    ]
+    file.write_text("\n".join(['name = "slides"', *bodies]), encoding="utf-8")
+    names = tuple(f"link{i}.mass" for i in range(3))
+    judge = build.build_program(symgen.load(file), JUDGE, None, ProgramOptions(parameters=names))
+    masses = [Fraction(3), Fraction(0), Fraction(5)]
+    carried = evaluate(judge, {"parameters": masses}, EXACT)["carried"]
+    assert carried == [sum(masses[i:]) for i in range(3)]
+
+
 def test_the_check_of_inertias_agrees_with_eigenvalues() -> None:
     """Random moments are valid if NumPy finds no negative eigenvalue of Σ about the mass centre."""
     robot = symgen.load("scara")

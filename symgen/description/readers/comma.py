@@ -154,7 +154,7 @@ def _cells(
     for number, line in enumerate(text.split("\n"), start=1):
         bare, here = line.strip(), location.at("", number)
         if bare.startswith("#"):
-            _read_key_line(bare, content, here)
+            _read_key_line(bare, content, here, refuse_similar=number <= LOOKED_AT)
             continue
         if not bare.strip(", \t"):
             continue
@@ -197,18 +197,23 @@ def _text(data: bytes, location: Location) -> str:
         ) from None
 
 
-def _read_key_line(line: str, content: dict[str, Any], location: Location) -> None:
+def _read_key_line(
+    line: str, content: dict[str, Any], location: Location, *, refuse_similar: bool
+) -> None:
     """Add the key that a line with # declares to `content`; ignore comments.
 
-    Raises DescriptionError for a word that is similar to a key.
+    With `refuse_similar`, raise DescriptionError for a word that is similar to a key.
     """
     match = _KEY_LINE.fullmatch(line)
     if match is None:
         return
     name, value = match[1].lower(), match[2].rstrip(", \t")
     if name not in _ROBOT_KEYS:
-        near = location.line is not None and location.line <= LOOKED_AT
-        close = difflib.get_close_matches(name[:40], _ROBOT_KEYS, n=1, cutoff=0.8) if near else []
+        close = (
+            difflib.get_close_matches(name[:40], _ROBOT_KEYS, n=1, cutoff=0.8)
+            if refuse_similar
+            else []
+        )
         if close:
             raise location.error(f"{quote(name)} is not known", f"did you mean '# {close[0]}: …'?")
     elif name in content:
