@@ -134,7 +134,7 @@ def _mapped(
     together = chunkwise(_chunk, (), object, *numbered, sent=sent, **options)
     return tuple(
         [
-            chunkwise(_one_of, *result, together, (*range(axes),), which=k)
+            chunkwise(_one_of, *result, together, (*range(axes),), index=k)
             for k, result in enumerate(results)
         ]
     )
@@ -179,9 +179,9 @@ def _only(block: Any) -> Any:
     return block
 
 
-def _one_of(results: Any, which: int) -> Any:
+def _one_of(results: Any, index: int) -> Any:
     """Return one of the results of a chunk."""
-    return results[which]
+    return results[index]
 
 
 @lru_cache(maxsize=16)

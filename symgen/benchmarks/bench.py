@@ -116,15 +116,19 @@ class Bench:
                     "method": m.method,
                     "form": m.form,
                     "operations": m.operations,
-                    "nanoseconds": {who: round(t.median, 1) for who, t in m.timings.items()},
+                    "nanoseconds": {
+                        contestant: round(t.median, 1) for contestant, t in m.timings.items()
+                    },
                     "peers": {
-                        who: {
+                        contestant: {
                             "algorithm": label,
-                            "alike": m.alike[who],
-                            "over_python": round(m.timings[who].ratio(m.timings["python"]), 3),
-                            "over_bound": round(m.timings[who].ratio(m.timings["bound"]), 3),
+                            "alike": m.alike[contestant],
+                            "over_python": round(
+                                m.timings[contestant].ratio(m.timings["python"]), 3
+                            ),
+                            "over_bound": round(m.timings[contestant].ratio(m.timings["bound"]), 3),
                         }
-                        for who, label in m.labels.items()
+                        for contestant, label in m.labels.items()
                     },
                 }
                 for m in self.measured
@@ -141,15 +145,16 @@ class Bench:
         rows: list[tuple[object, ...]] = [("function", "method", "mul+add+div", *ours, beside)]
         for m in self.measured:
             peers = (
-                (label, m.timings[who], m.timings[m.alike[who]]) for who, label in m.labels.items()
+                (label, m.timings[contestant], m.timings[m.alike[contestant]])
+                for contestant, label in m.labels.items()
             )
             beside = "; ".join(
                 f"{label} {timing.median:.0f} ({timing.ratio(alike):.2f})"
                 for label, timing, alike in peers
             )
             times = (
-                f"{m.timings[who].median:.0f}"
-                for who in ("c", "latency", "blocks", "bound", "python")
+                f"{m.timings[contestant].median:.0f}"
+                for contestant in ("c", "latency", "blocks", "bound", "python")
             )
             rows.append(
                 (m.function, m.method + LOOPS * (m.form == LOOPED), m.operations, *times, beside)
@@ -190,15 +195,17 @@ def bench(
     """
     tell = progress or (lambda what, done, total: None)
     functions = None if functions is None else tuple(functions)
-    wanted = making.requested(mechanism, functions)
-    left_out = [name for name in BY_DEFAULT if functions is None and name not in wanted]
+    requested_names = making.requested(mechanism, functions)
+    left_out = [name for name in BY_DEFAULT if functions is None and name not in requested_names]
     refused = {
         name: making.refusal(mechanism, name, None) or "on request only, with -f"
         for name in left_out
     }
     request = make_request(mechanism, functions, options)
     made, beyond = making.programs_and_refusals(request, tell)
-    programs = {name: made[name] for name in wanted if name in made}  # in the order of the request
+    programs = {
+        name: made[name] for name in requested_names if name in made
+    }  # in the order of the request
     refused |= beyond
     tell("compiling", 0, 1)
     build = Build(optimize=2, native=native)
@@ -324,28 +331,28 @@ def race(
     A run of a contestant calls each of STATES once; a run of "blocks" computes TIMES as many states.
     """
     repeats: dict[str, int] = {}
-    for who, run in contestants.items():
+    for contestant, run in contestants.items():
         run()
         start = time.perf_counter()
         run()
-        repeats[who] = max(1, round(SLICE / max(time.perf_counter() - start, 1e-7)))
-    times_of: dict[str, list[float]] = {who: [] for who in contestants}
+        repeats[contestant] = max(1, round(SLICE / max(time.perf_counter() - start, 1e-7)))
+    times_of: dict[str, list[float]] = {contestant: [] for contestant in contestants}
     began, ran = time.perf_counter(), time.process_time()
     for _ in range(rounds or ROUNDS):
-        for who, run in contestants.items():
+        for contestant, run in contestants.items():
             start = time.perf_counter()
-            for _ in range(repeats[who]):
+            for _ in range(repeats[contestant]):
                 run()
-            times_of[who].append(
+            times_of[contestant].append(
                 (time.perf_counter() - start)
                 * 1e9
-                / (repeats[who] * STATES * (TIMES if who == "blocks" else 1))
+                / (repeats[contestant] * STATES * (TIMES if contestant == "blocks" else 1))
             )
     share = (time.process_time() - ran) / (time.perf_counter() - began)
     load = _load() or 0.0
     return {
-        who: Timing(who, statistics.median(times), tuple(times), share, load)
-        for who, times in times_of.items()
+        contestant: Timing(contestant, statistics.median(times), tuple(times), share, load)
+        for contestant, times in times_of.items()
     }
 
 
@@ -408,7 +415,7 @@ def _load() -> float | None:
 def _first_line(command: list[str]) -> str:
     """Return the first line that a command prints, or its name if it cannot be run."""
     try:
-        done = subprocess.run(
+        completed = subprocess.run(
             command,
             capture_output=True,
             text=True,
@@ -418,4 +425,4 @@ def _first_line(command: list[str]) -> str:
         )
     except OSError:
         return command[0]
-    return (done.stdout.splitlines() or [command[0]])[0].strip()
+    return (completed.stdout.splitlines() or [command[0]])[0].strip()

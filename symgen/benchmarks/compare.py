@@ -279,9 +279,9 @@ def compare(
     making.require_unrollable(mechanism)
     by_loops = options["form"] == LOOPED
     chosen = values_of(ProgramOptions, options, form=AUTO)
-    wanted, refused = requested(mechanism, functions, chosen)
+    names_by_function, refused = requested(mechanism, functions, chosen)
     if options["task_rows"] is not None:
-        _refuse_without_task(() if functions is None else wanted)
+        _refuse_without_task(() if functions is None else names_by_function)
     build = Build(optimize=2)
     machine = machine_facts(build, ())  # report a missing compiler before the long work
     truth = Truth(
@@ -292,9 +292,9 @@ def compare(
         contact=chosen.contact,
         baumgarte=chosen.baumgarte,
     )
-    total, done = sum(len(names) + 1 for names in wanted.values()), 0
+    total, done = sum(len(names) + 1 for names in names_by_function.values()), 0
     compared = []
-    for function, names in wanted.items():
+    for function, names in names_by_function.items():
         contest = _Contest(mechanism, function, chosen)
         for method in names:
             tell(f"deriving {function} by {method}", done, total)
@@ -419,13 +419,15 @@ def _looped(
     return (form, "") if form.looped else (None, f"{function} is short")
 
 
-def _comparison(function: str, whole: bool, rows: Mapping[str, Row], best: Program) -> Comparison:
-    """Return the comparison with its default `best` and the reason for it, in figures; `whole` if all methods are compared."""
+def _comparison(
+    function: str, all_methods: bool, rows: Mapping[str, Row], best: Program
+) -> Comparison:
+    """Return the comparison with its default `best` and the reason for it, in figures; `all_methods` if all methods are compared."""
     derived = sorted(
         (row for row in rows.values() if row.figures and not row.method.endswith(LOOPS)),
         key=lambda row: row.cost,
     )
-    if not whole or not derived or derived[0].method != best.method:
+    if not all_methods or not derived or derived[0].method != best.method:
         # a selection does not show the default, nor do figures of a method with precision loss
         passed_over = [row.method for row in derived if row.cost < best.cost and row.unjudged]
         why = (

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import flint
 
-from symgen.certificate.columns import Column, block, columns, orthonormal, pivots, travel
+from symgen.certificate.columns import Column, columns, joint_inertia, orthonormal, pivots, travel
 from symgen.certificate.mimic import (
     DrivenBody,
     ancestors,
@@ -136,7 +136,7 @@ class Bodies:
         return self.columns[body][index]
 
     def turns(self, k: int) -> bool:
-        return not constants.is_zero(self.column(k).turning)
+        return not constants.is_zero(self.column(k).angular_squared)
 
     def entries(self, body: int) -> range:
         """Return the entries of v of the body's joint."""
@@ -224,7 +224,7 @@ class Bodies:
         """HᵀMH of each single body, with the armature of its joint."""
         with constants.precision():
             return [
-                block(
+                joint_inertia(
                     H,
                     link.inertia,
                     [constants.rational(link.drive.at(n).armature) for n in range(len(H))],
@@ -375,7 +375,10 @@ class Bodies:
         """Return the maximum of a form with the column's length in any direction, of the velocity
         of a point within `reach`.
         """
-        angular, linear = flint.arb(column.turning).sqrt(), flint.arb(column.sliding).sqrt()
+        angular, linear = (
+            flint.arb(column.angular_squared).sqrt(),
+            flint.arb(column.linear_squared).sqrt(),
+        )
         if p == i:
             spin, speed = free_body.longest
             return angular * spin + linear * (speed + spin * reach)
@@ -446,7 +449,7 @@ class Bodies:
 
     def _composite(self, i: int, column: Column) -> Ball:
         with constants.precision():
-            turning, sliding = flint.arb(column.turning), flint.arb(column.sliding)
+            turning, sliding = flint.arb(column.angular_squared), flint.arb(column.linear_squared)
             total, away = (
                 flint.arb(constants.rational(self.links[i].drive.armature)),
                 {i: flint.arb(0)},

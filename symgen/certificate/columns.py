@@ -1,8 +1,7 @@
-"""Columns of the motion subspace H of a joint, in the frame of `model.declared`, and the distances
-that the joint can move its body.
+"""Columns of the motion subspace H of a joint, and the distance by which the joint can move its body.
 
-The z axis of that frame is the joint's axis; if the joint has none, it is the declared frame. So
-the columns are constant.
+The columns are constant, because they are expressed in a frame of the body whose z axis is the axis
+of the joint. For a joint without an axis it is the body's declared frame.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ class Column:
     linear: Vec3
 
     @property
-    def turning(self) -> Constant:
+    def angular_squared(self) -> Constant:
         """|angular|²."""
         return k.normalize(k.dot(self.angular, self.angular))
 
     @property
-    def sliding(self) -> Constant:
+    def linear_squared(self) -> Constant:
         """|linear|²."""
         return k.normalize(k.dot(self.linear, self.linear))
 
@@ -70,53 +69,52 @@ def orthonormal(H: Sequence[Column]) -> bool:
 
 
 def travel(joint: Joint, ranges: Sequence[Range]) -> flint.arb:
-    """Return the largest distance (m) by which the joint moves its body's origin, with its
-    coordinates in `ranges`.
+    """Return an upper bound (m) on the distance by which the joint moves the origin of its body, with
+    the joint's coordinates in `ranges`.
     """
-    size = [flint.arb(k.rational(max(abs(low), abs(high)))) for low, high in ranges]
+    largest = [flint.arb(k.rational(max(abs(low), abs(high)))) for low, high in ranges]
     total = flint.arb(0)
     for step in joint.motions:
         if isinstance(step, Sliding):
-            total += flint.arb(abs(k.rational(step.rate))) * size[step.of]
+            total += flint.arb(abs(k.rational(step.rate))) * largest[step.of]
         elif isinstance(step, Placing):
-            square = sum((x * x for x in size[step.of : step.of + step.axes]), flint.arb(0))
+            square = sum((x * x for x in largest[step.of : step.of + step.axes]), flint.arb(0))
             total += square.sqrt()
     return total
 
 
-def block(
+def joint_inertia(
     H: Sequence[Column], inertia: Inertia, armatures: Sequence[Constant]
 ) -> list[list[Constant]]:
-    """Return HᵀMH of a body with this inertia about the frame's origin, with the joint's armatures
-    on the diagonal.
+    """Return HᵀMH plus the joint's armatures on the diagonal. M is the spatial inertia of a body about
+    the frame's origin.
     """
     return [
         [
-            k.normalize(_energy(a, b, inertia) + (armatures[r] if r == c else k.ZERO))
+            k.normalize(_inertia_product(a, b, inertia) + (armatures[r] if r == c else k.ZERO))
             for c, b in enumerate(H)
         ]
         for r, a in enumerate(H)
     ]
 
 
-def _energy(a: Column, b: Column, inertia: Inertia) -> Any:
+def _inertia_product(a: Column, b: Column, inertia: Inertia) -> Any:
     """Return aᵀ M b = ∫ρ (ω_a × r + v_a)·(ω_b × r + v_b)."""
     xx, xy, xz, yy, yz, zz = inertia.S
     moments = ((yy + zz, -xy, -xz), (-xy, xx + zz, -yz), (-xz, -yz, xx + yy))
-    turning = k.dot(a.angular, k.apply(moments, b.angular))
-    mixed = k.dot(b.linear, k.cross(a.angular, inertia.h)) + k.dot(
+    rotational = k.dot(a.angular, k.apply(moments, b.angular))
+    coupled = k.dot(b.linear, k.cross(a.angular, inertia.h)) + k.dot(
         a.linear, k.cross(b.angular, inertia.h)
     )
-    return turning + mixed + inertia.m * k.dot(a.linear, b.linear)
+    return rotational + coupled + inertia.m * k.dot(a.linear, b.linear)
 
 
 def pivots(matrix: Sequence[Sequence[Constant]]) -> list[Constant | None]:
-    """Return for each k the minimum of xᵀAx over the later entries of x, with x_k = 1 and earlier
-    entries 0.
+    """Return the pivots of A, eliminated from the last row to the first.
 
-    These are the pivots of A, eliminated from last to first. A is positive semidefinite, so a zero
-    pivot has a row of zeros and needs no elimination. Entries inward of a pivot whose sign is
-    unknown are None.
+    Pivot j is the minimum of xᵀAx over the entries of x after j, with x_j = 1 and the entries
+    before j equal to 0. A is positive semidefinite, so the row of a zero pivot is zero and needs no
+    elimination. If the sign of a pivot is unknown, the pivots of the rows before it are None.
     """
     rows = [list(row) for row in matrix]
     result: list[Constant | None] = [None] * len(rows)

@@ -588,7 +588,7 @@ def _closure_trace_bound(jacobian: Program, mass_bounds: list[float], ranges: Ra
         jacobian,
         subdivide(jacobian, ranges),
         Arithmetic(jacobian.real),
-        wanted=required_rows(jacobian, port.rows),
+        requested_rows=required_rows(jacobian, port.rows),
     )
     best: Any = np.zeros(1)
     for k in range(len(mass_bounds)):

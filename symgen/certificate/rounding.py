@@ -105,16 +105,20 @@ def propagate(
     boxes: Mapping[str, Sequence[Interval]],
     arithmetic: Arithmetic,
     exact_bounds: Mapping[int, tuple[float, float]] | None = None,
-    wanted: Iterable[int] | None = None,
+    requested_rows: Iterable[int] | None = None,
 ) -> dict[int, Rounded]:
-    """Return every row over `boxes` (by argument, one Interval per flat element), or those that the
-    rows `wanted` need.
+    """Return every row over `boxes` (by argument, one Interval per flat element), or only those that
+    `requested_rows` depend on.
 
     `known[r]` has bounds of the exact value of row r. If a divisor may be 0 the bounds are
     infinite.
     """
     supplied = [boxes[port.name] for port in program.inputs]
-    indices = range(len(program.rows)) if wanted is None else required_rows(program, wanted)
+    indices = (
+        range(len(program.rows))
+        if requested_rows is None
+        else required_rows(program, requested_rows)
+    )
     rows: dict[int, Rounded] = {}
     ratios = half_angle_ratios(program)
     shared = bounded_shares(program) if ratios else {}
@@ -139,9 +143,9 @@ def propagate(
     return rows
 
 
-def required_rows(program: Program, wanted: Iterable[int]) -> list[int]:
-    """Return the rows that `wanted` depend on, themselves included, ascending."""
-    result = set(wanted)
+def required_rows(program: Program, requested_rows: Iterable[int]) -> list[int]:
+    """Return the rows that `requested_rows` depend on, themselves included, ascending."""
+    result = set(requested_rows)
     for index in range(max(result, default=-1), -1, -1):
         if index in result:
             result.update(program.rows[index].args)

@@ -21,12 +21,12 @@ _BITS = 200
 """Bits of a root before it is rounded down to the type."""
 
 
-def positive_bounds(program: Program, wanted: Iterable[int]) -> dict[int, Fraction]:
-    """Return {row: bound} of the rows in `wanted` whose computed value has a positive lower bound,
-    which is a number of the type.
+def positive_bounds(program: Program, requested_rows: Iterable[int]) -> dict[int, Fraction]:
+    """Return {row: bound} for those of `requested_rows` whose computed value has a positive lower bound.
+    A bound is a number of the real type.
     """
     bounds = _bounds(program)
-    return {row: bounds[row] for row in wanted if bounds.get(row, 0) > 0}
+    return {row: bounds[row] for row in requested_rows if bounds.get(row, 0) > 0}
 
 
 def bounded_shares(program: Program) -> dict[int, Fraction]:

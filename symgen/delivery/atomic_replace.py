@@ -65,11 +65,11 @@ def replace_folder(folder: Path, files: Mapping[str, str], name: str) -> None:
     the disk refuses, or if another process keeps writing there.
     """
     work = folder
-    made: list[Path] = []
+    new_parents: list[Path] = []
     try:
         folder = _place(folder)
         work = folder.with_name(f".{folder.name}.symgen")
-        made = [parent for parent in folder.parents if not os.path.lexists(parent)]
+        new_parents = [parent for parent in folder.parents if not os.path.lexists(parent)]
         os.makedirs(folder.parent, exist_ok=True)
         with disk.locked_file(work.with_name(f"{work.name}.lock")):
             _recover(work, folder)
@@ -79,7 +79,7 @@ def replace_folder(folder: Path, files: Mapping[str, str], name: str) -> None:
         rest = f"nothing was changed, {_REMEDIES.get(error.errno or 0, 'choose another folder')}"
         if work != folder and os.path.lexists(work):
             rest = f"unfinished work is in {work}, and the next run cleans it up"
-        for parent in made:
+        for parent in new_parents:
             with suppress(OSError):  # others may have put something there
                 os.rmdir(parent)
         raise RequestError(f"{folder} cannot be written: {_reason(error)}; {rest}") from None
@@ -266,16 +266,16 @@ def _bring(path: Path, destination: Path, inode: int | None) -> None:
         destination.parent.mkdir(exist_ok=True)
         os.rename(path, destination)
         return
-    here, existing = os.lstat(path), os.lstat(destination)
-    if os.path.samestat(here, existing):
+    source_status, destination_status = os.lstat(path), os.lstat(destination)
+    if os.path.samestat(source_status, destination_status):
         os.unlink(path)
-    elif existing.st_ino == inode and not stat.S_ISDIR(here.st_mode):
+    elif destination_status.st_ino == inode and not stat.S_ISDIR(source_status.st_mode):
         os.replace(
             path, destination
         )  # saved anew in the old folder, after the older text was linked
     elif (
-        stat.S_ISREG(here.st_mode)
-        and stat.S_ISREG(existing.st_mode)
+        stat.S_ISREG(source_status.st_mode)
+        and stat.S_ISREG(destination_status.st_mode)
         and filecmp.cmp(path, destination, shallow=False)
     ):
         os.unlink(path)
@@ -283,12 +283,12 @@ def _bring(path: Path, destination: Path, inode: int | None) -> None:
         os.rename(path, _free(destination))
 
 
-def _free(taken: Path) -> Path:
+def _free(existing_path: Path) -> Path:
     """Return a free name beside a path, for the second of two different texts."""
-    count, path = 1, taken.with_name(f"{taken.name}.recovered")
+    count, path = 1, existing_path.with_name(f"{existing_path.name}.recovered")
     while disk.path_exists(path):
         count += 1
-        path = taken.with_name(f"{taken.name}.recovered-{count}")
+        path = existing_path.with_name(f"{existing_path.name}.recovered-{count}")
     return path
 
 
@@ -359,7 +359,7 @@ def standing(folder: Path, files: Collection[str], robot: str) -> Standing:
         )
     if not os.listdir(folder):
         return Standing()
-    symgens = frozenset(_written(folder, robot, alone="manifest.json" not in files))
+    symgens = frozenset(_written(folder, robot, functions_only="manifest.json" not in files))
     foreign = tuple(name for name, is_symgens in entries(folder, symgens) if not is_symgens)
     clash = next(
         (
@@ -402,10 +402,10 @@ def _is_folder(path: Path) -> bool:
         return False
 
 
-def _written(folder: Path, robot: str, alone: bool) -> set[str]:
+def _written(folder: Path, robot: str, functions_only: bool) -> set[str]:
     """Return the entries of the folder that symgen wrote. RequestError if that cannot be decided.
 
-    Functions of other robots stay. If only functions are to be written (`alone`), functions of this robot may be there too.
+    Functions of other robots stay. With `functions_only`, the folder may hold functions of this robot too.
     """
     strange = RequestError(
         f"{folder} holds files that symgen did not write; choose another folder, or an empty one"
@@ -419,7 +419,7 @@ def _written(folder: Path, robot: str, alone: bool) -> set[str]:
         raise strange from None
     if not functions:
         raise strange
-    if robot not in functions and not alone:
+    if robot not in functions and not functions_only:
         raise RequestError(
             f"{folder} holds the functions of '{min(functions)}' alone; choose another folder, or an empty one"
         )

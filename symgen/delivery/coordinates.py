@@ -147,24 +147,24 @@ def _of_q(joint: Joint, first: int) -> str:
     if not _several(joint):
         return f"{_span('q', first, 1)} ({kind.positions[0].unit})"
     whole = kind.nq if kind.quaternion is None else kind.quaternion
-    said, at = [], 0
+    phrases, at = [], 0
     for (placed, unit), run in groupby(
         kind.positions[:whole],
         lambda position: (not kind.directed and position.unit == "m", position.unit),
     ):
         names = [position.name for position in run]
         if placed:
-            said.append(
+            phrases.append(
                 f"{_span('q', first + at, len(names))} place {' '.join(name[-1] for name in names)} ({unit})"
             )
         else:
-            said += [
+            phrases += [
                 f"{_span('q', first + at + k, 1)} {name} ({unit})" for k, name in enumerate(names)
             ]
         at += len(names)
     if kind.quaternion is not None:
-        said.append(f"{_span('q', first + at, 4)} unit quaternion x y z w")
-    return ", ".join(said)
+        phrases.append(f"{_span('q', first + at, 4)} unit quaternion x y z w")
+    return ", ".join(phrases)
 
 
 def _of_v(joint: Joint, first: int) -> str:
@@ -172,17 +172,17 @@ def _of_v(joint: Joint, first: int) -> str:
     kind = joint.type
     if kind.along is None:
         return f"{_span('v', first, kind.nv)} {'the rates' if kind.nv > 1 else 'its rate'}"
-    said, at = [], 0
+    phrases, at = [], 0
     for unit, run in groupby(
         zip(kind.velocities, kind.along, strict=True), lambda velocity: velocity[0].rate_unit
     ):
         axes = ["xyz"[axis] for _, axis in run]
         what = "linear" if unit == "m/s" else "angular"
-        said.append(
+        phrases.append(
             f"{_span('v', first + at, len(axes))} {what} velocity {' '.join(axes)} ({unit})"
         )
         at += len(axes)
-    return ", ".join([*said, "in the body's axes"])
+    return ", ".join([*phrases, "in the body's axes"])
 
 
 def _span(letter: str, first: int, count: int) -> str:

@@ -119,11 +119,11 @@ def measured_folder(
             f"the folder {path} was generated for no target; name one with --target, one of "
             f"{', '.join(targets.targets_with_costs())}"
         )
-    made = programs_of(folder)
+    programs = programs_of(folder)
     headers = {f"{folder.name}.h": folder.header} | (
         {f"{folder.name}_sincos.h": folder.sincos} if folder.sincos else {}
     )
-    forms = [form for name, form in made.items() if name in folder.methods]
+    forms = [form for name, form in programs.items() if name in folder.methods]
     return measure(
         folder.mechanism,
         forms,
@@ -131,7 +131,7 @@ def measured_folder(
         source=Source(folder.text, written=Written(folder.name, headers, folder.sources)),
         arguments=Arguments(
             folder.options,
-            draw_adjusted_robot(folder.mechanism, made, folder.options, SEED).arguments,
+            draw_adjusted_robot(folder.mechanism, programs, folder.options, SEED).arguments,
         ),
     ), folder
 

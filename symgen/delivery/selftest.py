@@ -150,7 +150,10 @@ def _bounds_and_equations(
 ) -> tuple[dict[str, Array], dict[str, list[Equation]]]:
     """Return error bounds of every result, and the equations of results that solve M x = b, by name."""
     eps = REALS[program.real].eps
-    unit, whole = eps * (allowance(program, truth, text) + ROUNDING), is_difference(program, truth)
+    unit, as_difference = (
+        eps * (allowance(program, truth, text) + ROUNDING),
+        is_difference(program, truth),
+    )
     summed = (
         eps * (truth.mechanism.nv + 3) / 2
     )  # M and b are printed, and M x − b summed, in the real type
@@ -158,7 +161,9 @@ def _bounds_and_equations(
     bounds, equations = {}, {}
     for name in (port.name for port in program.outputs):
         if not is_solved(program.function, name):
-            bounds[name] = unit * natural_size(program.function, name, truth, whole, running)
+            bounds[name] = unit * natural_size(
+                program.function, name, truth, as_difference, running
+            )
             continue
         with truth.scalars.working():
             size = SOLVED[name](exact, truth).size

@@ -123,10 +123,10 @@ def _verify_folder(
     version = other_version(manifest)
     if version:
         programs = {f: as_written(form, folder) for f, form in programs.items()}
-    wanted = {f: form for f, form in programs.items() if f in folder.methods}
-    unknown = unknown_functions(manifest, wanted) if version else {}
+    programs_of_folder = {f: form for f, form in programs.items() if f in folder.methods}
+    unknown = unknown_functions(manifest, programs_of_folder) if version else {}
     divisor_bounds = checked_bounds(folder.mechanism, programs, folder.options, folder.text)
-    judged = {f: form for f, form in wanted.items() if f not in unknown}
+    judged = {f: form for f, form in programs_of_folder.items() if f not in unknown}
     report = Report(folder.name, folder.options.real, 0, 0, math.nan, ())
     if judged:
         subject = Subject(
@@ -137,13 +137,13 @@ def _verify_folder(
             states,
             seed,
             compiled,
-            {f: form for f, form in programs.items() if f not in wanted},
+            {f: form for f, form in programs.items() if f not in programs_of_folder},
             folder.files,
             divisor_bounds,
         )
         report = verify_programs(subject, progress)
     if version:
-        report = report_of_other_version(report, version, wanted, unknown)
+        report = report_of_other_version(report, version, programs_of_folder, unknown)
     if functions is not None:
         return replace(
             report,
@@ -325,19 +325,19 @@ def _recorded(manifest: Mapping[str, Any], function: str) -> str:
     )
 
 
-def _unlike(path: Path, wanted: bytes) -> str:
-    """Return how the file at `path` differs from `wanted`; "" if it does not."""
+def _unlike(path: Path, expected: bytes) -> str:
+    """Return how the file at `path` differs from `expected`; "" if it does not."""
     try:
         if not path.is_file() or path.is_symlink():
             return "is missing" if not os.path.lexists(path) else "is not a regular file"
         content = path.read_bytes() if path.stat().st_size <= LARGEST_FILE else b""
     except OSError as error:
         return f"cannot be read ({error.strerror})"
-    if content == wanted:
+    if content == expected:
         return ""
-    if content.replace(b"\r\n", b"\n") == wanted:
+    if content.replace(b"\r\n", b"\n") == expected:
         return "has other line ends"
-    lines = zip_longest(content.split(b"\n"), wanted.split(b"\n"))
+    lines = zip_longest(content.split(b"\n"), expected.split(b"\n"))
     return f"differs from line {next(n for n, (line, wanted_line) in enumerate(lines, 1) if line != wanted_line)} on"
 
 

@@ -50,18 +50,22 @@ def wrappers(names: Iterable[str]) -> list[str]:
 
 def left_out(
     mechanism: Mechanism,
-    made: Iterable[str],
+    written_functions: Iterable[str],
     payload: str | None = None,
     refused: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """Return the functions that are not among those `made`, with one sentence of reason each.
+    """Return the functions that are not among `written_functions`, each with one sentence of reason.
 
     The reason lies in the robot, not in the request. `refused` has the sentences of functions that no method gives. Functions of
     contacts are not listed, because no robot has contacts by itself.
     """
     there = [name for name, function in FUNCTIONS.items() if not function.counts("NT")]
     there += LOOP_FUNCTIONS if mechanism.loops else ()
-    why = {name: refusal(mechanism, name, payload) for name in there if name not in set(made)}
+    why = {
+        name: refusal(mechanism, name, payload)
+        for name in there
+        if name not in set(written_functions)
+    }
     long = {"inverse_mass_matrix"} if mechanism.nv > INVERSE_ON_REQUEST_ABOVE else set()
     sentences = refused or {}
     return {
@@ -152,26 +156,26 @@ def deliver(
     )
     text = replace(text, target=None) if functions_only else text
     resolved = replace(request, options=options, text=text)
-    made, refused = programs_and_refusals(resolved, tell)  # → model → derivation → Programs
+    programs, refused = programs_and_refusals(resolved, tell)  # → model → derivation → Programs
     is_named = request.functions is not None
-    warn_each(noticing.notices(mechanism, made, request.options, is_named, refused))
+    warn_each(noticing.notices(mechanism, programs, request.options, is_named, refused))
     if name is None and (new_name := renaming_note(mechanism.name)):
         warn(f"{new_name}; generate(name=...) sets another name", RENAMED)
     tell("answers for the self-test", 1, 3)
-    cases = [] if functions_only else selftest.cases(mechanism, made, options, text)
+    cases = [] if functions_only else selftest.cases(mechanism, programs, options, text)
     if text.checked:
         tell("certifying divisors", 2, 3)
-    bounds = checked_bounds(mechanism, made, options, text)
+    bounds = checked_bounds(mechanism, programs, options, text)
     evidence_of_target = {}
     if text.target is not None and evidence:
-        evidence_of_target = _evidence(resolved, made, bounds, name or mechanism.name, tell)
+        evidence_of_target = _evidence(resolved, programs, bounds, name or mechanism.name, tell)
     tell("writing the folder", 3, 3)
     words = _words(request)
     missing = {words[name]: why for name, why in refused.items() if name in words}
-    absent = left_out(mechanism, {*made, *words}, options.payload, refused)
+    absent = left_out(mechanism, {*programs, *words}, options.payload, refused)
     contents = FolderContents(
         mechanism,
-        made,
+        programs,
         name=name,
         options=options,
         text=text,
@@ -185,19 +189,19 @@ def deliver(
 
 
 def _evidence(
-    request: Request, made: Mapping[str, Form], bounds: DivisorBounds, name: str, tell: Progress
+    request: Request, programs: Mapping[str, Form], bounds: DivisorBounds, name: str, tell: Progress
 ) -> dict[str, Any]:
     """Measure the C on its target and prove what can be proved. TextRefused with `strict` if the compiler rejects the text."""
     mechanism, options, text = request.mechanism, request.options, request.text
     target = str(text.target)
     tell(f"measuring on {target}", 0, 2)
-    sheets = {"cost": cost_sheet(mechanism, made, target, options, text, bounds)}
+    sheets = {"cost": cost_sheet(mechanism, programs, target, options, text, bounds)}
     if sheets["cost"].get("refused") and request.strict:
         raise TextRefused(sheets["cost"]["missing"])
     if sheets["cost"].get("refused"):
         warn(sheets["cost"]["missing"], REFUSED)
     tell("proving", 1, 2)
-    rows = {function: form for function, form in made.items() if not form.looped}
+    rows = {function: form for function, form in programs.items() if not form.looped}
     if rows:  # nothing is proved of loops
         sheets["proof"] = proof_sheet(mechanism, rows, options, text, name)
     return sheets

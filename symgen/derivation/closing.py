@@ -39,15 +39,15 @@ class Closing:
 def closings(
     model: Model,
     mechanism: Mechanism,
-    kept: Sequence[tuple[int, ...]],
+    kept_rows: Sequence[tuple[int, ...]],
     moves: Sequence[tuple[int, int]],
 ) -> tuple[Closing, ...]:
     """Return all closed loops of a mechanism, in their order, given the kept rows and the numbers
     `moves` of each.
     """
 
-    def end_frame(loop: Loop, which: str, end: End) -> Frame:
-        return model.frame_at(f"{loop.name}, {which}", end.body, end.pose)
+    def end_frame(loop: Loop, end_name: str, end: End) -> Frame:
+        return model.frame_at(f"{loop.name}, {end_name}", end.body, end.pose)
 
     return tuple(
         Closing(
@@ -59,5 +59,5 @@ def closings(
             loop_rows,
             loop_moves,
         )
-        for loop, loop_rows, loop_moves in zip(mechanism.loops, kept, moves, strict=True)
+        for loop, loop_rows, loop_moves in zip(mechanism.loops, kept_rows, moves, strict=True)
     )

@@ -69,9 +69,9 @@ PLACED = (
 )
 
 
-def constants_of(link: Link, placed: bool = False) -> dict[str, Constant]:
-    """Return the named numbers of a link that a method may use; with `placed`, the pose of the
-    declared frame too.
+def constants_of(link: Link, with_pose: bool = False) -> dict[str, Constant]:
+    """Return the named constants of a link that a method may use, and those of the pose of the
+    declared frame if `with_pose`.
     """
     gamma, alpha, beta = k.zxz(link.rotation)
     axis = k.transpose(link.rotation)[2] if link.directed else k.ORIGIN
@@ -90,7 +90,7 @@ def constants_of(link: Link, placed: bool = False) -> dict[str, Constant]:
     numbers |= {"along": axial} | inertia_numbers(link)
     numbers |= dict(zip(CENTRE, link.center, strict=True))
     numbers |= {name: k.rational(getattr(link.drive, name)) for name in NUMBERS}
-    if placed:
+    if with_pose:
         axes, origin = link.placement
         inverse = k.transpose(axes)
         angles = [x for turn in k.zxz(inverse) for x in turn]
@@ -123,18 +123,18 @@ class Columns:
     width: int
 
     @classmethod
-    def of(cls, rows: Sequence[Mapping[str, Constant]], apart: Collection[str] = ()) -> Columns:
-        """Return the fewest columns for these links; each name in `apart` gets a column of its own."""
+    def of(cls, rows: Sequence[Mapping[str, Constant]], unshared: Collection[str] = ()) -> Columns:
+        """Return the fewest columns for these links; each name in `unshared` gets a column of its own."""
         common: dict[str, Constant] = {}
         column: dict[str, int] = {}
         shared: dict[tuple[Any, ...], list[str]] = {}
         width = 0
         for name, first in rows[0].items():
-            if name not in apart and all(k.same_numbers(row[name], first) for row in rows):
+            if name not in unshared and all(k.same_numbers(row[name], first) for row in rows):
                 common[name] = first
                 continue
             first_values = tuple(k.identity_key(row[name]) for row in rows[:COMPARED_FIRST])
-            similar = () if name in apart else shared.setdefault(first_values, [])
+            similar = () if name in unshared else shared.setdefault(first_values, [])
             equal = (
                 candidate
                 for candidate in similar
@@ -146,7 +146,7 @@ class Columns:
                 continue
             column[name] = width
             width += 1
-            if name not in apart:
+            if name not in unshared:
                 shared[first_values].append(name)
         return cls(common, column, width)
 

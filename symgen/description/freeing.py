@@ -16,21 +16,21 @@ ROOT = "root_joint"
 
 
 def add_free_root_joint(tree: Tree, root: str, order: Sequence[Connection]) -> Tree:
-    """Return `tree` with its `root` link on a free joint from a new link `world`.
+    """Return `tree` with a new link `world` and a free joint from it to the link `root`.
 
-    `order` has the joints, parents first. Raises DescriptionError if the root is named world, or
-    has a free joint already.
+    `order` lists the joints, parents first. Raises DescriptionError if the root link is named world
+    or if the tree already moves on a free joint.
     """
     _refuse_free_joint(root, order)
     if root == WORLD:
-        first = next((connection for connection in order if connection.parent == root), None)
-        held = (
-            f", to which joint {quote(first.name)} connects {quote(first.child)}"
-            if first is not None
+        first_joint = next((connection for connection in order if connection.parent == root), None)
+        fixed_joint_text = (
+            f", to which joint {quote(first_joint.name)} connects {quote(first_joint.child)}"
+            if first_joint is not None
             else ""
         )
         raise tree.location.error(
-            f"its root link {quote(root)} is the fixed world{held}",
+            f"its root link {quote(root)} is the fixed world{fixed_joint_text}",
             "leave out --base free, or remove that link from the description",
         )
     _refuse_used_name("link", WORLD, [link.name for link in tree.links], tree.location)
@@ -61,5 +61,5 @@ def _refuse_used_name(kind: str, name: str, names: Sequence[str], location: Loca
     if name in names:
         raise location.error(
             f"--base free adds a {kind} {quote(name)}, but a {kind} of that name exists",
-            "rename it",
+            f"rename the {kind} in the description",
         )

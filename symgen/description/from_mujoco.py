@@ -168,13 +168,16 @@ class _Reading:
         model, name = self.model, self.bodies[body]
         first = int(model.body_jntadr[body])
         joints = range(first, first + int(model.body_jntnum[body]))
-        here = self.location.at(f"body {quote(name)}")
+        body_location = self.location.at(f"body {quote(name)}")
         offset = compose(
-            carrier.pose, pose(model.body_pos[body], model.body_quat[body], self.snapper, here)
+            carrier.pose,
+            pose(model.body_pos[body], model.body_quat[body], self.snapper, body_location),
         )
         if not joints:
             self.connections.append(
-                Connection(f"{name}_fixed", "fixed", carrier.link, name, offset, location=here)
+                Connection(
+                    f"{name}_fixed", "fixed", carrier.link, name, offset, location=body_location
+                )
             )
             if getattr(model, "body_mocapid", [-1] * (body + 1))[body] >= 0:
                 self.notes.append(
@@ -187,19 +190,21 @@ class _Reading:
         after: Pose = ()
         for joint in joints:
             link = name if joint == joints[-1] else f"{name}_{self.joints[joint]}"
-            anchor, kind = vector(model.jnt_pos[joint], here), int(model.jnt_type[joint])
+            anchor, kind = vector(model.jnt_pos[joint], body_location), int(model.jnt_type[joint])
             # The pose of a free body is q alone, from the world.
             seat = (
                 carrier.pose
                 if kind == FREE
-                else compose(offset, (Shift(anchor),), self._motion_from_reference(joint, here))
+                else compose(
+                    offset, (Shift(anchor),), self._motion_from_reference(joint, body_location)
+                )
             )
             self.connections.append(self._joint(joint, parent, link, seat))
             offset = after = () if kind == FREE else compose((Shift(_negative(anchor)),))
             if link != name:
-                self.links.append(Link(link, location=here))
+                self.links.append(Link(link, location=body_location))
             parent = link
-        self.links.append(Link(name, self._inertia(body, after), here, after))
+        self.links.append(Link(name, self._inertia(body, after), body_location, after))
         return _Seat(name, after)
 
     def _motion_from_reference(self, joint: int, location: Location) -> Pose:
@@ -215,12 +220,12 @@ class _Reading:
     def _joint(self, joint: int, parent: str, child: str, seat: Pose) -> Connection:
         """Return the joint with its limits and drive."""
         model, name = self.model, self.joints[joint]
-        here, kind = self.location.at(f"joint {quote(name)}"), int(model.jnt_type[joint])
+        joint_location, kind = self.location.at(f"joint {quote(name)}"), int(model.jnt_type[joint])
         along_axis = kind in (SLIDE, HINGE)
-        drive = self._drive(joint, here)
-        limits = self._limits(joint, here) if along_axis else Limits()
-        axis = vector(model.jnt_axis[joint], here) if along_axis else Z_AXIS
-        stiffness = exact(model.jnt_stiffness[joint], here)
+        drive = self._drive(joint, joint_location)
+        limits = self._limits(joint, joint_location) if along_axis else Limits()
+        axis = vector(model.jnt_axis[joint], joint_location) if along_axis else Z_AXIS
+        stiffness = exact(model.jnt_stiffness[joint], joint_location)
         unapplied = (("stiffness", stiffness),) if stiffness and not along_axis else ()
         return Connection(
             name,
@@ -232,7 +237,7 @@ class _Reading:
             limits,
             self.mimics.get(joint),
             unapplied,
-            here,
+            joint_location,
             drive=drive,
         )
 
@@ -267,19 +272,24 @@ class _Reading:
 
     def _inertia(self, body: int, within: Pose) -> tuple[Inertial, ...]:
         """Return the inertia of a body with principal moments in their own axes; none without mass."""
-        model, here = self.model, self.location.at(f"body {quote(self.bodies[body])}")
-        mass, moments = exact(model.body_mass[body], here), vector(model.body_inertia[body], here)
+        model, body_location = self.model, self.location.at(f"body {quote(self.bodies[body])}")
+        mass, moments = (
+            exact(model.body_mass[body], body_location),
+            vector(model.body_inertia[body], body_location),
+        )
         if not mass and not any(moments):
             return ()
         (xx, yy, zz), zero = moments, Fraction(0)
-        centre_pose = pose(model.body_ipos[body], model.body_iquat[body], self.snapper, here)
+        centre_pose = pose(
+            model.body_ipos[body], model.body_iquat[body], self.snapper, body_location
+        )
         return (
             Inertial(
                 mass,
                 (xx, zero, zero, yy, zero, zz),
                 compose(within, centre_pose),
-                here,
-                gravcomp=self._gravity_compensation(body, here),
+                body_location,
+                gravcomp=self._gravity_compensation(body, body_location),
             ),
         )
 

@@ -107,16 +107,21 @@ def _tree(model: Any, snapper: Snapper) -> Tree:
             model.joints[index],
             model.jointPlacements[index],
         )
-        here = location.at(f"joint {quote(name)}")
-        motions = list(_motions(joint, here, snapper))
+        joint_location = location.at(f"joint {quote(name)}")
+        motions = list(_motions(joint, joint_location, snapper))
         names = [name] if len(motions) == 1 else [f"{name}_{k}" for k in range(1, len(motions) + 1)]
         parents = [bodies[int(model.parents[index])].name, *names[:-1]]
         children = [
-            *(Link(connection, location=here) for connection in names[:-1]),
-            replace(bodies[index], inertials=_inertia(model.inertias[index], here)),
+            *(Link(connection, location=joint_location) for connection in names[:-1]),
+            replace(bodies[index], inertials=_inertia(model.inertias[index], joint_location)),
         ]
         offset, indices = (
-            pose(placement.translation, quaternion_of_matrix(placement.rotation), snapper, here),
+            pose(
+                placement.translation,
+                quaternion_of_matrix(placement.rotation),
+                snapper,
+                joint_location,
+            ),
             (joint.idx_q, joint.idx_v),
         )
         for motion, joint_name, parent, child in zip(
@@ -129,11 +134,11 @@ def _tree(model: Any, snapper: Snapper) -> Tree:
                 child.name,
                 compose(offset, motion.before),
                 motion.axis,
-                location=here,
+                location=joint_location,
                 parameters=motion.parameters,
             )
             connections.append(
-                _with_mimic(connection, joint, model.names[leaders[index]], here)
+                _with_mimic(connection, joint, model.names[leaders[index]], joint_location)
                 if index in leaders
                 else _with_limits_and_drive(connection, model, indices, motion)
             )
@@ -278,23 +283,23 @@ def _links_and_frames(
             additional.append(frame)
 
     def posed(frame: Any) -> tuple[Pose, Location]:
-        here = location.at(f"frame {quote(frame.name)}")
+        frame_location = location.at(f"frame {quote(frame.name)}")
         return pose(
             frame.placement.translation,
             quaternion_of_matrix(frame.placement.rotation),
             snapper,
-            here,
-        ), here
+            frame_location,
+        ), frame_location
 
     links = []
     for index, name in enumerate(model.names):
-        frame_pose, here = (
+        frame_pose, frame_location = (
             posed(first[index]) if index in first else ((), location.at(f"joint {quote(name)}"))
         )
         links.append(
             Link(
                 first[index].name if index in first else f"{name}_body" if index else name,
-                location=here,
+                location=frame_location,
                 frame=frame_pose,
             )
         )

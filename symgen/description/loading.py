@@ -249,10 +249,10 @@ def _refuse_warnings(mechanism: Mechanism, file: str) -> None:
         )
 
 
-def _with_namesake(mechanism: Mechanism, twin: Namesake, robot: str) -> Mechanism:
+def _with_namesake(mechanism: Mechanism, namesake: Namesake, robot: str) -> Mechanism:
     """Add the note on a folder with the built-in robot's name; warn if symgen generated the folder."""
-    note = Note(KIND, twin.sentence(robot))
-    if twin.generated:
+    note = Note(KIND, namesake.sentence(robot))
+    if namesake.generated:
         warn(note.text, KIND)
     return replace(mechanism, notes=(*mechanism.notes, note))
 
@@ -489,18 +489,20 @@ def in_distribution(
     if several files match or the package has no description.
     """
     paths = _descriptions_in(distribution, readable)
-    where = f"package {quote(distribution)} holds"
+    beginning = f"package {quote(distribution)} holds"
     if not paths:
         raise ArgumentError(
-            f"{where} no robot files; if it downloads them on demand, give the path that it reports"
+            f"{beginning} no robot files; if it downloads them on demand, give the path that it reports"
         )
     parts = Path(os.fspath(name)).parts
     matching = [path for path in paths if parts and _ends_with(path, parts)]
     if not matching:
-        raise UnknownName(f"{where} no robot {quote(name)}; {_nearest_stem(parts, paths)}")
+        raise UnknownName(f"{beginning} no robot {quote(name)}; {_nearest_stem(parts, paths)}")
     if len(matching) > 1:
         listed = _list_names(_distinct_ends(matching, len(parts)))
-        raise ArgumentError(f"{where} {len(matching)} files {quote(name)}; give one of {listed}")
+        raise ArgumentError(
+            f"{beginning} {len(matching)} files {quote(name)}; give one of {listed}"
+        )
     return Path(str(matching[0].locate()))
 
 
@@ -530,10 +532,10 @@ def _nearest_stem(parts: tuple[str, ...], paths: Sequence[PackagePath]) -> str:
     return f"did you mean {quote(close[0])}?" if close else f"there are: {_list_names(stems)}"
 
 
-def _distinct_ends(paths: Sequence[PackagePath], least: int) -> list[str]:
-    """Return the shortest ends of the paths, of `least` parts or more, that distinguish them."""
+def _distinct_ends(paths: Sequence[PackagePath], shortest: int) -> list[str]:
+    """Return the shortest ends of the paths that distinguish them, with at least `shortest` parts."""
     longest = max(len(path.parts) for path in paths)
-    ends = [[path.parts[-count:] for path in paths] for count in range(least, longest + 1)]
+    ends = [[path.parts[-count:] for path in paths] for count in range(shortest, longest + 1)]
     distinct = next(candidates for candidates in ends if len(set(candidates)) == len(paths))
     return ["/".join(parts) for parts in distinct]
 

@@ -147,14 +147,14 @@ def _right_turn(
         abs(entry) < Fraction(1, 10) or abs(entry) > Fraction(9, 10) for entry in rough
     ):
         return None
-    meant = cast(Quaternion, tuple(Fraction(round(entry)) for entry in rough))
-    if meant not in _RIGHT_TURNS or (off := _square_of_sine(exact, meant)) == 0:
+    snapped = cast(Quaternion, tuple(Fraction(round(entry)) for entry in rough))
+    if snapped not in _RIGHT_TURNS or (off := _square_of_sine(exact, snapped)) == 0:
         return None
-    entry = {1: Fraction(1), 2: _HALF_ROOT, 4: Fraction(1, 2)}[int(sum(map(abs, meant)))]
-    printed = any(meant[1:]) and all(
-        _is_printed(token, entry * sign) for token, sign in zip(tokens, meant, strict=True)
+    entry = {1: Fraction(1), 2: _HALF_ROOT, 4: Fraction(1, 2)}[int(sum(map(abs, snapped)))]
+    printed = any(snapped[1:]) and all(
+        _is_printed(token, entry * sign) for token, sign in zip(tokens, snapped, strict=True)
     )
-    return meant if printed or 4 * off <= within * within else None
+    return snapped if printed or 4 * off <= within * within else None
 
 
 def _is_printed(token: str, entry: Fraction) -> bool:
@@ -191,12 +191,12 @@ class Snapper:
     def angle(self, token: str, location: Location, digits: int = DIGITS) -> Angle:
         """Return the angle of `token`. Raises DescriptionError for anything else."""
         exact = angle(token, location, digits)
-        meant = _snap_cached(token, self.within)
-        if meant is None:
+        snapped = _snap_cached(token, self.within)
+        if snapped is None:
             return exact
-        angle_change = abs(number(token, digits=10**6) - meant.pi * 2 * HALF_PI)
-        self.snaps.append(Snap(location, token.strip(), angle_text(meant), float(angle_change)))
-        return meant
+        angle_change = abs(number(token, digits=10**6) - snapped.pi * 2 * HALF_PI)
+        self.snaps.append(Snap(location, token.strip(), angle_text(snapped), float(angle_change)))
+        return snapped
 
     def quaternion(
         self,
@@ -211,15 +211,15 @@ class Snapper:
         exact = (w, x, y, z)
         if not any(exact):
             raise location.error("the quaternion is zero", "give it a direction, such as 1 0 0 0")
-        meant = _right_turn(exact, tokens, self.within)
-        if meant is None:
+        snapped = _right_turn(exact, tokens, self.within)
+        if snapped is None:
             return exact
         self.snaps.append(
             Snap(
                 location,
                 " ".join(token.strip() for token in tokens),
-                " ".join(map(str, meant)),
-                2 * sqrt(_square_of_sine(exact, meant)),
+                " ".join(map(str, snapped)),
+                2 * sqrt(_square_of_sine(exact, snapped)),
             )
         )
-        return meant
+        return snapped

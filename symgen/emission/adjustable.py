@@ -39,14 +39,14 @@ class Parameter(NamedTuple):
 
 
 def files(
-    asked: Sequence[Parameter], programs: Mapping[str, Program], target: Target
+    parameters: Sequence[Parameter], programs: Mapping[str, Program], target: Target
 ) -> dict[str, str]:
     """Both files by name; `programs` hold REGROUP, and JUDGE where there is anything to judge."""
     real = single_real(programs.values())
     judge = _judged(programs)
     context = target.context | {
         "real": real,
-        "fields": _fields(asked, real),
+        "fields": _fields(parameters, real),
         "statuses": statuses(programs, target),
         "judge": judge,
         "judges": JUDGE in programs,
@@ -61,9 +61,9 @@ def files(
     }
 
 
-def first(asked: Sequence[Parameter]) -> str:
+def first(parameters: Sequence[Parameter]) -> str:
     """The first number of the struct, as C names it; "" where nothing may change."""
-    return _fields(asked[:1], "double")[0]["copies"][0]["field"] if asked else ""
+    return _fields(parameters[:1], "double")[0]["copies"][0]["field"] if parameters else ""
 
 
 def _judged(programs: Mapping[str, Form]) -> dict[str, int]:
@@ -89,10 +89,10 @@ def statuses(programs: Mapping[str, Form], target: Target) -> list[dict[str, Any
     ]
 
 
-def _fields(asked: Sequence[Parameter], real: str) -> list[dict[str, Any]]:
+def _fields(parameters: Sequence[Parameter], real: str) -> list[dict[str, Any]]:
     fields: list[dict[str, Any]] = []
     first = 0
-    for quantity in asked:
+    for quantity in parameters:
         field = C.local(identifier("_".join(quantity.words)), {listed["name"] for listed in fields})
         places = (
             [""]

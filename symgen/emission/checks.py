@@ -51,11 +51,11 @@ def guards(
 
     A divisor without such a bound has at least the magnitude of the smallest normal number.
     """
-    asked: dict[int, set[str]] = {}
+    operations_by_row: dict[int, set[str]] = {}
     for i in live:
         op, args = program.rows[i].op, program.rows[i].args
         if op in ("div", "log", "sqrt") and program.rows[args[-1]].op != "const":
-            asked.setdefault(args[-1], set()).add(op)
+            operations_by_row.setdefault(args[-1], set()).add(op)
     least = REALS[program.real].least
     return [
         Guard(
@@ -63,7 +63,7 @@ def guards(
             row not in divisor_bounds and ops == {"div"},
             divisor_bounds.get(row, Fraction(0) if ops == {"sqrt"} else least),
         )
-        for row, ops in asked.items()
+        for row, ops in operations_by_row.items()
     ]
 
 

@@ -335,24 +335,25 @@ def _in_parts(
     printed: PrintedFunction,
     function: Mapping[str, Any],
     blocks: Sequence[_parts.Groups],
-    kept: Mapping[str, int],
+    block_counts: Mapping[str, int],
     writer: Writer,
 ) -> tuple[dict[str, Any], dict[int, str]]:
     """Return what changes in the facts of a function in parts, and how the function that calls them writes each row.
 
-    `kept` are locals that it reads after so many blocks. A checked function stores by itself, behind its last check.
+    `block_counts` maps each local that the caller reads to the number of blocks before the read.
+    A checked function stores by itself, behind its last check.
     """
     checked, turn, work = printed.target.checked, printed.turn, writer.local("work")
     stores = printed.stores(writer.text)
     if checked:
-        kept = {**kept, **{store.value: len(blocks) for store in stores}}
+        block_counts = {**block_counts, **{store.value: len(blocks) for store in stores}}
     assert printed.part is not None
     cut = _parts.cut(
         blocks,
         printed.part,
         printed.inputs,
         () if checked else stores,
-        kept,
+        block_counts,
         turn.kind if turn else "",
     )
     array = {"real": printed.program.real, "name": work, "size": cut.size}

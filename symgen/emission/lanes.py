@@ -50,15 +50,15 @@ def lanes(real: str) -> int:
 
 
 def function(
-    printed: PrintedFunction, together: Sequence[Sequence[int]], alike: Collection[str] = ()
+    printed: PrintedFunction, together: Sequence[Sequence[int]], shared_arrays: Collection[str] = ()
 ) -> dict[str, Any]:
     """Return the facts of a function of lanes that its template prints.
 
     `together` are the angles whose sines are taken between two loops, the rows of each; the turn of the function, if any, gives
-    those of one angle inside a loop. All lanes share the arrays that are `alike`.
+    those of one angle inside a loop. All lanes share `shared_arrays`.
     """
     program, target = printed.program, printed.target
-    writer, compared = _writer(printed, together, alike), printed.comparisons
+    writer, compared = _writer(printed, together, shared_arrays), printed.comparisons
     names = {name: writer.local(name) for name in ("angle", "turn", "work", "status", "none")}
     angles = _checks.ancestors(program, [row for rows in together for row in rows])
     blocks = [writer.statements(angles)]
@@ -88,20 +88,20 @@ def function(
         "parts": []
         if printed.part is None
         else _functions(symbol, loops[cut.ends[2] :], arrays, work),
-        "parameters": _parameters(arrays, _unread(printed, loops, read), alike),
+        "parameters": _parameters(arrays, _unread(printed, loops, read), shared_arrays),
         "checks": _conditions(printed, text) if target.checked else {},
         "bytes": REALS[program.real].size * count * numbers,
     }
 
 
 def _writer(
-    printed: PrintedFunction, together: Sequence[Sequence[int]], alike: Collection[str]
+    printed: PrintedFunction, together: Sequence[Sequence[int]], shared_arrays: Collection[str]
 ) -> Writer:
     """Return the writer of one lane's statements, which stand in a loop."""
     compared = printed.comparisons
     spelling = replace(
         printed.spelling,
-        language=replace(LANES, alike=frozenset(alike)),
+        language=replace(LANES, alike=frozenset(shared_arrays)),
         inputs=printed.inputs,
         taken=(printed.reserved_names - {"value"}) | {LANE},
     )
@@ -129,14 +129,14 @@ def _name_sines(
 def _cut(
     printed: PrintedFunction,
     blocks: Sequence[parts.Groups],
-    kept: Mapping[str, int],
+    block_counts: Mapping[str, int],
     writer: Writer,
 ) -> parts.Cut:
     """Cut the statements into loops, of which the last ones store the results."""
     stores = printed.stores(writer.text)
     length = printed.part or len(printed.program.rows) + 1
     pair = printed.turn.kind if printed.turn else ""
-    return parts.cut(blocks, length, printed.inputs, stores, kept, pair)
+    return parts.cut(blocks, length, printed.inputs, stores, block_counts, pair)
 
 
 def _conditions(printed: PrintedFunction, text: Mapping[int, str]) -> dict[str, str]:
@@ -153,11 +153,11 @@ def _conditions(printed: PrintedFunction, text: Mapping[int, str]) -> dict[str, 
 
 
 def _parameters(
-    arrays: Sequence[Mapping[str, Any]], unread: Collection[str], alike: Collection[str]
+    arrays: Sequence[Mapping[str, Any]], unread: Collection[str], shared_arrays: Collection[str]
 ) -> list[dict[str, Any]]:
     """Return the arrays as parameters: whether each is read, and whether it has lanes."""
     return [
-        {**array, "unread": array["name"] in unread, "lanes": array["name"] not in alike}
+        {**array, "unread": array["name"] in unread, "lanes": array["name"] not in shared_arrays}
         for array in arrays
     ]
 

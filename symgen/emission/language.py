@@ -39,12 +39,12 @@ class Language:
         default_factory=lambda: {"public": "", "static": "static ", "part": "static "}
     )
 
-    def local(self, name: str, taken: Container[str]) -> str:
-        """A name for a local near `name` that is not reserved and not in `taken`."""
+    def local(self, name: str, used_names: Container[str]) -> str:
+        """Return a local name, derived from `name`, that is neither reserved nor in `used_names`."""
         text = re.sub(r"[^A-Za-z0-9_]", "_", name)
         if text[:1].isdigit() or re.match(r"_([A-Z_]|$)", text) or not text:
             text = f"x{text}"
-        while text in self.reserved or text in taken:
+        while text in self.reserved or text in used_names:
             text += "_"
         return text
 

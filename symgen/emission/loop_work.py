@@ -76,8 +76,10 @@ def prototype(form: LoopProgram, target: Target) -> dict[str, Any]:
 def with_work(form: LoopProgram, target: Target) -> dict[str, Any]:
     """Return the facts of the declaration of a function whose caller provides a workspace."""
     facts = definition.prototype(form, target)
-    taken = definition.macros(target) | {parameter["name"] for parameter in facts["parameters"]}
-    name = C.local(WORK, taken)
+    used_names = definition.macros(target) | {
+        parameter["name"] for parameter in facts["parameters"]
+    }
+    name = C.local(WORK, used_names)
     workspace = {
         "qualifier": "",
         "real": form.real,
@@ -88,7 +90,7 @@ def with_work(form: LoopProgram, target: Target) -> dict[str, Any]:
     size = {
         "qualifier": "",
         "real": "int",
-        "name": C.local(SIZE, taken),
+        "name": C.local(SIZE, used_names),
         "size": "",
         "what": f"length of {name}",
     }

@@ -116,7 +116,7 @@ def block(form: LoopProgram, target: Target) -> dict[str, Any]:
         for row in range(form.longest_part)
     ]
     name, size = f"{chain.symbol}_table", (len(constants), form.link_classes[0].width)
-    *stages, whole = functions
+    *stages, whole_function = functions
     return {
         "steps": chain.steps,
         "step_comments": [f"{step['symbol']}, {step['comment']}" for step in chain.steps],
@@ -125,7 +125,8 @@ def block(form: LoopProgram, target: Target) -> dict[str, Any]:
             *(table.plain for table in tables),
         ],
         "block": write(functions, C),
-        "local": _local_numbers(whole.body) + 2 * max(_local_numbers(f.body) for f in stages),
+        "local": _local_numbers(whole_function.body)
+        + 2 * max(_local_numbers(f.body) for f in stages),
     }
 
 

@@ -120,12 +120,13 @@ def cut(
     length: int,
     arguments: Collection[str],
     stores: Iterable[Store],
-    kept: Mapping[str, int],
+    block_counts: Mapping[str, int],
     pair: str = "",
 ) -> Cut:
     """Parts of about `length` statements. No part holds statements of two `blocks`; without any statement there is one part.
 
-    `arguments` are the names of the arguments. `kept` are locals that the caller reads, each after the parts of so many blocks.
+    `arguments` are the names of the arguments. `block_counts` maps each local that
+    the caller reads to the number of blocks before the read.
     `pair` is the type of a local that does not go across, as an array does not.
     """
     lines: list[list[Line]] = []
@@ -138,8 +139,8 @@ def cut(
         lines, ends[-1] = [[]], 1
     pieces = _Pieces.of(lines, arguments, stores)
     last = pieces.last_uses()
-    for name in pieces.piece_of.keys() & kept.keys():
-        last[name] = max(last[name], ends[kept[name]])
+    for name in pieces.piece_of.keys() & block_counts.keys():
+        last[name] = max(last[name], ends[block_counts[name]])
     parts, size, places = _allocate(pieces, last)
     return Cut(tuple(parts), size, places, tuple(ends))
 

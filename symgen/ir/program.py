@@ -275,7 +275,7 @@ def check(program: Program) -> Program:
 
     Raises ProgramError naming the first row that breaks a rule.
     """
-    here = f"{program.function}/{program.method}"
+    program_name = f"{program.function}/{program.method}"
     names: set[str] = set()
     steps = len(program.steps)
     for i, row in enumerate(program.rows):
@@ -290,16 +290,18 @@ def check(program: Program) -> Program:
         if fault is None and not -1 <= row.step < len(program.steps):
             fault = "stands under a step that does not exist"
         if fault is not None:
-            raise ProgramError(f"{here}: row {i} {fault}")
+            raise ProgramError(f"{program_name}: row {i} {fault}")
         if row.name:
             names.add(row.name)
     for port in program.outputs:
         if len(port.rows) != port.size:
             raise ProgramError(
-                f"{here}: result '{port.name}' has {len(port.rows)} rows for shape {port.shape}"
+                f"{program_name}: result '{port.name}' has {len(port.rows)} rows for shape {port.shape}"
             )
         if any(not 0 <= r < len(program.rows) for r in port.rows):
-            raise ProgramError(f"{here}: result '{port.name}' names a row that does not exist")
+            raise ProgramError(
+                f"{program_name}: result '{port.name}' names a row that does not exist"
+            )
     return program
 
 

@@ -192,16 +192,16 @@ class Call:
     def _array(self, port: Port, x: Any) -> Any:
         """Return an argument as an array of the real type. ArgumentError for a wrong shape or type."""
         self.arrays.refuse_masked(port, x)
-        number, where = self.jax.numpy, f"{self.outline.function}: {port.name}"
+        number, argument_name = self.jax.numpy, f"{self.outline.function}: {port.name}"
         try:
             array = number.asarray(x)
         except (ValueError, TypeError) as error:
-            raise ArgumentError(f"{where} is not an array of numbers ({error})") from None
+            raise ArgumentError(f"{argument_name} is not an array of numbers ({error})") from None
         if not any(
             number.issubdtype(array.dtype, kind) for kind in (number.floating, number.integer)
         ):
             raise ArgumentError(
-                f"{where} has dtype {array.dtype}; real numbers ({self.arrays.real}) are wanted"
+                f"{argument_name} has dtype {array.dtype}; real numbers ({self.arrays.real}) are wanted"
             )
         self.arrays.check_shape(port, array)
         return array.astype(self.arrays.real)

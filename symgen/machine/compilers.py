@@ -55,7 +55,7 @@ def compiler_version() -> str:
     """
     try:
         command = find_compiler()
-        done = subprocess.run(
+        completed = subprocess.run(
             [*command, "--version"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -66,13 +66,13 @@ def compiler_version() -> str:
         )
     except (BuildError, OSError, ValueError, subprocess.SubprocessError):
         return "no C compiler"
-    first = done.stdout.partition("\n")[0]
+    first = completed.stdout.partition("\n")[0]
     # the version outside parentheses, as in "gcc (Debian 12.2.0-14) 12.2.0", else the first one anywhere
     versions = re.findall(
         r"(?<![\w.-])\d+(?:\.\d+)+", re.sub(r"\([^)]*\)", "", first)
     ) or re.findall(r"\d+(?:\.\d+)+", first)
     executable = Path(command[0]).name
-    is_gcc = "Free Software Foundation" in done.stdout and re.search(
+    is_gcc = "Free Software Foundation" in completed.stdout and re.search(
         r"(?:^|-)(?:g?cc|c99)(?:-[\d.]+)?$", executable
     )
     name = "clang" if "clang" in first else "gcc" if is_gcc else executable

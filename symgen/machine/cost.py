@@ -240,7 +240,7 @@ def _linked(
     linker_flags = [f"-Wl,--undefined={symbol}" for symbol in symbols]
     tools.image("all.elf", *objects, *linker_flags, entry=symbols[0])
     newlib = None
-    if tools.with_newlib("newlib.elf", *objects, *linker_flags, entry=symbols[0]):
+    if tools.link_with_newlib("newlib.elf", *objects, *linker_flags, entry=symbols[0]):
         newlib = _in_flash_and_ram(_sections(tools, "newlib.elf"))
     return _in_flash_and_ram(_sections(tools, "all.elf")), newlib
 

@@ -104,7 +104,7 @@ def cortex_m4(
 
     `trace` are their addresses. Raises Unreadable for an instruction that the tables do not list.
     """
-    least = most = shadow = 0
+    fewest = most_cycles = shadow = 0
     previous: tuple[str, str] = ("", "")
     for index, address in enumerate(trace):
         instruction = instructions[address]
@@ -121,9 +121,9 @@ def cortex_m4(
         else:
             hidden = min(shadow, low)
             shadow, low = shadow - hidden, low - hidden
-        least, most = least + low, most + high
+        fewest, most_cycles = fewest + low, most_cycles + high
         previous = name, instruction.operands
-    return least, most
+    return fewest, most_cycles
 
 
 def _name(instruction: Instruction, condition: str) -> str:

@@ -96,24 +96,24 @@ class Image:
         if entry in self._walking:
             raise Unreadable(f"the function at {entry:#x} calls itself")
         self._walking.add(entry)
-        deepest, seen, reached = 0, set(), set()
+        deepest, visited_paths, callees = 0, set(), set()
         # A function that saves the caller's registers (RISC-V's __riscv_save) has its own return register. The path continues
-        # at `return_address`. The function releases its surplus bytes, `spare`, from a register as well.
+        # at `return_address`. The function also releases `surplus` bytes, by the number in a register.
         paths: list[tuple[int, int, int | None, int]] = [(entry, 0, None, 0)]
         try:
             while paths:
                 path = paths.pop()
-                if path in seen:
+                if path in visited_paths:
                     continue
-                seen.add(path)
-                address, depth, return_address, spare = path
-                reached.add(address)
+                visited_paths.add(path)
+                address, depth, return_address, surplus = path
+                callees.add(address)
                 instruction = self.instructions.get(address)
                 if instruction is None:
                     raise Unreadable(f"there is no instruction at {address:#x}")
                 step, following = _step(instruction), address + instruction.size
-                spare = int(instruction.operands[3:]) if _spares(instruction) else spare
-                depth += spare if instruction.operands == "sp,sp,t1" else step.takes
+                surplus = int(instruction.operands[3:]) if _spares(instruction) else surplus
+                depth += surplus if instruction.operands == "sp,sp,t1" else step.takes
                 deepest = max(deepest, depth)
                 if step.jumps is not None:
                     paths.append(
@@ -121,20 +121,20 @@ class Image:
                             step.jumps,
                             depth,
                             following if _saves(instruction) else return_address,
-                            spare,
+                            surplus,
                         )
                     )
                 if step.calls is not None:
                     depth_below, reached_below = self._walk(step.calls)
                     deepest = max(deepest, depth + depth_below)
-                    reached |= reached_below
+                    callees |= reached_below
                 if step.returns and return_address is not None:
                     paths.append((return_address, depth, None, 0))
                 if step.goes_on:
-                    paths.append((following, depth, return_address, spare))
+                    paths.append((following, depth, return_address, surplus))
         finally:
             self._walking.discard(entry)
-        self._known[entry] = deepest, frozenset(reached)
+        self._known[entry] = deepest, frozenset(callees)
         return self._known[entry]
 
 

@@ -1,4 +1,4 @@
-"""Compiling, linking and running of C for a target of `symgen.machine.targets`."""
+"""Cross compiler, linker and emulator of a target in `symgen.machine.targets`."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ _TIMEOUT = 300
 _QUOTES = str.maketrans("\u2018\u2019", "''")
 """GCC's quotation marks in a Unicode locale, mapped to plain ones."""
 _EXECUTED = re.compile(r"Trace \d+: 0x[0-9a-f]+ \[[0-9a-f]+/([0-9a-f]+)/")
+"""Line of QEMU's log for one executed block; the group is the address of its first instruction."""
 
 
 _PROBE = "#include <math.h>\nint main(void) { return 0; }\n"
-"""A program that a working compiler and C library can build."""
+"""A program that every working compiler and C library can build."""
 
 
-class _Failed(BuildError):
+class _ToolFailed(BuildError):
     """A tool ended with an exit code other than 0; `reason` is the relevant line of its output."""
 
     def __init__(self, text: str, reason: str) -> None:
@@ -37,8 +38,8 @@ class _Failed(BuildError):
 class Toolchain:
     """The tools of `machine`, run in `folder`.
 
-    Every method raises BuildError if a tool fails: ToolMissing if it is not installed, TextRefused
-    if the compiler refuses a text but builds another program.
+    Every method raises BuildError if a tool fails: ToolMissing if the tool is not installed,
+    TextRefused if the compiler works (it builds a minimal program) but rejects the text.
     """
 
     machine: Machine
@@ -59,9 +60,9 @@ class Toolchain:
             self._run([self.machine.emulator[0], "--version"]).splitlines()[0],
         )
 
-    def tool(self, name: str, *words: str) -> str:
+    def tool(self, name: str, *arguments: str) -> str:
         """Return the output of one of the compiler's or binutils' programs."""
-        return self._run([self.machine.prefix + name, *words])
+        return self._run([self.machine.prefix + name, *arguments])
 
     def run(self, program: str) -> str:
         """Return the output of a program in QEMU, with a clock that counts instructions."""
@@ -69,15 +70,15 @@ class Toolchain:
         return self._run([emulator, *EXACT_TIME, *options, program])
 
     def image(self, result: str, *objects: str, entry: str) -> None:
-        """Link a program that consists of the function `entry` of `objects`, the other functions in
-        them, and their callees.
+        """Link the objects and the library functions that they call into a program that starts at
+        `entry`. Sections that nothing refers to are dropped.
         """
         link = (*self.machine.link, "-nostartfiles", "-Wl,--gc-sections", f"-Wl,--entry={entry}")
         self._build(*self.machine.flags, *link, *objects, "-lm", "-o", result)
 
-    def with_newlib(self, result: str, *objects: str, entry: str) -> bool:
-        """Link the program of `image` with newlib instead of picolibc. Return False if newlib is
-        missing.
+    def link_with_newlib(self, result: str, *objects: str, entry: str) -> bool:
+        """Link the same program as `image`, with newlib instead of picolibc. Return False if newlib
+        is missing.
         """
         if self.machine.newlib is None:
             return False
@@ -96,11 +97,11 @@ class Toolchain:
         emulator, *options = self.machine.emulator
         ranges = ",".join(f"{first:#x}..{last - 1:#x}" for first, last in addresses)
         version = re.search(r"version (\d+)\.(\d+)", self._run([emulator, "--version"]))
-        renamed = version is not None and (int(version[1]), int(version[2])) >= (8, 1)
-        single = ("-accel", "tcg,one-insn-per-tb=on") if renamed else ("-singlestep",)
+        has_accel_option = version is not None and (int(version[1]), int(version[2])) >= (8, 1)
+        single_step = ("-accel", "tcg,one-insn-per-tb=on") if has_accel_option else ("-singlestep",)
         command = [
             emulator,
-            *single,
+            *single_step,
             "-d",
             "exec,nochain",
             "-dfilter",
@@ -127,20 +128,20 @@ class Toolchain:
             finally:
                 run.kill()
 
-    def _build(self, *words: str) -> None:
-        """Run the compiler. Raises TextRefused if the compiler refuses the text but builds another
-        program.
+    def _build(self, *arguments: str) -> None:
+        """Run the compiler. Raises TextRefused if the compiler fails here but builds `_PROBE`, and
+        BuildError if it fails at both.
         """
         try:
-            self.tool("gcc", *words)
-        except _Failed as failure:
+            self.tool("gcc", *arguments)
+        except _ToolFailed as failure:
             (self.folder / "probe.c").write_text(_PROBE, encoding="utf-8")
             probe = (*self.machine.flags, *self.machine.link, "probe.c", "-lm", "-o", "probe.elf")
             try:
                 self.tool("gcc", *probe)
-            except _Failed as broken:
+            except _ToolFailed as probe_failure:
                 raise BuildError(
-                    f"{self.machine.compiler} cannot build programs for {self.machine.title}: {broken.reason}"
+                    f"{self.machine.compiler} cannot build programs for {self.machine.title}: {probe_failure.reason}"
                 ) from None
             raise TextRefused(str(failure)) from None
 
@@ -150,7 +151,7 @@ class Toolchain:
                 f"{command[0]} is not installed; on Debian 'apt install {self.machine.packages}' brings it"
             )
         try:
-            done = subprocess.run(
+            completed = subprocess.run(
                 command,
                 cwd=self.folder,
                 stdin=subprocess.DEVNULL,
@@ -165,29 +166,29 @@ class Toolchain:
             raise BuildError(
                 f"{command[0]} did not end within {_TIMEOUT} s; select fewer functions with -f"
             ) from None
-        if done.returncode:
-            self._refuse(command[0], done.stdout)
-        return done.stdout
+        if completed.returncode:
+            self._raise_failure(command[0], completed.stdout)
+        return completed.stdout
 
-    def _refuse(self, tool: str, output: str) -> NoReturn:
-        """Raise ToolMissing if the C library's specs are missing, else _Failed with the relevant
+    def _raise_failure(self, tool: str, output: str) -> NoReturn:
+        """Raise ToolMissing if the C library's specs are missing, else _ToolFailed with the relevant
         line of the output.
         """
         flags = [flag for flag in self.machine.flags if flag.startswith("--specs=")]
         specs = [f"spec file '{flag.removeprefix('--specs=')}'" for flag in flags]
-        if any(spec in output.translate(_QUOTES) for spec in specs):  # the library package has them
+        if any(spec in output.translate(_QUOTES) for spec in specs):  # part of the library package
             packages = self.machine.packages
             library = next(word for word in packages.split() if word.startswith("picolibc"))
             raise ToolMissing(
                 f"{library} is not installed; on Debian 'apt install {packages}' brings it"
             )
         lines = [line.strip() for line in output.splitlines() if line.strip()]
-        telling = [
+        error_lines = [
             line
             for line in lines
             if any(word in line for word in ("error", "overflowed", "will not fit"))
         ]
-        reason = next(iter(telling or lines), "no reason given")
-        raise _Failed(
+        reason = next(iter(error_lines or lines), "no reason given")
+        raise _ToolFailed(
             f"{tool} refused the generated text for {self.machine.title}: {reason}", reason
         )

@@ -83,20 +83,20 @@ def start_fault(
         return "a start is declared, but the mechanism has no closed loop", "remove the start"
     named: set[str] = set()
     for name, values in start:
-        where = f"the start of joint '{name}'"
+        subject = f"the start of joint '{name}'"
         if name not in joints:
             return (
-                f"{where} is declared, but no moving joint has this name",
+                f"{subject} is declared, but no moving joint has this name",
                 f"use names of {', '.join(list(joints)[:SHOWN])}",
             )
         size, quaternion = joints[name]
         if name in named:
-            return f"{where} is declared twice", "declare it once"
+            return f"{subject} is declared twice", "declare it once"
         named.add(name)
         if len(values) != size:
-            return f"{where} has {len(values)} numbers", f"give {size}"
+            return f"{subject} has {len(values)} numbers", f"give {size}"
         if quaternion is not None and not any(values[quaternion : quaternion + 4]):
-            return f"{where} has a quaternion of zero", "give it a direction, such as 0, 0, 0, 1"
+            return f"{subject} has a quaternion of zero", "give it a direction, such as 0, 0, 0, 1"
     return None
 
 
@@ -118,16 +118,16 @@ def choice_fault(
         )
     chosen: set[int] = set()
     for name in names:
-        where = f"'{name}' is declared to be {what}"
+        subject = f"'{name}' is declared to be {what}"
         if name not in velocities:
             return (
-                f"{where}, but no moving joint has this name",
+                f"{subject}, but no moving joint has this name",
                 f"use names of {', '.join(list(velocities)[:SHOWN])}",
             )
         if not velocities[name]:
-            return f"{where}, but it is a mimic joint", "name its leader"
+            return f"{subject}, but it is a mimic joint", "name its leader"
         if chosen & {*velocities[name]}:
-            return f"{where} twice", "name each joint once"
+            return f"{subject} twice", "name each joint once"
         chosen |= {*velocities[name]}
     return None
 
@@ -138,32 +138,35 @@ def fault(loops: Sequence[Loop], bodies: int) -> tuple[str, str] | None:
     """
     named: set[str] = set()
     for loop in loops:
-        where = f"loop '{loop.name}'"
+        subject = f"loop '{loop.name}'"
         if loop.name in named:
-            return f"{where} is declared twice", "give each loop its own name"
+            return f"{subject} is declared twice", "give each loop its own name"
         named.add(loop.name)
         if loop.kind not in closures():
             return (
-                f"{where} has the unknown type '{loop.kind}'",
+                f"{subject} has the unknown type '{loop.kind}'",
                 f"use one of {', '.join(closures())}",
             )
         if not all(-1 <= end.body < bodies for end in (loop.first, loop.second)):
-            return f"{where} is fixed to a body that does not exist", "name bodies of the mechanism"
+            return (
+                f"{subject} is fixed to a body that does not exist",
+                "name bodies of the mechanism",
+            )
         if loop.first.body == loop.second.body:
             return (
-                f"{where} joins a link to itself",
+                f"{subject} joins a link to itself",
                 "name two links that can move against each other",
             )
         required = [parameter.name for parameter in loop.type.parameters]
         declared = [name for name, _ in loop.parameters]
         if required != declared:
             return (
-                f"{where} is a {loop.kind} and declares {', '.join(declared) or 'no parameters'}",
+                f"{subject} is a {loop.kind} and declares {', '.join(declared) or 'no parameters'}",
                 f"this type takes {', '.join(required) or 'none'}",
             )
         if any(value <= 0 for _, value in loop.parameters):
             return (
-                f"{where} has a parameter that is not positive",
+                f"{subject} has a parameter that is not positive",
                 "declare it in m, larger than zero",
             )
     return None

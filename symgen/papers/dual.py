@@ -70,9 +70,9 @@ class Dual:
         return bool(gap.value == 0 and gap.slope == 0)
 
 
-def duals(values: Array, slopes: Array) -> Array:
+def duals(values: Array, derivatives: Array) -> Array:
     """Return the dual numbers of these values and slopes."""
-    numbers: Array = np.asarray(np.frompyfunc(Dual, 2, 1)(values, slopes), dtype=object)
+    numbers: Array = np.asarray(np.frompyfunc(Dual, 2, 1)(values, derivatives), dtype=object)
     return numbers
 
 

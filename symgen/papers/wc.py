@@ -1070,13 +1070,13 @@ def _part(
     symbol: str,
     says: str,
     parts: tuple[bool, bool],
-    whole: Callable[[Operators, int, int], Array | None],
+    matrix_block: Callable[[Operators, int, int], Array | None],
     nonzero: str,
 ) -> Letter[Operators]:
     """Return a letter that is a part of G or H: for rows and columns, True takes the hard variables."""
 
     def block(o: Operators, i: int, j: int) -> Array | None:
-        entries = whole(o, i, j)
+        entries = matrix_block(o, i, j)
         if entries is None:
             return None
         rows, columns = (

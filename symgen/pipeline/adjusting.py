@@ -93,32 +93,37 @@ class Adjusting:
         return RunTimeNumbers(inertias, self.prepared.gravity, self.prepared.drives)
 
 
-def parameter_names(mechanism: Mechanism, asked: Iterable[str]) -> tuple[str, ...]:
+def parameter_names(mechanism: Mechanism, requested: Iterable[str]) -> tuple[str, ...]:
     """Return the names of the requested parameters, each once, in the order of the description."""
-    asked = tuple(asked)
-    return _named(mechanism, asked) if asked else ()
+    requested = tuple(requested)
+    return _named(mechanism, requested) if requested else ()
 
 
 @lru_cache(maxsize=64)
-def _named(mechanism: Mechanism, asked: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(parameter.name for parameter in adjustable_parameters(mechanism, asked))
+def _named(mechanism: Mechanism, requested: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(parameter.name for parameter in adjustable_parameters(mechanism, requested))
 
 
-def make_adjusting(mechanism: Mechanism, asked: tuple[str, ...]) -> Adjusting:
+def make_adjusting(mechanism: Mechanism, requested: tuple[str, ...]) -> Adjusting:
     """Return the run-time numbers of a robot for the requested parameters."""
-    return _adjusting(mechanism, parameter_names(mechanism, asked), constants.digits())
+    return _adjusting(mechanism, parameter_names(mechanism, requested), constants.digits())
 
 
 @lru_cache(maxsize=32)
 def _adjusting(mechanism: Mechanism, names: tuple[str, ...], digits: int) -> Adjusting:
     """Return `make_adjusting` at the working precision of `digits`."""
-    asked = adjustable_parameters(mechanism, names)
+    adjustables = adjustable_parameters(mechanism, names)
     with constants.precision():
-        links = {parameter.link for parameter in asked if parameter.link and not parameter.load}
-        bare, slides = _bare(mechanism, links, asked), Layout(layouts(mechanism).general.slides)
-        model = slides.lay(reframe(bare))
-        slots = _parameter_slots(asked)
-        derivation = Derivation({"parameters": sum(parameter.size for parameter in asked)})
+        links = {
+            parameter.link for parameter in adjustables if parameter.link and not parameter.load
+        }
+        fixed_robot, slides = (
+            _bare(mechanism, links, adjustables),
+            Layout(layouts(mechanism).general.slides),
+        )
+        model = slides.lay(reframe(fixed_robot))
+        slots = _parameter_slots(adjustables)
+        derivation = Derivation({"parameters": sum(parameter.size for parameter in adjustables)})
         arguments = derivation.inputs["parameters"]
         fixed = [
             inertia_of(_without(body, links), model.links[i].placement)
@@ -126,11 +131,11 @@ def _adjusting(mechanism: Mechanism, names: tuple[str, ...], digits: int) -> Adj
         ]
         loose = [
             _matter(mechanism, model, link, load, slots)
-            for link, load in dict.fromkeys((a.link, a.load) for a in asked)
+            for link, load in dict.fromkeys((a.link, a.load) for a in adjustables)
             if link
         ]
         drives = _drives(
-            mechanism, asked, {name: arguments[slot[0]] for name, slot in slots.items()}
+            mechanism, adjustables, {name: arguments[slot[0]] for name, slot in slots.items()}
         )
         own_inertias = runtime_inertia.link_inertias(derivation, model, fixed, loose, arguments)
         gravity = [arguments[k] for k in slots.get(GRAVITY, ())]
@@ -144,32 +149,34 @@ def _adjusting(mechanism: Mechanism, names: tuple[str, ...], digits: int) -> Adj
             )
             for results in (rows[: prepared.size], rows)
         )
-        defaults = _defaults(mechanism, asked)
+        defaults = _defaults(mechanism, adjustables)
         positive = [
             slots[parameter.name][0]
-            for parameter in asked
+            for parameter in adjustables
             if parameter.joint and parameter.kind != "rest"
         ]
         judge = _judge(model, fixed, loose, defaults, positive)
-    return Adjusting(asked, defaults, bare, slides, prepared, passes.run(regroup), guarded, judge)
+    return Adjusting(
+        adjustables, defaults, fixed_robot, slides, prepared, passes.run(regroup), guarded, judge
+    )
 
 
-def _parameter_slots(asked: Sequence[Adjustable]) -> dict[str, range]:
+def _parameter_slots(adjustables: Sequence[Adjustable]) -> dict[str, range]:
     """Return the slots of each parameter in the array of parameters."""
     slots, first = {}, 0
-    for parameter in asked:
+    for parameter in adjustables:
         slots[parameter.name] = range(first, first + parameter.size)
         first += parameter.size
     return slots
 
 
 def _drives(
-    mechanism: Mechanism, asked: Sequence[Adjustable], first: Mapping[str, Scalar]
+    mechanism: Mechanism, adjustables: Sequence[Adjustable], first: Mapping[str, Scalar]
 ) -> dict[tuple[int, str], Scalar]:
     """Return the numbers of drives by joint and kind, from the `first` slot of each parameter."""
     return {
         (mechanism.joint_index(adjustable.joint), adjustable.kind): first[adjustable.name]
-        for adjustable in asked
+        for adjustable in adjustables
         if adjustable.joint
     }
 
@@ -178,7 +185,9 @@ def _without(body: Body, links: Collection[str]) -> Body:
     return replace(body, parts=tuple(part for part in body.parts if part.link not in links))
 
 
-def _bare(mechanism: Mechanism, links: Collection[str], asked: Sequence[Adjustable]) -> Mechanism:
+def _bare(
+    mechanism: Mechanism, links: Collection[str], adjustables: Sequence[Adjustable]
+) -> Mechanism:
     """Return the robot without the bodies whose inertia may change, and without gravity if gravity
     may change.
     """
@@ -186,7 +195,7 @@ def _bare(mechanism: Mechanism, links: Collection[str], asked: Sequence[Adjustab
         replace(body, parts=()) if _without(body, links) != body else body
         for body in mechanism.bodies
     )
-    gravity_changes = any(parameter.kind == GRAVITY for parameter in asked)
+    gravity_changes = any(parameter.kind == GRAVITY for parameter in adjustables)
     return replace(
         mechanism,
         bodies=bodies,
@@ -349,10 +358,10 @@ def _judge(
     return passes.run(frozen(nonnegative, positive))
 
 
-def _defaults(mechanism: Mechanism, asked: Sequence[Adjustable]) -> tuple[Fraction, ...]:
+def _defaults(mechanism: Mechanism, adjustables: Sequence[Adjustable]) -> tuple[Fraction, ...]:
     """Return the description's numbers for the parameters."""
     numbers: list[Fraction] = []
-    for parameter in asked:
+    for parameter in adjustables:
         if parameter.kind == GRAVITY:
             numbers += mechanism.gravity
         elif parameter.load:
@@ -388,12 +397,12 @@ def _about_the_origin(
 
 
 def share_parameters(
-    programs: Mapping[str, Program], least: Iterable[int] = ()
+    programs: Mapping[str, Program], unread_elements: Iterable[int] = ()
 ) -> dict[str, Program]:
     """Return Programs of one robot with run-time numbers, without the elements of the array that
     none of them reads.
 
-    The elements `least` are read by none, and stay if any element stays.
+    No Program reads `unread_elements`; these elements stay if any element stays.
     """
     read = sorted(
         {
@@ -405,7 +414,7 @@ def share_parameters(
             if row.op == "input" and row.value[0] == k
         }
     )
-    read += [k for k in sorted(least) if read]
+    read += [k for k in sorted(unread_elements) if read]
     new_index = {old: new for new, old in enumerate(read)}
     return {
         name: _with_read_elements(program, read)

@@ -204,15 +204,15 @@ def _descents(mechanism: Mechanism) -> Layouts:
     )
 
 
-def _descent(plain: Model, alike: list[tuple[int, ...]]) -> Layout:
+def _descent(plain: Model, equal_links: list[tuple[int, ...]]) -> Layout:
     """Return the general layout, by a descent over the links."""
     count = _Counting(plain)
     best = PLAIN
     for _ in range(SWEEPS):
         previous = best
-        for links in dict.fromkeys(alike):
+        for links in dict.fromkeys(equal_links):
             least = count(links[0], best)
-            for candidate in _moves(plain, best, links, alike):
+            for candidate in _moves(plain, best, links, equal_links):
                 if count.rows > count.most:
                     return best
                 operations = count(links[0], candidate)
@@ -224,32 +224,32 @@ def _descent(plain: Model, alike: list[tuple[int, ...]]) -> Layout:
 
 
 def _descent_of_function(
-    plain: Model, alike: list[tuple[int, ...]], best: Layout, function: str, method: str
+    plain: Model, equal_links: list[tuple[int, ...]], best: Layout, function: str, method: str
 ) -> Layout:
     """Return the layout of one function, by a descent from the general layout."""
-    whole = _Limb(plain, tuple(range(len(plain.links))))
+    whole_tree = _Limb(plain, tuple(range(len(plain.links))))
     counted = {best}
-    frozen = whole.derived(best, function, method)
+    frozen = whole_tree.derived(best, function, method)
     rows, most = 0, min(EFFORT * len(frozen.rows), MOST_ROWS)
     begun = passes.begin(frozen)
-    early, least = passes.cost(begun), passes.finish(begun).cost
+    early, fewest_operations = passes.cost(begun), passes.finish(begun).cost
     for _ in range(SWEEPS):
         before = best
-        for links in dict.fromkeys(alike):
-            for candidate in _moves(plain, best, links, alike):
+        for links in dict.fromkeys(equal_links):
+            for candidate in _moves(plain, best, links, equal_links):
                 if candidate in counted:
                     continue
                 counted.add(candidate)
-                frozen = whole.derived(candidate, function, method)
+                frozen = whole_tree.derived(candidate, function, method)
                 rows += len(frozen.rows)
                 if rows > most:
                     return best
                 begun = passes.begin(frozen)
                 if (
                     passes.cost(begun) <= NEAR * early
-                    and (operations := passes.finish(begun).cost) < least
+                    and (operations := passes.finish(begun).cost) < fewest_operations
                 ):
-                    best, early, least = candidate, passes.cost(begun), operations
+                    best, early, fewest_operations = candidate, passes.cost(begun), operations
         if best == before:
             break
     return best
@@ -349,7 +349,7 @@ class _Limb:
 
 
 def _moves(
-    plain: Model, layout: Layout, links: tuple[int, ...], alike: list[tuple[int, ...]]
+    plain: Model, layout: Layout, links: tuple[int, ...], equal_links: list[tuple[int, ...]]
 ) -> Iterator[Layout]:
     """Yield the layouts that differ in the axes of these links, or in their origins.
 
@@ -363,13 +363,13 @@ def _moves(
     for chosen in (None, GROUND, *in_group):
         axes = {
             i: _corresponding(
-                chosen, [j for j, m in enumerate(groups) if m.group == groups[i].group], alike
+                chosen, [j for j, m in enumerate(groups) if m.group == groups[i].group], equal_links
             )
             for i in links
         }
         yield replace(layout, axes=_changed(layout.axes, axes))
     for toward in (None, GROUND, *plain.children(first)):
-        levels = {i: _corresponding(toward, plain.children(i), alike) for i in links}
+        levels = {i: _corresponding(toward, plain.children(i), equal_links) for i in links}
         candidate = replace(layout, slides=_changed(layout.slides, levels))
         if toward is None or any(
             not k.is_zero(step) for i, step in candidate.steps(plain) if i in links
@@ -378,12 +378,12 @@ def _moves(
 
 
 def _corresponding(
-    chosen: int | None, among: Iterable[int], alike: list[tuple[int, ...]]
+    chosen: int | None, among: Iterable[int], equal_links: list[tuple[int, ...]]
 ) -> int | None:
     """Return the link of `among` that is equal to `chosen`."""
     if chosen is None or chosen == GROUND:
         return chosen
-    return next((i for i in among if alike[i] == alike[chosen]), None)
+    return next((i for i in among if equal_links[i] == equal_links[chosen]), None)
 
 
 def _changed(pairs: Pairs, changes: Mapping[int, int | None]) -> Pairs:

@@ -109,9 +109,9 @@ def precision_notice(program: Form) -> str:
     )
 
 
-def _listed(names: Iterable[str], shown: int = 6) -> str:
+def _listed(names: Iterable[str], count: int = 6) -> str:
     """Return the names with commas, the first ones of many."""
     all_names = [*names]
-    return ", ".join(all_names[:shown]) + (
-        f" and {len(all_names) - shown} more" if len(all_names) > shown else ""
+    return ", ".join(all_names[:count]) + (
+        f" and {len(all_names) - count} more" if len(all_names) > count else ""
     )

@@ -1090,8 +1090,8 @@ def _binary(node: Any) -> Run:
 
         return run_condition
     left_of, right_of = _expression(node.left), _expression(node.right)
-    whole = _WHOLE.get(operator)
-    if whole is None:
+    integer_operator = _WHOLE.get(operator)
+    if integer_operator is None:
         return lambda machine: machine.of_values(
             operator, left_of(machine), right_of(machine), node
         )
@@ -1099,7 +1099,7 @@ def _binary(node: Any) -> Run:
     def run(machine: Machine) -> Any:
         left, right = left_of(machine), right_of(machine)
         if type(left) is int and type(right) is int:
-            return whole(left, right)
+            return integer_operator(left, right)
         return machine.of_values(operator, left, right, node)
 
     return run

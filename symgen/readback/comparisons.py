@@ -143,8 +143,8 @@ def _in_range(angle: Term, terms: Terms) -> Condition:
     return "<=", terms.of("fabs", angle), terms.constant(FARTHEST)
 
 
-def _bounded(value: Term, owed: Owed, least: Any, terms: Terms) -> Condition:
-    limit = least if isinstance(least, Term) else terms.constant(least)
+def _bounded(value: Term, owed: Owed, bound: Any, terms: Terms) -> Condition:
+    limit = bound if isinstance(bound, Term) else terms.constant(bound)
     return ">=", terms.of("fabs", value) if owed.magnitude else value, limit
 
 
@@ -379,13 +379,13 @@ Failing = Callable[[Mapping[int, int]], tuple[Sequence[int], bool]]
 """A run in which comparisons do not hold: the status of each lane, and True if a result was stored."""
 
 
-def failing_runs(made: Comparisons, run: Failing, symbol: str, name: str) -> list[str]:
+def failing_runs(comparisons: Comparisons, run: Failing, symbol: str, name: str) -> list[str]:
     """List what is wrong where comparisons do not hold: the status of the lane says so, and nothing is stored.
 
     In one run each lane but one has a comparison of its own that does not hold.
     """
-    lanes, samples = len(made.lanes), made.lanes[0].samples()
-    if any(lane.samples() != samples for lane in made.lanes):
+    lanes, samples = len(comparisons.lanes), comparisons.lanes[0].samples()
+    if any(lane.samples() != samples for lane in comparisons.lanes):
         return [f"the lanes of {symbol} make other comparisons"]
     at_once = max(1, lanes - 1)
     for begin in range(0, len(samples), at_once):
@@ -394,7 +394,9 @@ def failing_runs(made: Comparisons, run: Failing, symbol: str, name: str) -> lis
         statuses, stored = run(failing)
         for lane, status in enumerate(statuses):
             number = failing.get(lane, 0)
-            expected, node, _ = made.lanes[lane].made[number - 1] if number else ("OK", None, None)
+            expected, node, _ = (
+                comparisons.lanes[lane].made[number - 1] if number else ("OK", None, None)
+            )
             if stored or status != STATUSES.index(expected):
                 line = f"line {node.coord.line}: " if node is not None else ""
                 return [

@@ -241,7 +241,7 @@ class _Reader:
         self.tables: list[Any] = []
         if sentences := disguises(text.kernel):
             raise ProgramError(f"{self.symbol}_cuda.cu: {sentences[0]}")
-        units = parse_declarations(self._plain(text.kernel), more=_TYPES)
+        units = parse_declarations(self._plain(text.kernel), type_names=_TYPES)
         functions = {unit.decl.name: unit for unit in units if isinstance(unit, c_ast.FuncDef)}
         self.kernel = f"{self.symbol}_kernel"
         expected = {self.kernel, f"{self.symbol}_cuda", f"{self.symbol}_cuda_strided"}
@@ -302,16 +302,16 @@ class _Reader:
 def _cases(device: _Device) -> Iterator[Case]:
     """The calls that are tried."""
     ports = len(device.inputs) + len(device.outputs)
-    apart = ("element by element",) * ports
+    separate_arrays = ("element by element",) * ports
     for states in (-1, 0, 1, 3, 7):
-        yield Case(states, apart)
+        yield Case(states, separate_arrays)
     for turn in range(len(RESULT_LAYOUTS)):
         order = (RESULT_LAYOUTS[(turn + k) % len(RESULT_LAYOUTS)] for k in range(ports))
         yield Case(4, tuple(order), statuses=turn % 2 == 0)
     for name in ("shared", "one number"):
-        arguments = (apart[0], *(name,) * (len(device.inputs) - 1))
-        yield Case(4, (*arguments, *apart[len(device.inputs) :]))
-    yield Case(4, apart, in_place=True)
+        arguments = (separate_arrays[0], *(name,) * (len(device.inputs) - 1))
+        yield Case(4, (*arguments, *separate_arrays[len(device.inputs) :]))
+    yield Case(4, separate_arrays, in_place=True)
     yield Case(5, ("dense",) * ports, batch=True)
     yield Case(0, ("dense",) * ports, batch=True, statuses=False)
 
@@ -336,13 +336,13 @@ class _KernelCall(StatesCall):
         self.text, self.device = reader, device
         self.workspaces, self.grid = workspaces, grid
 
-    def _status_difference(self, where: str, returned: Any, statuses: Sequence[int]) -> str:
+    def _status_difference(self, case_name: str, returned: Any, statuses: Sequence[int]) -> str:
         """Return a sentence for statuses, or a result, that are wrong; empty where they are right."""
         if returned != (QUEUED if self.count else 0):
-            return f"{where} returns {returned}"
+            return f"{case_name} returns {returned}"
         asked = self.block.checked and self.case.statuses
         if self.status.cells != (list(statuses) if asked else [None] * self.count):
-            return f"{where}: the statuses are not those of the states"
+            return f"{case_name}: the statuses are not those of the states"
         return ""
 
     @property

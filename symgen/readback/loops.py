@@ -51,7 +51,7 @@ from symgen.readback.comparisons import (
     of_arguments,
     of_steps,
 )
-from symgen.readback.parsing import INDEX, Units, units
+from symgen.readback.parsing import INDEX, Units, parse_units
 from symgen.readback.required_checks import STATUSES, computed, shapes
 from symgen.support.errors import ProgramError
 from symgen.vocabulary.reals import REALS
@@ -250,14 +250,15 @@ def read_step(text: StepText, reading: Reading) -> StepFunction:
 
 
 def parameters_of(
-    machine: Machine, function: Any, program: Program, more: int = 0
+    machine: Machine, function: Any, program: Program, extra_count: int = 0
 ) -> list[StepParameter]:
-    """Return the parameters of a function that takes and gives the ports of a Program, then `more`."""
+    """Return the parameters of a function that takes and gives the ports of a Program, then `extra_count`."""
     symbol, ports = function.decl.name, (*program.inputs, *program.outputs)
     declared = function.decl.type.args.params
-    if len(declared) != len(ports) + more:
+    if len(declared) != len(ports) + extra_count:
         raise machine.refuse(
-            function.decl, f"{symbol} has {len(declared)} parameters, not {len(ports) + more}"
+            function.decl,
+            f"{symbol} has {len(declared)} parameters, not {len(ports) + extra_count}",
         )
     parameters = []
     for node, port in zip(declared, ports, strict=False):
@@ -454,11 +455,11 @@ def _numbered_steps(form: LoopProgram) -> Iterator[tuple[str, Program]]:
 
 
 def compare(
-    form: LoopProgram, text: str, header: str = "", seen: str = "", checked: bool = False
+    form: LoopProgram, text: str, header: str = "", preprocessed: str = "", checked: bool = False
 ) -> list[str]:
-    """List what keeps the C from being the loop program, `checked` or not; empty when it is.
+    """List the differences between the C and the loop program, `checked` or not; empty if they agree.
 
-    `text`, `header` and `seen` are those of `symgen.readback.rows.compare`.
+    `text`, `header` and `preprocessed` are those of `symgen.readback.rows.compare`.
     """
     symbols = re.findall(r"^(?:void|int) (\w+)\(", text, re.MULTILINE)
     if not symbols:
@@ -474,10 +475,10 @@ def compare(
     if header:
         differences += preprocessor.macros(form, header, name, checked)
     try:
-        held = units(lines.text, seen)
-        if held.function.decl.name != symbol:
+        units = parse_units(lines.text, preprocessed)
+        if units.function.decl.name != symbol:
             return [*differences, f"{symbol} is not the function of external linkage"]
-        reader = _Reader(form, held, lines, name, header, checked)
+        reader = _Reader(form, units, lines, name, header, checked)
         differences += reader.signature()
         return differences or reader.differences()
     except ProgramError as error:
@@ -490,16 +491,16 @@ class _Reader:
     def __init__(
         self,
         form: LoopProgram,
-        held: Units,
+        units: Units,
         lines: preprocessor.Lines,
         name: str,
         header: str,
         checked: bool,
     ) -> None:
-        self.held, self.name, self.header, self.checked = held, name, header, checked
-        self.function = held.function
-        self.symbol = str(held.function.decl.name)
-        self.parameters = prototypes.parameters(held.function.decl)
+        self.units, self.name, self.header, self.checked = units, name, header, checked
+        self.function = units.function
+        self.symbol = str(units.function.decl.name)
+        self.parameters = prototypes.parameters(units.function.decl)
         together = preprocessor.angles_at_once(lines.raw, name)
         self.sines = f'#include "{name}_sincos.h"' in lines.raw and not together
         if checked:
@@ -509,7 +510,9 @@ class _Reader:
         integers[f"{name}_{WORK.upper()}"] = 0  # a parameter's size; the caller's array has its own
         if checked:
             integers |= {f"{name}_{status}": value for value, status in enumerate(STATUSES)}
-        functions = {unit.decl.name: unit for unit in held.held if isinstance(unit, c_ast.FuncDef)}
+        functions = {
+            unit.decl.name: unit for unit in units.declarations if isinstance(unit, c_ast.FuncDef)
+        }
         self.reading = Reading(name, self.symbol, functions, together, integers)
 
     @property
@@ -520,9 +523,9 @@ class _Reader:
     def signature(self) -> list[str]:
         """List the differences of the parameters and of the prototype."""
         differences = []
-        if self.held.declared is not None:
+        if self.units.header_prototypes is not None:
             differences += prototypes.differences(
-                self.held.declared, self.symbol, self.parameters, self.checked
+                self.units.header_prototypes, self.symbol, self.parameters, self.checked
             )
         returned = getattr(self.function.decl.type.type, "type", None)
         if getattr(returned, "names", []) != ["int" if self.checked else "void"]:
@@ -595,13 +598,16 @@ class _Reader:
         return run.differences(wanted)
 
     def _checked_differences(
-        self, terms: Terms, wanted: Mapping[str, Sequence[Term]], steps: Mapping[str, StepFunction]
+        self,
+        terms: Terms,
+        expected_results: Mapping[str, Sequence[Term]],
+        steps: Mapping[str, StepFunction],
     ) -> list[str]:
         """Run a checked function where all holds, where its array is too small, and where a comparison does not hold."""
         form = self.form
         owed = of_steps(form, self.sines)
         arguments = argument_terms(form, terms)
-        results = frozenset(x for values in wanted.values() for x in values)
+        results = frozenset(x for values in expected_results.values() for x in values)
 
         def checked_run(room: int, failing: Mapping[int, int]) -> tuple[int, Run, Comparisons]:
             terms.line = 0
@@ -620,8 +626,8 @@ class _Reader:
             return run.call(room), run, comparisons
 
         room = number_compared(self.function.body, self.parameters[-1][2])
-        returned, run, made = checked_run(room, {})
-        differences = run.differences(wanted)
+        returned, run, comparisons_made = checked_run(room, {})
+        differences = run.differences(expected_results)
         stated = preprocessor.work(self.header, self.name)
         if stated is not None and stated < room:
             differences.append(
@@ -631,7 +637,7 @@ class _Reader:
             return differences
         if returned != 0:
             return [f"{self.symbol} returns {returned} where all holds"]
-        if not made.complete:
+        if not comparisons_made.complete:
             return ["the function does not make all comparisons that it owes"]
         for less in {0, room - 1}:
             returned, run, _ = checked_run(less, {})
@@ -643,7 +649,7 @@ class _Reader:
             returned, run, _ = checked_run(room, failing)
             return [returned], run.stored
 
-        return failing_runs(made, statuses, self.symbol, self.name)
+        return failing_runs(comparisons_made, statuses, self.symbol, self.name)
 
     def _work_size(self) -> int:
         """Numbers of the caller's array; as many as may be needed where that is not known."""
@@ -671,7 +677,9 @@ class Run:
         self.reader, self.terms = reader, terms
         terms.line = 0
         self.machine = reader.reading.machine(terms, steps=steps, **more)
-        add_tables(self.machine, [u for u in reader.held.held if not isinstance(u, c_ast.FuncDef)])
+        add_tables(
+            self.machine, [u for u in reader.units.declarations if not isinstance(u, c_ast.FuncDef)]
+        )
         self.results: dict[str, Memory] = {}
         self.arguments = []
         for port, (const, _, name, _) in zip(reader.ports, reader.parameters, strict=False):
@@ -697,11 +705,13 @@ class Run:
         """True if a result was stored."""
         return any(cell is not None for memory in self.results.values() for cell in memory.cells)
 
-    def differences(self, wanted: Mapping[str, Sequence[Term]]) -> list[str]:
+    def differences(self, expected_results: Mapping[str, Sequence[Term]]) -> list[str]:
         """A sentence for the first result that is not the loop program's."""
         for port in self.reader.form.outputs:
             memory = self.results[port.name]
-            for k, (cell, term) in enumerate(zip(memory.cells, wanted[port.name], strict=True)):
+            for k, (cell, term) in enumerate(
+                zip(memory.cells, expected_results[port.name], strict=True)
+            ):
                 if cell is not term:
                     return [result_difference(memory.name, k, cell)]
         return table_differences(self.machine, self.reader.form)

@@ -1,6 +1,7 @@
-"""A generated file taken apart: its function, the parts that it calls, and the statements of each.
+"""Parser of generated C: the function of a file, the static functions ("parts") that the function
+calls, and the statements of each.
 
-Nothing else may stand in the text: no other statement, no other declaration.
+The parser raises ProgramError for every statement and declaration that the generator never writes.
 """
 
 from __future__ import annotations
@@ -17,15 +18,21 @@ from symgen.readback.preprocessor import without_comments
 from symgen.readback.prototypes import Parameter, Prototype
 from symgen.support.errors import ProgramError
 
-INDEX = re.compile(r"0|[1-9]\d*")  # 010 is eight
+INDEX = re.compile(r"0|[1-9]\d*")  # a leading zero would make the constant octal
 _HEADER = re.compile(r'^# 1 "[^"\n]+\.h" 1\n.*?(?=^# \d+ "[^"\n]+" 2$)', re.MULTILINE | re.DOTALL)
-"""The first header in a preprocessed text, up to the line that leads back out of it."""
+"""The first header in a preprocessed text, up to the line marker that returns to the including file."""
 _DIRECTIVE = re.compile(r"^#.*$", re.MULTILINE)
 
 
 class Statement(NamedTuple):
-    """One statement of the body: kind is 'local', 'array', 'store', 'unread', 'work' or 'part'; `target` what it defines, stores
-    to, casts or calls. `element` is also the size of a work array, `expression` also the (parameters, statements) of a part.
+    """One statement of a function body; the fields depend on `kind`.
+
+    - local: `const double target = …;`, expression (type, value);
+    - array: `const double target[…] = {…};`, expression (type, size, values);
+    - store: `target[element] = expression;`
+    - unread: `(void)target;`, expression is the type of the cast;
+    - work: the workspace `double target[element];`, expression is the type;
+    - part: a call of the static function `target`, expression (parameters, statements).
     """
 
     kind: str
@@ -36,63 +43,78 @@ class Statement(NamedTuple):
 
     @property
     def inner(self) -> tuple[Statement, ...]:
-        """The statements of a part."""
+        """Statements of the called part; empty for other kinds."""
         return self.expression[1] if self.kind == "part" else ()
 
 
 class Checks(NamedTuple):
-    """Every condition as (the status, by macro or number; the expression that must hold; plain statements before it)."""
+    """Conditions of a checked function: (status if the condition fails, as macro or number; condition;
+    number of plain statements before the check).
+    """
 
     conditions: tuple[tuple[str, Any, int], ...] = ()
 
 
 class Text(NamedTuple):
-    """A generated file, parsed: the function's name, its parameters and its statements."""
+    """Parsed generated file: the function's name, its parameters and its statements."""
 
     symbol: str
     parameters: tuple[Parameter, ...]
     statements: tuple[Statement, ...]
     checks: Checks | None = None
     """Checks of a function that returns a status; else None."""
-    declared: tuple[Prototype, ...] | None = None
+    header_prototypes: tuple[Prototype, ...] | None = None
     """Declarations of the function's header, if the text is preprocessed; else None."""
     work: Statement | None = None
-    """The array that the parts share."""
+    """Declaration of the workspace that the parts share."""
 
 
 class Units(NamedTuple):
-    """The declarations of a file: `held` in the order of the text, and those of its headers, where they were read."""
+    """Declarations of a generated file."""
 
-    held: list[Any]
-    declared: tuple[Prototype, ...] | None
+    declarations: list[Any]
+    """Declarations of the file itself, in the order of the text."""
+    header_prototypes: tuple[Prototype, ...] | None
+    """Declarations of the included headers, if the text is preprocessed; else None."""
     function: Any
-    """The last one: the function, plain and of external linkage."""
+    """The last declaration: the only function with external linkage."""
 
 
-def units(text: str, seen: str = "") -> Units:
-    """Parse a text as `parse` does; ProgramError where the last declaration is not the one function of external linkage."""
-    # Line numbers stay those of the file: comments keep their line ends, directives leave an empty line.
+def parse_units(text: str, preprocessed: str = "") -> Units:
+    """Return the declarations of a generated file; the arguments are those of `parse`.
+
+    Raises ProgramError unless exactly the last declaration is a function with external linkage.
+    """
+    # Comments keep their line ends and a directive becomes an empty line, so line numbers are unchanged.
     plain = re.sub(r"^[ \t]*#(?!pragma omp ).*$", "", without_comments(text), flags=re.MULTILINE)
-    alone = plain.lstrip().startswith(("void ", "int ", "static ")) and plain.rstrip().endswith("}")
-    held, before = _preprocessed_file(seen) if seen else (_own(plain), [])
-    plainly = [unit for unit in held if not _static(unit)]
+    begins_and_ends_with_function = plain.lstrip().startswith(
+        ("void ", "int ", "static ")
+    ) and plain.rstrip().endswith("}")
+    if preprocessed:
+        declarations, of_headers = _split_by_file(preprocessed)
+    else:
+        declarations, of_headers = _parse_without_includes(plain), []
+    external = [unit for unit in declarations if not _is_static(unit)]
     is_one_function = (
-        len(plainly) == 1 and plainly == held[-1:] and isinstance(plainly[0], c_ast.FuncDef)
+        len(external) == 1
+        and external == declarations[-1:]
+        and isinstance(external[0], c_ast.FuncDef)
     )
-    if not is_one_function or not alone:
+    if not is_one_function or not begins_and_ends_with_function:
         raise ProgramError(
-            f"the C holds {len(plainly)} declarations; one function is expected, behind its parts"
+            f"the C has {len(external)} declarations that are not static; one function is expected, at the end"
         )
-    if plainly[0].decl.storage or plainly[0].decl.funcspec:
-        raise ProgramError(f"{plainly[0].decl.name} is not a plain function")
-    return Units(held, prototypes.read(before) if seen else None, held[-1])
+    if external[0].decl.storage or external[0].decl.funcspec:
+        raise ProgramError(f"{external[0].decl.name} is not a plain function")
+    header_prototypes = prototypes.read(of_headers) if preprocessed else None
+    return Units(declarations, header_prototypes, declarations[-1])
 
 
-def _own(plain: str) -> list[Any]:
-    """Parse a text without its includes.
+def _parse_without_includes(plain: str) -> list[Any]:
+    """Return the declarations of a text whose headers are not read.
 
-    The types that they would declare stand on its first line: of a sine with its cosine, of those of all angles, and of
-    prepared parameters.
+    The types of the headers are declared in front of the text: NAME_pair (a sine and its cosine),
+    NAME_turns (the pairs of all angles) and NAME_prepared (prepared parameters).
     """
     types = re.findall(
         r"^ +(?:const )?(\w+_(?:pair|turns)) |\bconst (\w+_prepared) \*", plain, re.MULTILINE
@@ -101,45 +123,51 @@ def _own(plain: str) -> list[Any]:
     return parse_text(declared + plain)[declared.count(";") :]
 
 
-def _preprocessed_file(seen: str) -> tuple[list[Any], list[Any]]:
+def _split_by_file(preprocessed: str) -> tuple[list[Any], list[Any]]:
     """Return the declarations of a preprocessed file, and those of its headers."""
-    units = _preprocessed(seen)
+    units = _parse_preprocessed(preprocessed)
     file = prototypes.file(units[-1]) if units else ""
-    held = [unit for unit in units if prototypes.file(unit) == file]
-    return held, [unit for unit in units if prototypes.file(unit) != file]
+    in_file = [unit for unit in units if prototypes.file(unit) == file]
+    return in_file, [unit for unit in units if prototypes.file(unit) != file]
 
 
-def _preprocessed(seen: str) -> list[Any]:
-    """The declarations of a preprocessed file. Its first header is parsed once for all the files that include it: C depends on
-    what stands before only in the names of types, which are declared to the rest again.
+def _parse_preprocessed(preprocessed: str) -> list[Any]:
+    """Return the declarations of a preprocessed file and of its headers.
+
+    The first header is parsed once for all files that include it. The syntax of the text after the
+    header depends on the header's type names only; these are declared in front of that text.
     """
-    header = _HEADER.search(seen)
-    if header is None or _DIRECTIVE.sub("", seen[: header.start()]).strip():
-        return parse_text(seen)
+    header = _HEADER.search(preprocessed)
+    if header is None or _DIRECTIVE.sub("", preprocessed[: header.start()]).strip():
+        return parse_text(preprocessed)
     try:
-        of_header = _of_header(header[0])
-    except ProgramError:  # the header alone is no whole number of declarations
-        return parse_text(seen)
-    types = [unit.name for unit in of_header if isinstance(unit, c_ast.Typedef)]
-    again = "".join(f"typedef int {name};" for name in types)
-    return [*of_header, *parse_text(f"{again}\n{seen[header.end() :]}")[len(types) :]]
+        of_header = _parse_header(header[0])
+    except ProgramError:  # a declaration of the header ends in the including file
+        return parse_text(preprocessed)
+    type_names = [unit.name for unit in of_header if isinstance(unit, c_ast.Typedef)]
+    typedefs = "".join(f"typedef int {name};" for name in type_names)
+    body = parse_text(f"{typedefs}\n{preprocessed[header.end() :]}")[len(type_names) :]
+    return [*of_header, *body]
 
 
 @lru_cache(maxsize=1)
-def _of_header(text: str) -> list[Any]:
-    """The declarations of a header that is complete in itself."""
+def _parse_header(text: str) -> list[Any]:
+    """Return the declarations of a header, which must be complete declarations."""
     return parse_text(text)
 
 
-def parse_declarations(plain: str, file: str = "", more: Sequence[str] = ()) -> list[Any]:
-    """Return the declarations of a text without directives, of which `file` is the name; `more` are further names of types."""
+def parse_declarations(plain: str, file: str = "", type_names: Sequence[str] = ()) -> list[Any]:
+    """Return the declarations of a text without directives, from a file called `file`.
+
+    The names in `type_names` are declared as types before the text is parsed.
+    """
     types = sorted(set(re.findall(r"^ +(?:const )?(\w+_(?:pair|turns)) ", plain, re.MULTILINE)))
-    declared = "".join(f"typedef int {name};" for name in ("ptrdiff_t", *more, *types))
+    declared = "".join(f"typedef int {name};" for name in ("ptrdiff_t", *type_names, *types))
     return parse_text(declared + plain, file)[declared.count(";") :]
 
 
 def parse_text(text: str, file: str = "") -> list[Any]:
-    """The declarations of a text; ProgramError where it is no C."""
+    """Return the declarations of a text. Raises ProgramError if the text is not C."""
     try:
         units = list(c_parser.CParser().parse(text, file).ext)
         _require_named_parameters(units)
@@ -159,47 +187,47 @@ def _require_named_parameters(units: Sequence[Any]) -> None:
         parameters = declared.params if declared else [None]
         if not all(isinstance(parameter, c_ast.Decl) for parameter in parameters):
             raise ProgramError(
-                f"line {_line(unit.decl)}: {unit.decl.name} has a parameter without a name, or none"
+                f"line {_line(unit.decl)}: {unit.decl.name} has no parameter, or one without a name"
             )
 
 
-def _static(unit: Any) -> bool:
+def _is_static(unit: Any) -> bool:
     return getattr(unit.decl if isinstance(unit, c_ast.FuncDef) else unit, "storage", []) == [
         "static"
     ]
 
 
-def part_of(unit: Any) -> Text:
-    """A static part that returns nothing, by itself."""
-    if not isinstance(unit, c_ast.FuncDef) or _returned(unit) != ["void"] or unit.decl.funcspec:
+def _read_part(unit: Any) -> Text:
+    """Return the parameters and statements of a static function that returns void."""
+    if not isinstance(unit, c_ast.FuncDef) or _return_type(unit) != ["void"] or unit.decl.funcspec:
         raise ProgramError(
-            f"line {_line(getattr(unit, 'decl', unit))}: this is not part of a function"
+            f"line {_line(getattr(unit, 'decl', unit))}: this is not a static function that returns void"
         )
     statements = tuple(_statement(node, {}) for node in unit.body.block_items or [])
     return Text(unit.decl.name, prototypes.parameters(unit.decl), statements)
 
 
-def parse(text: str, seen: str = "") -> Text:
-    """The function of a generated file; ProgramError when the text is not one function of the generated shape, with its parts.
+def parse(text: str, preprocessed: str = "") -> Text:
+    """Return the function of a generated file.
 
-    `seen` is the same file as the compiler's preprocessor leaves it, with its headers, each part under the name of its file.
+    `preprocessed` is the output of the compiler's preprocessor for this file, with line markers.
+    Without it the headers are not read. Raises ProgramError if the text is not one function in the
+    form that the generator writes, with its parts.
     """
-    held, declared, function = units(text, seen)
-    returned = _returned(function)
-    if returned not in (["void"], ["int"]) or not all(
-        isinstance(unit, c_ast.FuncDef) for unit in held
+    declarations, header_prototypes, function = parse_units(text, preprocessed)
+    return_type = _return_type(function)
+    if return_type not in (["void"], ["int"]) or not all(
+        isinstance(unit, c_ast.FuncDef) for unit in declarations
     ):
         raise ProgramError(
             f"{function.decl.name} is not a plain function that returns void, or the status of its checks"
         )
     parts: dict[str, Statement] = {}
-    for unit in held[:-1]:
+    for unit in declarations[:-1]:
         name, line = unit.decl.name, _line(unit.decl)
-        part = part_of(unit)
+        part = _read_part(unit)
         if name in parts:
-            raise ProgramError(
-                f"line {line}: {name} is not a part of {function.decl.name}, or is called twice"
-            )
+            raise ProgramError(f"line {line}: {name} is defined twice")
         parts[name] = Statement("part", name, 0, (part.parameters, part.statements), line)
     items, checks = function.body.block_items or [], None
     work = [
@@ -208,30 +236,31 @@ def parse(text: str, seen: str = "") -> Text:
         if parts and isinstance(node, c_ast.Decl) and node.init is None
     ]
     items = items[len(work) :]
-    if returned == ["int"]:
-        items, checks = _unfold(items)
-    called = [_statement(node, parts) for node in items]
+    if return_type == ["int"]:
+        items, checks = _separate_checks(items)
+    statements = [_statement(node, parts) for node in items]
     if uncalled := sorted(parts):
         raise ProgramError(f"{uncalled[0]} is never called")
     return Text(
         function.decl.name,
         prototypes.parameters(function.decl),
-        (*called,),
+        (*statements,),
         checks,
-        declared,
+        header_prototypes,
         *work,
     )
 
 
-def _returned(function: Any) -> list[str]:
+def _return_type(function: Any) -> list[str]:
     result = function.decl.type.type
     return list(getattr(result.type, "names", [])) if isinstance(result, c_ast.TypeDecl) else []
 
 
-def _unfold(items: list[Any]) -> tuple[list[Any], Checks]:
-    """The plain statements of a checked function's body and its checks; ProgramError for another shape.
+def _separate_checks(items: list[Any]) -> tuple[list[Any], Checks]:
+    """Return the plain statements of a checked function's body, and its checks.
 
-    int status = NAME_OK; … if (!(…)) status = NAME_…; else if … else { … } return status;
+    The body is `int status = NAME_OK; … if (!(…)) status = NAME_…; else if … else { … } return status;`.
+    Raises ProgramError for any other body.
     """
     status = _status_local(items)
     plain: list[Any] = []
@@ -240,66 +269,71 @@ def _unfold(items: list[Any]) -> tuple[list[Any], Checks]:
     while block and isinstance(block[-1], c_ast.If):
         plain += block[:-1]
         node = block[-1]
-        refused, condition = _check(node, status)
-        conditions.append((refused, condition, len(plain)))
-        rest = node.iffalse
-        block = [rest] if isinstance(rest, c_ast.If) else list(rest.block_items or [])
+        failure_status, condition = _check(node, status)
+        conditions.append((failure_status, condition, len(plain)))
+        else_branch = node.iffalse
+        is_else_if = isinstance(else_branch, c_ast.If)
+        block = [else_branch] if is_else_if else list(else_branch.block_items or [])
     return plain + block, Checks(tuple(conditions))
 
 
 def _status_local(items: list[Any]) -> str:
-    """Return the name of the status that a checked body begins with and returns at its end."""
-    begin: Any = items[0] if items else None
-    end = items[-1] if items else None
-    typed = (
-        isinstance(begin, c_ast.Decl)
-        and getattr(getattr(begin.type, "type", None), "names", []) == ["int"]
-        and not begin.quals
+    """Return the name of the status variable: the first statement defines it, the last returns it."""
+    first: Any = items[0] if items else None
+    last = items[-1] if items else None
+    is_int = (
+        isinstance(first, c_ast.Decl)
+        and getattr(getattr(first.type, "type", None), "names", []) == ["int"]
+        and not first.quals
     )
-    if not typed or not isinstance(end, c_ast.Return) or name_of(end.expr) != begin.name:
-        raise ProgramError("a checked function begins with its status and ends with returning it")
-    return str(begin.name)
+    if not is_int or not isinstance(last, c_ast.Return) or name_of(last.expr) != first.name:
+        raise ProgramError("a checked function must begin with its status and end by returning it")
+    return str(first.name)
 
 
 def _check(node: Any, status: str) -> tuple[str, Any]:
-    """Return the status that a check states, and the condition that must hold."""
+    """Return the status that a failed check sets, and the condition that must hold."""
     block = node.iftrue.block_items if isinstance(node.iftrue, c_ast.Compound) else None
-    stated = block[0] if block and len(block) == 1 else None
+    assignment = block[0] if block and len(block) == 1 else None
     if (
-        not isinstance(stated, c_ast.Assignment)
-        or (stated.op, name_of(stated.lvalue)) != ("=", status)
+        not isinstance(assignment, c_ast.Assignment)
+        or (assignment.op, name_of(assignment.lvalue)) != ("=", status)
         or not isinstance(node.cond, c_ast.UnaryOp)
         or node.cond.op != "!"
         or node.iffalse is None
     ):
         raise ProgramError(
-            f"line {node.coord.line}: a check states what does not hold and leaves the rest to its else"
+            f"line {node.coord.line}: a check must be if (!(…)) {{ {status} = …; }} with an else branch"
         )
-    return status_of(stated.rvalue), node.cond.expr
+    return status_of(assignment.rvalue), node.cond.expr
 
 
 def status_of(node: Any) -> str:
-    """Return the macro of a status, or its number where a preprocessor has been."""
+    """Return the macro of a status; its number in a preprocessed text."""
     return str(node.value) if isinstance(node, c_ast.Constant) else name_of(node)
 
 
 def _statement(node: Any, parts: dict[str, Statement]) -> Statement:
-    """One statement. A call takes its part out of `parts`: each is called once, with what its parameters are called."""
+    """Return one statement as a Statement.
+
+    A call removes its part from `parts`, so that a second call is rejected. The arguments of the call
+    must have the names of the part's parameters.
+    """
     line = _line(node)
-    for read in (_local, _array, _store, _unread, _work):
-        statement = read(node, line)
+    for read_kind in (_local, _array, _store, _unread, _work):
+        statement = read_kind(node, line)
         if statement is not None:
             return statement
     if isinstance(node, c_ast.FuncCall) and name_of(node.name) in parts:
         part = parts.pop(node.name.name)
-        passed = [name_of(argument) for argument in node.args.exprs] if node.args else []
-        if passed != [name for _, _, name, _ in part.expression[0]]:
+        arguments = [name_of(argument) for argument in node.args.exprs] if node.args else []
+        if arguments != [name for _, _, name, _ in part.expression[0]]:
             raise ProgramError(
-                f"line {line}: {part.target} is not given what its parameters are called"
+                f"line {line}: the arguments of {part.target} do not have the names of its parameters"
             )
         return part
     raise ProgramError(
-        f"line {line}: a statement ({type(node).__name__}) that generated code never holds"
+        f"line {line}: a statement ({type(node).__name__}) that generated code never has"
     )
 
 
@@ -357,7 +391,7 @@ def _work(node: Any, line: int) -> Statement | None:
 
 
 def name_of(node: Any) -> str:
-    """Return the name of an identifier, or of the one that `prepared->value` points from; "" of anything else."""
+    """Return the text of an identifier or of `prepared->value`; "" for any other expression."""
     if isinstance(node, c_ast.StructRef) and node.type == "->" and isinstance(node.name, c_ast.ID):
         return f"{node.name.name}->{node.field.name}"
     return str(node.name) if isinstance(node, c_ast.ID) else ""

@@ -247,7 +247,7 @@ def macros(program: Form, header: str, name: str, checked: bool) -> list[str]:
     header = header.replace(exports, "\n" * exports.count("\n"), 1)
     hidden += [f"the header's {sentence}" for sentence in disguises(header)]
     header = without_comments(header)
-    wanted = _expected_macros(program, name, checked)
+    expected_macros = _expected_macros(program, name, checked)
     differences = []
     if any(port.name == PREPARED.name for port in program.inputs) and (
         f"typedef struct {{ {program.real} value[{name}_NS]; }} {name}_prepared;"
@@ -257,9 +257,11 @@ def macros(program: Form, header: str, name: str, checked: bool) -> list[str]:
     for macro, value in re.findall(
         r"^[ \t]*#[ \t]*define[ \t]+(\S+)[ \t]*(.*?)[ \t]*$", header, flags=re.MULTILINE
     ):
-        if macro in wanted and value != wanted[macro]:
-            differences.append(f"the header defines {macro} as '{value}', not '{wanted[macro]}'")
-        if macro not in wanted and macro not in {
+        if macro in expected_macros and value != expected_macros[macro]:
+            differences.append(
+                f"the header defines {macro} as '{value}', not '{expected_macros[macro]}'"
+            )
+        if macro not in expected_macros and macro not in {
             f"{name}_{size}" for size in (*Sizes._fields, WORK.upper())
         }:
             differences.append(f"the header defines {macro}, which does not belong there")

@@ -96,7 +96,7 @@ def bounds(
     A certified divisor keeps to its floor. Any other has at least the magnitude of a normal number. What a logarithm is taken
     of is at least as large, and positive; what a root is taken of is not negative.
     """
-    least = REALS[program.real].least
+    smallest_normal = REALS[program.real].least
     owed_by_row: dict[int, Owed] = {}
     for i in rows:
         op, args = program.rows[i].op, program.rows[i].args
@@ -106,7 +106,7 @@ def bounds(
         if row in divisor_bounds:
             owed_by_row[row] = Owed(False, divisor_bounds[row])
             continue
-        owed = Owed(op == "div", Fraction(0) if op == "sqrt" else least)
+        owed = Owed(op == "div", Fraction(0) if op == "sqrt" else smallest_normal)
         earlier = owed_by_row.get(row, owed)
         owed_by_row[row] = Owed(
             owed.magnitude and earlier.magnitude, max(owed.least, earlier.least)

@@ -42,17 +42,17 @@ def compare(
     text: str,
     header: str = "",
     checked: Mapping[int, Bound] | None = None,
-    seen: str = "",
+    preprocessed: str = "",
 ) -> list[str]:
-    """List the differences between the C and the Program; [] when there are none.
+    """List the differences between the C and the Program; [] if they agree.
 
     `text` is NAME_<function>.c and `header`, when given, NAME.h, whose macros are then checked as well. `checked` is None for a
     function that returns nothing, and for one that returns a status the bounds of its divisors, by row, as they were certified.
-    `seen`, when given, is what the compiler's preprocessor makes of `text`: that is what is parsed then, with the prototypes of
-    the header. A result has one sentence per difference, with the line of the C it stands on.
+    `preprocessed`, when given, is the output of the compiler's preprocessor for `text`; then it is parsed instead of `text`, with the
+    prototypes of the header. The result has one sentence per difference, with its line of the C.
     """
     try:
-        parsed = parse(text, seen)
+        parsed = parse(text, preprocessed)
     except ProgramError as error:
         return [str(error)]
     called = "_".join(re.findall(r"\w+", program.function))  # of a derivative, f:jacobian(q,v)
@@ -64,9 +64,12 @@ def compare(
         )
     if header:
         differences += preprocessor.macros(program, header, name, checked is not None)
-    if parsed.declared is not None:
+    if parsed.header_prototypes is not None:
         differences += prototypes.differences(
-            parsed.declared, parsed.symbol, parsed.parameters, parsed.checks is not None
+            parsed.header_prototypes,
+            parsed.symbol,
+            parsed.parameters,
+            parsed.checks is not None,
         )
     if (checked is None) != (parsed.checks is None):
         returned = "nothing" if parsed.checks is None else "a status"

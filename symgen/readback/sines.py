@@ -52,16 +52,18 @@ def sine_and_cosine(x: Term, real: str) -> tuple[Term, Term]:
     k = subtract((x * number(constants.turns)) + whole, whole)
     j = subtract((k * number(Fraction(1, 4))) + whole, whole)
     exact = 1 if len(constants.parts) == 3 else 2  # differences that need no correction
-    rest = x
+    reduced_angle = x
     for part in constants.parts[:exact]:
-        rest = subtract(rest, k * number(part))
+        reduced_angle = subtract(reduced_angle, k * number(part))
     taken = k * number(constants.parts[exact])
     for part in constants.parts[exact + 1 :]:
-        before, rest = rest, subtract(rest, taken)
-        taken = subtract(k * number(part), subtract(subtract(before, rest), taken))
+        before, reduced_angle = reduced_angle, subtract(reduced_angle, taken)
+        taken = subtract(k * number(part), subtract(subtract(before, reduced_angle), taken))
     tail = taken
-    y = rest * rest
-    sine = rest + subtract(rest * ((y * _polynomial(y, constants.sine, number)) + number(0)), tail)
+    y = reduced_angle * reduced_angle
+    sine = reduced_angle + subtract(
+        reduced_angle * ((y * _polynomial(y, constants.sine, number)) + number(0)), tail
+    )
     cosine = number(1) + (
         y * subtract(y * _polynomial(y, constants.cosine, number), number(Fraction(1, 2)))
     )

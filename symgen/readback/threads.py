@@ -111,12 +111,12 @@ class _Reader:
                 raise machine.refuse(node, f"{node.name} of {self.symbol}_device is not {names[k]}")
 
     def _checked_differences(
-        self, terms: Terms, wanted: Mapping[str, Sequence[Term]], steps: Mapping[str, Any]
+        self, terms: Terms, expected_results: Mapping[str, Sequence[Term]], steps: Mapping[str, Any]
     ) -> list[str]:
         """Run a checked function where all holds, and where a comparison does not hold."""
         form, owed = self.form, of_steps(self.form, self.sines)
         arguments = loops.argument_terms(form, terms)
-        results = frozenset(x for values in wanted.values() for x in values)
+        results = frozenset(x for values in expected_results.values() for x in values)
 
         def run(failing: Mapping[int, int]) -> tuple[_Run, Comparisons]:
             terms.line = 0
@@ -129,19 +129,19 @@ class _Reader:
             }
             return _Run(self, terms, guarded, compare=comparisons), comparisons
 
-        first, made = run({})
-        if differences := first.differences(wanted):
+        first, comparisons_made = run({})
+        if differences := first.differences(expected_results):
             return differences
         if first.returned != 0:
             return [f"{self.symbol}_device returns {first.returned} where all holds"]
-        if not made.complete:
+        if not comparisons_made.complete:
             return [f"{self.symbol}_device does not make all comparisons that it owes"]
 
         def statuses(failing: Mapping[int, int]) -> tuple[Sequence[int], bool]:
             checked_run, _ = run(failing)
             return [checked_run.returned], checked_run.stored
 
-        return failing_runs(made, statuses, self.symbol, self.name)
+        return failing_runs(comparisons_made, statuses, self.symbol, self.name)
 
 
 @dataclass(eq=False)
@@ -187,11 +187,13 @@ class _Run:
         """True if a result was stored."""
         return any(cell is not None for result in self.results for cell in result.memory.cells)
 
-    def differences(self, wanted: Mapping[str, Sequence[Term]]) -> list[str]:
+    def differences(self, expected_results: Mapping[str, Sequence[Term]]) -> list[str]:
         """A sentence for the first result that is not the loop program's."""
         for result in self.results:
             name = result.memory.name
-            for k, (cell, term) in enumerate(zip(result.elements, wanted[name], strict=True)):
+            for k, (cell, term) in enumerate(
+                zip(result.elements, expected_results[name], strict=True)
+            ):
                 if cell is not term:
                     return [loops.result_difference(name, k, cell)]
             stored = sum(cell is not None for cell in result.memory.cells)

@@ -40,18 +40,18 @@ class Articulated:
     def __init__(self, motion: Motion, q: Array) -> None:
         self.motion, self.count = motion, len(q)
         self.parents = [joint.parent for joint in motion.mechanism.joints]
-        placed = motion.placements(q)
+        placements = motion.placements(q)
         rotors = {
             driven.velocity: motion.scalars.constant(driven.drive.armature)
             for driven in driven_velocities(motion.mechanism)
         }
-        inertias = self._inertias(placed)
+        inertias = self._inertias(placements)
         self.pivots: list[list[_Pivot]] = []
         self.articulated_inertias: list[Array] = []
-        for i in reversed(range(len(placed))):
+        for i in reversed(range(len(placements))):
             joint_pivots: list[_Pivot] = []
             inertia = inertias[i]
-            for k, twist in reversed(self._twists(i, placed[i])):
+            for k, twist in reversed(self._twists(i, placements[i])):
                 momentum = times(inertia, twist)
                 resistance = (twist * momentum).sum(axis=-1) + rotors.get(k, 0 * q[..., 0])
                 joint_pivots.append(_Pivot(k, twist, momentum, resistance))
@@ -66,14 +66,14 @@ class Articulated:
         self.pivots.reverse()
         self.articulated_inertias.reverse()
 
-    def _inertias(self, placed: Sequence[Placement]) -> list[Array]:
+    def _inertias(self, placements: Sequence[Placement]) -> list[Array]:
         """Return the spatial inertia (count, 6, 6) of every link's own parts."""
-        inertias = [self.motion.scalars.array(np.zeros((self.count, 6, 6))) for _ in placed]
+        inertias = [self.motion.scalars.array(np.zeros((self.count, 6, 6))) for _ in placements]
         for part in self.motion.parts():
             if part.body == BASE:
                 continue
-            rotation, inertia = placed[part.body].turn[0], inertias[part.body]
-            centre = skewed(placed[part.body].shift[0] + times(rotation, part.centre))
+            rotation, inertia = placements[part.body].turn[0], inertias[part.body]
+            centre = skewed(placements[part.body].shift[0] + times(rotation, part.centre))
             moment = part.mass * centre
             inertia[..., :3, :3] += rotation @ part.inertia @ transposed(rotation) - moment @ centre
             inertia[..., :3, 3:] += moment
@@ -82,15 +82,15 @@ class Articulated:
                 inertia[..., axis, axis] += part.mass
         return inertias
 
-    def _twists(self, i: int, placed: Placement) -> list[tuple[int, Array]]:
+    def _twists(self, i: int, placement: Placement) -> list[tuple[int, Array]]:
         """Return for each velocity of a joint its entry of v and its twist at the origin of the
         base.
         """
         twists = []
         for (turning, sliding), (k, _) in zip(
-            self.motion.twists(i, placed.turn[0]), self.motion.shares[i], strict=True
+            self.motion.twists(i, placement.turn[0]), self.motion.shares[i], strict=True
         ):
-            parts = np.broadcast_arrays(turning, sliding + cross(placed.shift[0], turning))
+            parts = np.broadcast_arrays(turning, sliding + cross(placement.shift[0], turning))
             twist = np.concatenate(parts, axis=-1)
             twists.append((k, np.broadcast_to(twist, (self.count, 6))))
         return twists
@@ -111,10 +111,10 @@ class Articulated:
         """Return ∂ ln det M/∂q (count, NV), along each velocity."""
         zero = 0 * next(self._all_pivots()).resistance
         gradient = np.stack([zero] * self.motion.mechanism.nv, axis=-1)
-        slopes: list[Array] = []
+        derivatives: list[Array] = []
         for i, parent in enumerate(self.parents):
             slope = (
-                slopes[parent]
+                derivatives[parent]
                 if parent != BASE
                 else self.motion.scalars.array(np.zeros((self.count, 6, 6)))
             )
@@ -138,7 +138,7 @@ class Articulated:
                     - transposed(outer)
                     + (s * alpha[..., None])[..., :, None] * s[..., None, :]
                 )
-            slopes.append(slope)
+            derivatives.append(slope)
         return gradient
 
     def solve(self, b: Array) -> Array:

@@ -196,16 +196,18 @@ def _as_rounded(mechanism: Mechanism, near: Array, q: Array, start: float) -> As
     floats = Motion(mechanism, FLOAT)
     A = closing.jacobian(floats, None, q)
     _refuse_rank(mechanism, A, rounding.rank(mechanism, A))
-    kept = rounding.independent_rows(mechanism, A)
+    kept_rows = rounding.independent_rows(mechanism, A)
     nearer = gauss_newton(
-        floats, kept, near
+        floats, kept_rows, near
     )  # contradicting rows pull the position off the closed one
     q = nearer if rounding.contradiction(mechanism, nearer) <= ROUNDED else q
     A = closing.jacobian(floats, None, q)
     rank = rounding.rank(mechanism, A)
     _refuse_rank(mechanism, A, rank)
-    kept = rounding.independent_rows(mechanism, A)
-    guess = _assembly_guess(q, kept, closing.jacobian(floats, kept, q), rank, start, rounded=True)
+    kept_rows = rounding.independent_rows(mechanism, A)
+    guess = _assembly_guess(
+        q, kept_rows, closing.jacobian(floats, kept_rows, q), rank, start, rounded=True
+    )
     closed = _refined(
         Motion(mechanism, arb(DIGITS + GUARD)),
         mechanism,
@@ -225,12 +227,12 @@ def _as_rounded(mechanism: Mechanism, near: Array, q: Array, start: float) -> As
 
 
 def _assembly_guess(
-    q: Array, kept: rounding.Kept, A: Array, rank: int, start: float, rounded: bool = False
+    q: Array, kept_rows: rounding.Kept, A: Array, rank: int, start: float, rounded: bool = False
 ) -> Assembly:
     """Return the assembly at a position, before its rank is confirmed in balls."""
     return Assembly(
         tuple(map(float, q)),
-        kept,
+        kept_rows,
         rank,
         spanning_columns(A, rank),
         trailing_spanning_columns(A, rank),
@@ -575,19 +577,19 @@ LONGEST = 0.5
 """rad and m: largest motion of a joint in one step."""
 
 
-def gauss_newton(floats: Motion, kept: closing.Kept | None, q: Array) -> Array:
+def gauss_newton(floats: Motion, kept_rows: closing.Kept | None, q: Array) -> Array:
     """Return q after damped Gauss-Newton steps towards C = 0.
 
     The damping decreases with the residual, so that the last steps are pure Gauss-Newton steps.
     """
     best, stalled = np.inf, 0
     for _ in range(TURNS):
-        C = closing.residual(floats, kept, q)
+        C = closing.residual(floats, kept_rows, q)
         residual = float(np.abs(C).max())
         best, stalled = (residual, 0) if residual < 0.9 * best else (best, stalled + 1)
         if residual < CLOSED / 100 or not np.isfinite(residual) or stalled > PATIENCE:
             break
-        A = closing.jacobian(floats, kept, q)
+        A = closing.jacobian(floats, kept_rows, q)
         S = A @ A.T
         if not S.any():  # no joint moves any row
             break

@@ -27,13 +27,13 @@ class MovingPart(NamedTuple):
 
 
 def moving_parts(
-    reference: Reference, placed: Sequence[Placement], load: Array | None
+    reference: Reference, placements: Sequence[Placement], load: Array | None
 ) -> Iterator[MovingPart]:
     """Yield every part that a joint moves."""
     for part in reference.parts(load):
         if part.body == BASE:
             continue
-        at = placed[part.body]
+        at = placements[part.body]
         centre = (
             at.shift[0] + (at.turn[0] @ np.asarray(part.centre, dtype=float)[..., None])[..., 0]
         )
@@ -46,6 +46,6 @@ def moving_parts(
         )
 
 
-def origins(placed: Sequence[Placement], count: int) -> list[Array]:
+def origins(placements: Sequence[Placement], count: int) -> list[Array]:
     """Return the origins of the bodies' frames in the base, (count, 3) each."""
-    return [np.broadcast_to(at.shift[0], (count, 3)) for at in placed]
+    return [np.broadcast_to(at.shift[0], (count, 3)) for at in placements]

@@ -35,21 +35,21 @@ def link_poses(motion: Motion, q: Array) -> tuple[Array, Array]:
     """Return axes R (..., NB, 3, 3) and origins p (..., NB, 3), in the base, of the frames that the
     joints move.
     """
-    placed = motion.placements(q)
-    turns = (np.broadcast_to(at.turn[0], (*q.shape[:-1], 3, 3)) for at in placed)
-    shifts = (np.broadcast_to(at.shift[0], (*q.shape[:-1], 3)) for at in placed)
+    placements = motion.placements(q)
+    turns = (np.broadcast_to(at.turn[0], (*q.shape[:-1], 3, 3)) for at in placements)
+    shifts = (np.broadcast_to(at.shift[0], (*q.shape[:-1], 3)) for at in placements)
     return np.stack(list(turns), axis=-3), np.stack(list(shifts), axis=-2)
 
 
 def _centre(
-    motion: Motion, placed: Sequence[Placement], payload: Array | None, power: int = 0
+    motion: Motion, placements: Sequence[Placement], payload: Array | None, power: int = 0
 ) -> Array:
     """Return the coefficient of a power of t of the mass centre (..., 3)."""
     parts = motion.parts(payload)
     terms = (
         (
             p.mass[..., None],
-            placed[p.body].shift[power] + times(placed[p.body].turn[power], p.centre),
+            placements[p.body].shift[power] + times(placements[p.body].turn[power], p.centre),
         )
         for p in parts
     )
@@ -69,11 +69,13 @@ def center_of_mass(motion: Motion, q: Array, payload: Array | None = None) -> Ar
 @at_precision
 def center_of_mass_jacobian(motion: Motion, q: Array, payload: Array | None = None) -> Array:
     """Return Jcom (..., 3, NV) = Σ m Jv / Σ m."""
-    placed, parts = motion.placements(q), motion.parts(payload)
+    placements, parts = motion.placements(q), motion.parts(payload)
     total = motion.scalars.array(np.zeros((*_batch(motion, q, payload), 3, motion.mechanism.nv)))
     for part in parts:
-        at = placed[part.body]
-        _, linear = motion.columns(part.body, at.shift[0] + times(at.turn[0], part.centre), placed)
+        at = placements[part.body]
+        _, linear = motion.columns(
+            part.body, at.shift[0] + times(at.turn[0], part.centre), placements
+        )
         total[..., motion.supports[part.body]] += part.mass[..., None, None] * linear
     return np.asarray(total / _mass(parts)[..., None, None])
 
@@ -82,10 +84,10 @@ def center_of_mass_jacobian(motion: Motion, q: Array, payload: Array | None = No
 def kinetic_energy(motion: Motion, q: Array, v: Array, payload: Array | None = None) -> Array:
     """Return ½ Σ (m ċ·ċ + ω·I ω) (...) plus the energy of the drives' rotors, in J."""
     q, v = stacked(q, v)
-    placed = motion.placements(q, v, 0 * v)
+    placements = motion.placements(q, v, 0 * v)
     total = motion.scalars.array(np.zeros(_batch(motion, q, payload)))
     for part in motion.parts(payload):
-        (r0, r1, _), (_, p1, _) = placed[part.body]
+        (r0, r1, _), (_, p1, _) = placements[part.body]
         velocity, omega = p1 + times(r1, part.centre), axial(r1 @ transposed(r0))
         spin = times(r0 @ part.inertia @ transposed(r0), omega)
         total = (
@@ -99,11 +101,11 @@ def kinetic_energy(motion: Motion, q: Array, v: Array, payload: Array | None = N
 def centroidal_momentum(motion: Motion, q: Array, v: Array, payload: Array | None = None) -> Array:
     """Return h (..., 6): Σ (c − com) × m ċ + I ω in kg·m²/s, then Σ m ċ in kg·m/s."""
     q, v = stacked(q, v)
-    placed = motion.placements(q, v, 0 * v)
-    centre = _centre(motion, placed, payload)
+    placements = motion.placements(q, v, 0 * v)
+    centre = _centre(motion, placements, payload)
     h = motion.scalars.array(np.zeros((*_batch(motion, q, payload), 6)))
     for part in motion.parts(payload):
-        (r0, r1, _), (p0, p1, _) = placed[part.body]
+        (r0, r1, _), (p0, p1, _) = placements[part.body]
         momentum = part.mass[..., None] * (p1 + times(r1, part.centre))
         spin = times(r0 @ part.inertia @ transposed(r0), axial(r1 @ transposed(r0)))
         h[..., :3] += cross(p0 + times(r0, part.centre) - centre, momentum) + spin
@@ -114,13 +116,13 @@ def centroidal_momentum(motion: Motion, q: Array, v: Array, payload: Array | Non
 @at_precision
 def centroidal_momentum_matrix(motion: Motion, q: Array, payload: Array | None = None) -> Array:
     """Return A_G (..., 6, NV) with h = A_G v: Σ (c − com) × m Jv + I Jw over Σ m Jv."""
-    placed = motion.placements(q)
-    centre = _centre(motion, placed, payload)
+    placements = motion.placements(q)
+    centre = _centre(motion, placements, payload)
     A_G = motion.scalars.array(np.zeros((*_batch(motion, q, payload), 6, motion.mechanism.nv)))
     for part in motion.parts(payload):
-        at, support = placed[part.body], motion.supports[part.body]
+        at, support = placements[part.body], motion.supports[part.body]
         part_centre = at.shift[0] + times(at.turn[0], part.centre)
-        angular, linear = motion.columns(part.body, part_centre, placed)
+        angular, linear = motion.columns(part.body, part_centre, placements)
         momentum = part.mass[..., None, None] * linear
         moment = transposed(cross((part_centre - centre)[..., None, :], transposed(momentum)))
         A_G[..., :3, support] += (
@@ -138,11 +140,13 @@ def centroidal_momentum_rate(
     in N.
     """
     q, v, a = stacked(q, v, a)
-    placed = motion.placements(q, v, a)
-    centre = _centre(motion, placed, payload)
+    placements = motion.placements(q, v, a)
+    centre = _centre(motion, placements, payload)
     rate = motion.scalars.array(np.zeros((*_batch(motion, q, payload), 6)))
     for part in motion.parts(payload):
-        part_centre, moment, force = d_alembert_wrench(part, placed[part.body], 0 * motion.gravity)
+        part_centre, moment, force = d_alembert_wrench(
+            part, placements[part.body], 0 * motion.gravity
+        )
         rate[..., :3] += cross(part_centre - centre, force) + moment
         rate[..., 3:] += force
     return rate

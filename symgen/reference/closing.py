@@ -50,24 +50,24 @@ class Relative(NamedTuple):
 
 
 def relative(
-    motion: Motion, loop: Loop, placed: Sequence[Placement], shape: tuple[int, ...]
+    motion: Motion, loop: Loop, placements: Sequence[Placement], shape: tuple[int, ...]
 ) -> Relative:
     """Return the relative pose of a closed loop's two frames, from the series of all poses."""
-    a, b = (_end_series(motion, end, placed, shape) for end in (loop.first, loop.second))
+    a, b = (_end_series(motion, end, placements, shape) for end in (loop.first, loop.second))
     axes = [[[turn[..., :, k] for turn in frame.turn] for k in range(3)] for frame in (a, b)]
     return Relative(axes[0], axes[1], [q - p for p, q in zip(a.shift, b.shift, strict=True)])
 
 
 def _end_series(
-    motion: Motion, end: End, placed: Sequence[Placement], shape: tuple[int, ...]
+    motion: Motion, end: End, placements: Sequence[Placement], shape: tuple[int, ...]
 ) -> Placement:
     """Return the power series of the pose of one end of a closed loop."""
     turn, shift = motion.pose(end.pose)
-    order = len(placed[0].turn)
+    order = len(placements[0].turn)
     if end.body == BASE:
         turns, shifts = (turn, *[0 * turn] * (order - 1)), (shift, *[0 * shift] * (order - 1))
     else:
-        at = placed[end.body]
+        at = placements[end.body]
         turns = tuple(r @ turn for r in at.turn)
         shifts = tuple(p + times(r, shift) for r, p in zip(at.turn, at.shift, strict=True))
     return Placement(
@@ -133,7 +133,7 @@ def _spin_integral(axis: int, at: Relative) -> list[Array]:
 @at_precision
 def rows(
     motion: Motion,
-    kept: Kept | None,
+    kept_rows: Kept | None,
     q: Array,
     v: Array | None = None,
     a: Array | None = None,
@@ -142,14 +142,14 @@ def rows(
     """Return the series of the kept rows of all closed loops (..., NL), one array a power of t;
     without v and a, only C.
 
-    `kept` None keeps all rows. `loops` replace the closed loops of the mechanism.
+    All rows are kept if `kept_rows` is None. `loops` replace the closed loops of the mechanism.
     """
     q, v, a = (q, None, None) if v is None or a is None else stacked(q, v, a)
-    placed = motion.placements(q, v, a)
+    placements = motion.placements(q, v, a)
     series = []
     for number, loop in enumerate(motion.mechanism.loops if loops is None else loops):
-        at = relative(motion, loop, placed, q.shape[:-1])
-        row_indices = range(len(loop.type.rows)) if kept is None else kept[number]
+        at = relative(motion, loop, placements, q.shape[:-1])
+        row_indices = range(len(loop.type.rows)) if kept_rows is None else kept_rows[number]
         series += [_row(loop.type.rows[k], loop, at, motion.scalars.constant) for k in row_indices]
     return [np.stack(np.broadcast_arrays(*power), axis=-1) for power in zip(*series, strict=True)]
 
@@ -159,9 +159,9 @@ def is_misassembled(motion: Motion, q: Array) -> Array:
     its axes are permuted.
     """
     with motion.scalars.working():
-        placed, misassembled = motion.placements(q), np.zeros(q.shape[:-1], dtype=bool)
+        placements, misassembled = motion.placements(q), np.zeros(q.shape[:-1], dtype=bool)
         for loop in motion.mechanism.loops:
-            at = relative(motion, loop, placed, q.shape[:-1])
+            at = relative(motion, loop, placements, q.shape[:-1])
             for k in loop.type.aligned:
                 misassembled = misassembled | np.asarray(
                     _dot_series(at.first[k], at.second[k])[0] < ALIKE, dtype=bool
@@ -173,31 +173,31 @@ def misalignment(motion: Motion, q: Array) -> Array:
     """Return the sum over aligned axes of 1 minus the cosine between the two frames' axes (...):
     zero if the loops are well assembled.
     """
-    placed, total = motion.placements(q), 0 * q.sum(axis=-1)
+    placements, total = motion.placements(q), 0 * q.sum(axis=-1)
     for loop in motion.mechanism.loops:
-        at = relative(motion, loop, placed, q.shape[:-1])
+        at = relative(motion, loop, placements, q.shape[:-1])
         for k in loop.type.aligned:
             total = total + (1 - _dot_series(at.first[k], at.second[k])[0])
     return np.asarray(total)
 
 
-def residual(motion: Motion, kept: Kept | None, q: Array) -> Array:
+def residual(motion: Motion, kept_rows: Kept | None, q: Array) -> Array:
     """Return C (..., NL)."""
-    return rows(motion, kept, q)[0]
+    return rows(motion, kept_rows, q)[0]
 
 
 @at_precision
-def jacobian(motion: Motion, kept: Kept | None, q: Array) -> Array:
+def jacobian(motion: Motion, kept_rows: Kept | None, q: Array) -> Array:
     """Return A (..., NL, NV), column by column."""
     nv = motion.mechanism.nv
     units = motion.scalars.array(np.eye(nv, dtype=int)).reshape(nv, *[1] * (q.ndim - 1), nv)
     each = np.broadcast_to(units, (nv, *q.shape[:-1], nv))
     return np.moveaxis(
-        rows(motion, kept, np.broadcast_to(q, (nv, *q.shape)), each, 0 * each)[1], 0, -1
+        rows(motion, kept_rows, np.broadcast_to(q, (nv, *q.shape)), each, 0 * each)[1], 0, -1
     )
 
 
 @at_precision
-def bias(motion: Motion, kept: Kept | None, q: Array, v: Array) -> Array:
+def bias(motion: Motion, kept_rows: Kept | None, q: Array, v: Array) -> Array:
     """Return γ (..., NL)."""
-    return np.asarray(2 * rows(motion, kept, q, v, 0 * v)[2])
+    return np.asarray(2 * rows(motion, kept_rows, q, v, 0 * v)[2])

@@ -47,11 +47,11 @@ AXES = 3
 def jacobian(reference: Any, q: Array) -> Array:
     """Return A (..., 3 NT, NV) of the contact points."""
     with reference.scalars.working():
-        placed, blocks = reference.placements(q), []
+        placements, blocks = reference.placements(q), []
         for frame in reference.contacts:
-            at = placed[frame.body]
+            at = placements[frame.body]
             point = at.shift[0] + times(at.turn[0], reference.pose(frame.pose)[1])
-            _, linear = reference.columns(frame.body, point, placed)
+            _, linear = reference.columns(frame.body, point, placements)
             rows = reference.scalars.array(np.zeros((*q.shape[:-1], AXES, reference.mechanism.nv)))
             rows[..., reference.supports[frame.body]] = linear
             blocks.append(rows)
@@ -61,9 +61,9 @@ def jacobian(reference: Any, q: Array) -> Array:
 def bias(reference: Any, q: Array, v: Array) -> Array:
     """Return γ (..., 3 NT)."""
     with reference.scalars.working():
-        placed, blocks = reference.placements(q, v, 0 * v), []
+        placements, blocks = reference.placements(q, v, 0 * v), []
         for frame in reference.contacts:
-            at = placed[frame.body]
+            at = placements[frame.body]
             blocks.append(2 * (at.shift[2] + times(at.turn[2], reference.pose(frame.pose)[1])))
         return np.concatenate(blocks, axis=-1)
 
@@ -71,9 +71,9 @@ def bias(reference: Any, q: Array, v: Array) -> Array:
 def velocities(reference: Any, q: Array, v: Array) -> Array:
     """Return A v (..., 3 NT)."""
     with reference.scalars.working():
-        placed, blocks = reference.placements(q, v, 0 * v), []
+        placements, blocks = reference.placements(q, v, 0 * v), []
         for frame in reference.contacts:
-            at = placed[frame.body]
+            at = placements[frame.body]
             blocks.append(at.shift[1] + times(at.turn[1], reference.pose(frame.pose)[1]))
         return np.concatenate(blocks, axis=-1)
 

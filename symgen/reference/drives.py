@@ -93,11 +93,13 @@ def add_drive_forces(motion: Motion, tau: Array, q: Array, v: Array, a: Array) -
 
 def gravity_compensation(motion: Motion, q: Array) -> Array:
     """Return −Σ Jvᵀ κ m gravity (..., NV): the joint forces that gravity compensation replaces."""
-    placed = motion.placements(q)
+    placements = motion.placements(q)
     force = motion.scalars.array(np.zeros((*q.shape[:-1], motion.mechanism.nv)))
     for part in (part for part in motion.declared if part.gravcomp):
-        at = placed[part.body]
-        _, linear = motion.columns(part.body, at.shift[0] + times(at.turn[0], part.centre), placed)
+        at = placements[part.body]
+        _, linear = motion.columns(
+            part.body, at.shift[0] + times(at.turn[0], part.centre), placements
+        )
         mass = part.mass * motion.scalars.constant(part.gravcomp)
         force[..., motion.supports[part.body]] -= mass * times(transposed(linear), motion.gravity)
     return np.asarray(force)

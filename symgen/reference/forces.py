@@ -23,10 +23,10 @@ def angular_acceleration(rotation: Sequence[Array]) -> Array:
 
 
 def d_alembert_wrench(
-    part: BodyPart, placed: Placement, gravity: Array
+    part: BodyPart, placement: Placement, gravity: Array
 ) -> tuple[Array, Array, Array]:
     """Return (centre, moment about it, force) of a part, (..., 3) each, in the axes of the base."""
-    (r0, r1, r2), (p0, _, p2) = placed
+    (r0, r1, r2), (p0, _, p2) = placement
     linear_acceleration = 2 * (p2 + times(r2, part.centre)) - gravity
     omega = axial(r1 @ transposed(r0))  # Ṙ Rᵀ = ω×
     inertia = r0 @ part.inertia @ transposed(r0)
@@ -36,10 +36,10 @@ def d_alembert_wrench(
     return p0 + times(r0, part.centre), moment, part.mass[..., None] * linear_acceleration
 
 
-def frame_acceleration(placed: Placement) -> Array:
+def frame_acceleration(placement: Placement) -> Array:
     """Return (ω̇, v̇) (..., 6) of a frame from the power series of its pose."""
     return np.concatenate(
-        np.broadcast_arrays(angular_acceleration(placed.turn), 2 * placed.shift[2]), axis=-1
+        np.broadcast_arrays(angular_acceleration(placement.turn), 2 * placement.shift[2]), axis=-1
     )
 
 
@@ -56,16 +56,16 @@ def interbody_forces(
 
     q, v and a have one shape.
     """
-    placed = motion.placements(q, v, a)
-    out = motion.scalars.array(np.zeros((*a.shape[:-1], len(placed), 6)))
+    placements = motion.placements(q, v, a)
+    out = motion.scalars.array(np.zeros((*a.shape[:-1], len(placements), 6)))
     for part in motion.parts(payload):
-        centre, moment, force = d_alembert_wrench(part, placed[part.body], motion.gravity)
+        centre, moment, force = d_alembert_wrench(part, placements[part.body], motion.gravity)
         for i in motion.paths[part.body]:
-            out[..., i, :3] += moment + cross(centre - placed[i].shift[0], force)
+            out[..., i, :3] += moment + cross(centre - placements[i].shift[0], force)
             out[..., i, 3:] += force
     # the joints need not transmit what an external wrench already exerts
-    for body, point, moment, force in motion.external_wrenches(placed, wrench):
+    for body, point, moment, force in motion.external_wrenches(placements, wrench):
         for i in motion.paths[body]:
-            out[..., i, :3] -= moment + cross(point - placed[i].shift[0], force)
+            out[..., i, :3] -= moment + cross(point - placements[i].shift[0], force)
             out[..., i, 3:] -= force
     return out

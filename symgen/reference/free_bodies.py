@@ -55,15 +55,15 @@ def _freedom(mechanism: Mechanism, payload: str | None, points: Points) -> Array
     states = draw_states(mechanism, STATES, payload=payload)
     reference = Reference(mechanism, FLOAT, payload=payload)
     load = states["payload"].astype(float) if payload is not None else None
-    placed = reference.placements(states["q"].astype(float))
-    frame_origins = origins(placed, STATES)
+    placements = reference.placements(states["q"].astype(float))
+    frame_origins = origins(placements, STATES)
     offsets = points or ((0.0, 0.0, 0.0),) * len(frame_origins)
     roots = [
         origin + at.turn[0] @ np.array(point)
-        for origin, at, point in zip(frame_origins, placed, offsets, strict=True)
+        for origin, at, point in zip(frame_origins, placements, offsets, strict=True)
     ]
     masses, inertias = np.zeros((2, STATES, len(mechanism.bodies)))
-    for mass, part_centre, inertia, bodies in moving_parts(reference, placed, load):
+    for mass, part_centre, inertia, bodies in moving_parts(reference, placements, load):
         for body in bodies:
             masses[:, body] += mass
             inertias[:, body] += (
@@ -81,7 +81,7 @@ def _freedom(mechanism: Mechanism, payload: str | None, points: Points) -> Array
             if body != BASE:
                 centre, mobility, rotational_mobility = free_bodies[body]
                 lever = np.linalg.norm(
-                    frame_origins[body] + placed[body].turn[0] @ centre - roots[j], axis=-1
+                    frame_origins[body] + placements[body].turn[0] @ centre - roots[j], axis=-1
                 )
                 rotation = rotation + rotational_mobility
                 translation = translation + mobility + lever**2 * rotational_mobility

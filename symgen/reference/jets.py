@@ -316,11 +316,11 @@ def _slopes(array: Array, count: int, level: int) -> list[Array]:
     return [row.reshape(array.shape) for row in out]
 
 
-def _make_jets(values: Array, slopes: Sequence[Array], level: int) -> Array:
+def _make_jets(values: Array, derivatives: Sequence[Array], level: int) -> Array:
     """Return jets of a level from values and slopes, arrays of one shape."""
     values = np.asarray(values, dtype=object)
     out = np.empty(values.shape, dtype=object)
-    flat = [np.broadcast_to(slope, values.shape).ravel() for slope in slopes]
+    flat = [np.broadcast_to(slope, values.shape).ravel() for slope in derivatives]
     for i, x in enumerate(values.ravel()):
         out.flat[i] = Jet(x, _pack_slopes([slope[i] for slope in flat], level), level)
     return out

@@ -37,13 +37,13 @@ def _leverage(mechanism: Mechanism, payload: str | None) -> float:
     states = draw_states(mechanism, STATES, payload=payload)
     reference = Reference(mechanism, FLOAT, payload=payload)
     load = states["payload"].astype(float) if payload is not None else None
-    placed = reference.placements(states["q"].astype(float))
-    roots = origins(placed, STATES)
+    placements = reference.placements(states["q"].astype(float))
+    roots = origins(placements, STATES)
     centres = [
-        _centre(reference, body, placed[body].turn[0], root) for body, root in enumerate(roots)
+        _centre(reference, body, placements[body].turn[0], root) for body, root in enumerate(roots)
     ]
     near, far = np.zeros((2, STATES, len(mechanism.bodies)))
-    for mass, centre, inertia, bodies in moving_parts(reference, placed, load):
+    for mass, centre, inertia, bodies in moving_parts(reference, placements, load):
         short, long = np.zeros(STATES), np.zeros(STATES)
         for body in bodies:
             short = np.maximum(short, np.linalg.norm(centre - roots[body], axis=-1))

@@ -24,11 +24,11 @@ def inverse_dynamics(motion: Motion, q: Array, v: Array, a: Array) -> Array:
     """Return tau (..., NV) that accelerates the mechanism by a at (q, v), with gravity and drives."""
     with motion.scalars.working():
         q, v, a = stacked(q, v, a)
-        placed = motion.placements(q, v, a)
+        placements = motion.placements(q, v, a)
         tau = motion.scalars.array([0] * motion.mechanism.nv) + 0 * v
-        for i, (moment, force) in enumerate(_wrenches(motion, placed)):
+        for i, (moment, force) in enumerate(_wrenches(motion, placements)):
             for (angular, linear), (k, rate) in zip(
-                motion.twists(i, placed[i].turn[0]), motion.shares[i], strict=True
+                motion.twists(i, placements[i].turn[0]), motion.shares[i], strict=True
             ):
                 joint_force = (angular * moment).sum(axis=-1) + (linear * force).sum(axis=-1)
                 tau[..., k] += (
@@ -37,24 +37,24 @@ def inverse_dynamics(motion: Motion, q: Array, v: Array, a: Array) -> Array:
         return add_drive_forces(motion, tau, q, v, a)
 
 
-def _wrenches(motion: Motion, placed: list[Placement]) -> list[tuple[Array, Array]]:
+def _wrenches(motion: Motion, placements: list[Placement]) -> list[tuple[Array, Array]]:
     """Return (moment, force), (..., 3) each, across every joint, about the origin of its body's
     frame.
     """
     zero = motion.scalars.array([0, 0, 0])
-    sums = [(zero, zero)] * len(placed)
+    sums = [(zero, zero)] * len(placements)
     for part in motion.parts():
-        centre, moment, force = d_alembert_wrench(part, placed[part.body], motion.gravity)
+        centre, moment, force = d_alembert_wrench(part, placements[part.body], motion.gravity)
         n, f = sums[part.body]
         sums[part.body] = n + moment + cross(centre, force), f + force
-    for i in reversed(range(len(placed))):
+    for i in reversed(range(len(placements))):
         n, f = sums[i]
         parent = motion.mechanism.joints[i].parent
         if parent != BASE:
             sums[parent] = sums[parent][0] + n, sums[parent][1] + f
     return [
         (n - cross(placement.shift[0], f), f)
-        for placement, (n, f) in zip(placed, sums, strict=True)
+        for placement, (n, f) in zip(placements, sums, strict=True)
     ]
 
 
@@ -71,12 +71,12 @@ def forward_dynamics_results(
     """
     with motion.scalars.working():
         a = at_rest.solve(tau - inverse_dynamics(motion, q, v, 0 * v))
-        placed = motion.placements(q, v, a)
+        placements = motion.placements(q, v, a)
         shape = (*a.shape[:-1], 6)
-        alpha = [np.broadcast_to(frame_acceleration(placement), shape) for placement in placed]
+        alpha = [np.broadcast_to(frame_acceleration(placement), shape) for placement in placements]
         F = [
             np.broadcast_to(np.concatenate(np.broadcast_arrays(*wrench), axis=-1), shape)
-            for wrench in _wrenches(motion, placed)
+            for wrench in _wrenches(motion, placements)
         ]
         results = {
             "a": a,
@@ -86,7 +86,7 @@ def forward_dynamics_results(
         }
         if motion.frame is not None:
             results["alpha_tip"] = np.broadcast_to(
-                frame_acceleration(motion.frame_series(placed, q)), shape
+                frame_acceleration(motion.frame_series(placements, q)), shape
             )
         return results
 

@@ -84,12 +84,14 @@ class Reference(Motion):
         """Return J (..., 6, NV) of the frame: angular rows first, in base axes, at the frame's
         origin.
         """
-        placed = self.placements(q)
-        _, origin = self.frame_placement(placed, q)
+        placements = self.placements(q)
+        _, origin = self.frame_placement(placements, q)
         J = self.scalars.array(np.zeros((*q.shape[:-1], 6, self.mechanism.nv)))
         if self.frame is not None and self.frame.body != BASE:
             support = self.supports[self.frame.body]
-            J[..., :3, support], J[..., 3:, support] = self.columns(self.frame.body, origin, placed)
+            J[..., :3, support], J[..., 3:, support] = self.columns(
+                self.frame.body, origin, placements
+            )
         return J
 
     # ---- dynamics ----------------------------------------------------------------------------------------------------
@@ -98,14 +100,14 @@ class Reference(Motion):
     @at_precision
     def mass_matrix(self, q: Array, payload: Array | None = None) -> Array:
         """Return M (..., NV, NV) = Σ m Jvᵀ Jv + Jwᵀ I Jw, plus the armature on its diagonal."""
-        placed, product = self.placements(q), self.scalars.product
+        placements, product = self.placements(q), self.scalars.product
         parts = self.parts(payload)
         batch = np.broadcast_shapes(q.shape[:-1], *(part.mass.shape for part in parts))
         M = self.scalars.array(np.zeros((*batch, self.mechanism.nv, self.mechanism.nv)))
         for part in parts:
-            at = placed[part.body]
+            at = placements[part.body]
             angular, linear = self.columns(
-                part.body, at.shift[0] + times(at.turn[0], part.centre), placed
+                part.body, at.shift[0] + times(at.turn[0], part.centre), placements
             )
             inertia = at.turn[0] @ part.inertia @ transposed(at.turn[0])
             rows, block = (
@@ -131,23 +133,23 @@ class Reference(Motion):
         and drives.
         """
         q, v, a = stacked(q, v, a)
-        placed = self.placements(q, v, a)
+        placements = self.placements(q, v, a)
         parts = self.parts(payload)
         batch = np.broadcast_shapes(q.shape[:-1], *(part.mass.shape for part in parts))
         tau = self.scalars.array(np.zeros((*batch, self.mechanism.nv)))
         for part in parts:
-            centre, moment, force = d_alembert_wrench(part, placed[part.body], self.gravity)
-            angular, linear = self.columns(part.body, centre, placed)
+            centre, moment, force = d_alembert_wrench(part, placements[part.body], self.gravity)
+            angular, linear = self.columns(part.body, centre, placements)
             tau[..., self.supports[part.body]] += times(transposed(linear), force) + times(
                 transposed(angular), moment
             )
-        return add_drive_forces(self, tau - self._wrench_torque(placed, wrench), q, v, a)
+        return add_drive_forces(self, tau - self._wrench_torque(placements, wrench), q, v, a)
 
-    def _wrench_torque(self, placed: Sequence[Placement], wrench: Array | None) -> Array:
+    def _wrench_torque(self, placements: Sequence[Placement], wrench: Array | None) -> Array:
         """Return Σ Jᵀ wrench (..., NV): the joint forces that the external wrenches replace."""
         total = self.scalars.array([0] * self.mechanism.nv)
-        for body, point, moment, force in self.external_wrenches(placed, wrench):
-            angular, linear = self.columns(body, point, placed)
+        for body, point, moment, force in self.external_wrenches(placements, wrench):
+            angular, linear = self.columns(body, point, placements)
             torque = times(transposed(angular), moment) + times(transposed(linear), force)
             contribution = self.scalars.array(np.zeros((*torque.shape[:-1], self.mechanism.nv)))
             contribution[..., self.supports[body]] = torque
@@ -165,14 +167,14 @@ class Reference(Motion):
     @at_precision
     def gravity_force(self, q: Array, payload: Array | None = None) -> Array:
         """Return g (..., NV) = −Σ m Jvᵀ gravity: the joint force that balances the weight."""
-        placed = self.placements(q)
+        placements = self.placements(q)
         parts = self.parts(payload)
         batch = np.broadcast_shapes(q.shape[:-1], *(part.mass.shape for part in parts))
         g = self.scalars.array(np.zeros((*batch, self.mechanism.nv)))
         for part in parts:
-            at = placed[part.body]
+            at = placements[part.body]
             _, linear = self.columns(
-                part.body, at.shift[0] + times(at.turn[0], part.centre), placed
+                part.body, at.shift[0] + times(at.turn[0], part.centre), placements
             )
             g[..., self.supports[part.body]] -= part.mass[..., None] * times(
                 transposed(linear), self.gravity
@@ -182,9 +184,9 @@ class Reference(Motion):
     @at_precision
     def potential_energy(self, q: Array, payload: Array | None = None) -> Array:
         """Return −Σ m gravity·centre (...), in J."""
-        placed, total = self.placements(q), self.scalars.array(np.zeros(q.shape[:-1]))
+        placements, total = self.placements(q), self.scalars.array(np.zeros(q.shape[:-1]))
         for part in self.parts(payload):
-            at = placed[part.body]
+            at = placements[part.body]
             total = total - part.mass * (
                 (at.shift[0] + times(at.turn[0], part.centre)) * self.gravity
             ).sum(axis=-1)
@@ -243,10 +245,10 @@ class Reference(Motion):
         They are in base axes and exclude gravity.
         """
         q, v, a = stacked(q, v, self.forward_dynamics(q, v, tau, payload, wrench))
-        placed = self.placements(q, v, a)
-        tip = frame_acceleration(self.frame_series(placed, q))
+        placements = self.placements(q, v, a)
+        tip = frame_acceleration(self.frame_series(placements, q))
         return np.stack(
-            np.broadcast_arrays(*(frame_acceleration(body) for body in placed)), axis=-2
+            np.broadcast_arrays(*(frame_acceleration(body) for body in placements)), axis=-2
         ), tip
 
     @at_precision
@@ -340,12 +342,12 @@ def log_determinant_gradient(
     + δw_j·N_j with the columns F_j of m Jv M⁻¹ and N_j of I Jw M⁻¹. For a joint on the base the sum
     is empty: 0. A joint without an axis rotates all its columns.
     """
-    placed = motion.placements(q)
+    placements = motion.placements(q)
     grad = 0 * inverse[..., 0]
     for part in motion.parts(payload):
-        at, support = placed[part.body], np.array(motion.supports[part.body])
+        at, support = placements[part.body], np.array(motion.supports[part.body])
         angular, linear = motion.columns(
-            part.body, at.shift[0] + times(at.turn[0], part.centre), placed
+            part.body, at.shift[0] + times(at.turn[0], part.centre), placements
         )
         inertia = at.turn[0] @ part.inertia @ transposed(at.turn[0])
         solved = inverse[..., support[:, None], support[None, :]]
@@ -401,18 +403,22 @@ def coriolis_matrix(reference: Any, q: Array, v: Array, payload: Array | None = 
     states = {"q": q.reshape(-1, q.shape[-1])} | (
         {} if payload is None else {"payload": payload.reshape(-1, 10)}
     )
-    slopes = derivatives(reference, "mass_matrix", states, ["q"])["q"]["M"]
+    mass_derivatives = derivatives(reference, "mass_matrix", states, ["q"])["q"]["M"]
     with reference.scalars.working():
-        slopes = slopes.reshape(*q.shape[:-1], *slopes.shape[1:])  # ∂_k M_ij at [i, j, k]
+        mass_derivatives = mass_derivatives.reshape(
+            *q.shape[:-1], *mass_derivatives.shape[1:]
+        )  # ∂_k M_ij at [i, j, k]
         # M of the bodies alone: the armature is constant, so rotors do not contribute to C
         mass = add_armature(reference, reference.mass_matrix(q, payload), -1)
-        momentum_slopes = (slopes * v[..., None, :, None]).sum(axis=-2)  # ∂_k (M v)_i at [i, k]
+        momentum_slopes = (mass_derivatives * v[..., None, :, None]).sum(
+            axis=-2
+        )  # ∂_k (M v)_i at [i, k]
         brackets = commutators(reference)  # c_kjl at [k, j, l]
         first_term = mass @ np.einsum(
             "...k,kjl->...lj", v, brackets
         )  # Σ_kl v_k c_kjl M_li at [i, j]
         second_term = np.einsum("ijl,...l->...ij", brackets, times(mass, v))  # Σ_kl v_k c_ijl M_lk
-        rate = (slopes * v[..., None, None, :]).sum(axis=-1)
+        rate = (mass_derivatives * v[..., None, None, :]).sum(axis=-1)
         return np.asarray(
             (
                 rate

@@ -47,8 +47,8 @@ def _ratios(mechanism: Mechanism, frame: str | None, payload: str | None) -> Arr
     if reference.frame is None or reference.frame.body == BASE:
         return np.ones(1)
     q = states["q"].astype(float)
-    placed = reference.placements(q)
-    _, origin = reference.frame_placement(placed, q)
+    placements = reference.placements(q)
+    _, origin = reference.frame_placement(placements, q)
     mass = reference.mass_matrix(
         q, states["payload"].astype(float) if payload is not None else None
     )
@@ -56,13 +56,15 @@ def _ratios(mechanism: Mechanism, frame: str | None, payload: str | None) -> Arr
     scaled = mass / (roots[:, :, None] * roots[:, None, :])
     path = reference.paths[reference.frame.body]
     distance = np.max(
-        [np.linalg.norm(origin - placed[body].shift[0], axis=-1) for body in path], axis=0
+        [np.linalg.norm(origin - placements[body].shift[0], axis=-1) for body in path], axis=0
     )
     mobilities, changes = [], np.zeros((STATES, 2))
     for body in path:
         columns = np.zeros((STATES, 6, mechanism.nv))
         support = reference.supports[body]
-        columns[:, :3, support], columns[:, 3:, support] = reference.columns(body, origin, placed)
+        columns[:, :3, support], columns[:, 3:, support] = reference.columns(
+            body, origin, placements
+        )
         columns /= roots[:, None, :]
         levers = np.swapaxes(np.linalg.solve(scaled, np.swapaxes(columns, -1, -2)), -1, -2)
         mobilities.append((columns * levers).sum(axis=-1).reshape(STATES, 2, 3).sum(axis=-1))

@@ -344,17 +344,19 @@ class Motion:
         base = Placement(
             (identity_rotation, *[0 * identity_rotation] * (order - 1)), (zero,) * order
         )
-        placed: list[Placement] = []
+        placements_so_far: list[Placement] = []
         for index, joint in enumerate(self.mechanism.joints):
-            start = self._start(index, base if joint.parent == BASE else placed[joint.parent])
+            start = self._start(
+                index, base if joint.parent == BASE else placements_so_far[joint.parent]
+            )
             series = [self.joint_coordinates(index, q)]
             if v is not None and a is not None:
                 series += [self.joint_rates(index, v), self.joint_rates(index, a)]
             if joint.type.directed:
-                placed.append(self._moved_about_axis(index, start, series))
+                placements_so_far.append(self._moved_about_axis(index, start, series))
             else:
-                placed.append(_composed(start, self._joint_motion(index, *series)))
-        return placed
+                placements_so_far.append(_composed(start, self._joint_motion(index, *series)))
+        return placements_so_far
 
     def _start(self, index: int, parent: Placement) -> Placement:
         """Return the power series of a joint's start frame: its declared pose on the parent."""
@@ -514,17 +516,19 @@ class Motion:
         return twists
 
     @at_precision
-    def columns(self, body: int, point: Array, placed: Sequence[Placement]) -> tuple[Array, Array]:
+    def columns(
+        self, body: int, point: Array, placements: Sequence[Placement]
+    ) -> tuple[Array, Array]:
         """Return Jw and Jv (..., 3, k) of a point (..., 3) fixed to `body`, for the k entries of v
         in `supports[body]`.
         """
         columns: dict[int, list[Array]] = {}
         for j in self.paths[body]:
             for (angular, linear), (k, rate) in zip(
-                self.twists(j, placed[j].turn[0]), self.shares[j], strict=True
+                self.twists(j, placements[j].turn[0]), self.shares[j], strict=True
             ):
                 column = np.broadcast_arrays(
-                    angular, linear + cross(angular, point - placed[j].shift[0])
+                    angular, linear + cross(angular, point - placements[j].shift[0])
                 )
                 scaled = [
                     part if rate == 1 else part * self.scalars.constant(rate) for part in column
@@ -544,23 +548,23 @@ class Motion:
         joint, position = self.mechanism.dofs[k]
         return k if self.mechanism.joints[joint].type.directed else k - position
 
-    def frame_placement(self, placed: Sequence[Placement], q: Array) -> tuple[Array, Array]:
+    def frame_placement(self, placements: Sequence[Placement], q: Array) -> tuple[Array, Array]:
         """Return axes (..., 3, 3) and origin (..., 3) of the chosen frame, in the base."""
-        (turn, *_), (shift, *_) = self.frame_series(placed, q)
+        (turn, *_), (shift, *_) = self.frame_series(placements, q)
         return turn, shift
 
-    def frame_series(self, placed: Sequence[Placement], q: Array) -> Placement:
+    def frame_series(self, placements: Sequence[Placement], q: Array) -> Placement:
         """Return the power series of the chosen frame's pose in the base, of the length of those in
-        `placed`.
+        `placements`.
         """
         if self.frame is None:
             raise ArgumentError("this reference has no frame; name a link with frame=")
         turn, shift = self.pose(self.frame.pose)
         if self.frame.body == BASE:
-            rest = 0 if not placed else len(placed[0].turn) - 1
-            turns, shifts = (turn, *[0 * turn] * rest), (shift, *[0 * shift] * rest)
+            order = 0 if not placements else len(placements[0].turn) - 1
+            turns, shifts = (turn, *[0 * turn] * order), (shift, *[0 * shift] * order)
         else:
-            at = placed[self.frame.body]
+            at = placements[self.frame.body]
             turns = tuple(r @ turn for r in at.turn)
             shifts = tuple(p + times(r, shift) for r, p in zip(at.turn, at.shift, strict=True))
         return Placement(
@@ -569,7 +573,7 @@ class Motion:
         )
 
     def external_wrenches(
-        self, placed: Sequence[Placement], wrench: Array | None
+        self, placements: Sequence[Placement], wrench: Array | None
     ) -> list[tuple[int, Array, Array, Array]]:
         """Return every external wrench on a moving body: (body, point, moment, force) in base axes."""
         moving = [(k, link) for k, link in enumerate(self.wrenches) if link.body != BASE]
@@ -586,7 +590,7 @@ class Motion:
         wrenches = []
         for k, link in moving:
             entries = wrench[..., k, :] if several else wrench
-            (turn, shift), at = self.pose(link.pose), placed[link.body]
+            (turn, shift), at = self.pose(link.pose), placements[link.body]
             moment, force = (
                 times(at.turn[0] @ turn, part) for part in (entries[..., :3], entries[..., 3:])
             )

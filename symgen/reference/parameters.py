@@ -29,39 +29,42 @@ def regressor(motion: Motion, q: Array, v: Array, a: Array) -> Array:
     of its frame, in its axes.
     """
     q, v, a = stacked(q, v, a)
-    placed = motion.placements(q, v, a)
+    placements = motion.placements(q, v, a)
     columns = motion.scalars.array(
-        np.zeros((*q.shape[:-1], motion.mechanism.nv, 10 * len(placed)), dtype=int)
+        np.zeros((*q.shape[:-1], motion.mechanism.nv, 10 * len(placements)), dtype=int)
     )
-    for body in range(len(placed)):
+    for body in range(len(placements)):
         columns[..., motion.supports[body], 10 * body : 10 * body + 10] = np.stack(
-            _body_columns(motion, body, placed), axis=-1
+            _body_columns(motion, body, placements), axis=-1
         )
     return columns
 
 
-def _body_columns(motion: Motion, body: int, placed: Sequence[Placement]) -> list[Array]:
+def _body_columns(motion: Motion, body: int, placements: Sequence[Placement]) -> list[Array]:
     """Return the ten columns of one body, (..., k) each, for the entries of v that move it."""
 
     def torque(x: int = 0, y: int = 0, z: int = 0) -> Array:
-        (r0, _, r2), (p0, _, p2) = placed[body]
+        (r0, _, r2), (p0, _, p2) = placements[body]
         r = motion.scalars.array([x, y, z])
-        _, linear = motion.columns(body, p0 + times(r0, r), placed)
+        _, linear = motion.columns(body, p0 + times(r0, r), placements)
         return times(transposed(linear), 2 * (p2 + times(r2, r)) - motion.gravity)
 
-    centre, ahead, behind = (
+    at_centre, one_ahead, one_behind = (
         torque(),
         [torque(1), torque(0, 1), torque(0, 0, 1)],
         [torque(-1), torque(0, -1), torque(0, 0, -1)],
     )
-    second = {(k, k): (ahead[k] + behind[k]) / 2 - centre for k in range(3)}
+    second = {(k, k): (one_ahead[k] + one_behind[k]) / 2 - at_centre for k in range(3)}
     for i, j in ((0, 1), (0, 2), (1, 2)):
         second[i, j] = (
-            torque(*(1 if k in (i, j) else 0 for k in range(3))) - ahead[i] - ahead[j] + centre
+            torque(*(1 if k in (i, j) else 0 for k in range(3)))
+            - one_ahead[i]
+            - one_ahead[j]
+            + at_centre
         )
     half = (second[0, 0] + second[1, 1] + second[2, 2]) / 2
-    first = [(plus - minus) / 2 for plus, minus in zip(ahead, behind, strict=True)]
-    return [centre, *first, *((half if i == j else 0 * half) - second[i, j] for i, j in UPPER)]
+    first = [(plus - minus) / 2 for plus, minus in zip(one_ahead, one_behind, strict=True)]
+    return [at_centre, *first, *((half if i == j else 0 * half) - second[i, j] for i, j in UPPER)]
 
 
 @at_precision

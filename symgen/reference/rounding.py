@@ -38,17 +38,17 @@ def robot_size(mechanism: Mechanism) -> float:
     if that is zero.
     """
     floats = Motion(mechanism, FLOAT)
-    placed = floats.placements(assembly_starts.start_positions(mechanism))
-    points = [at.shift[0] for at in placed]
+    placements = floats.placements(assembly_starts.start_positions(mechanism))
+    points = [at.shift[0] for at in placements]
     for part in floats.declared:
-        at = placed[part.body]
+        at = placements[part.body]
         points.append(at.shift[0] + at.turn[0] @ part.centre)
     box = np.ptp(np.array(points), axis=0)
     return float(np.linalg.norm(box)) or 1.0
 
 
 def row_scales(
-    mechanism: Mechanism, loops: Sequence[Loop], kept: closing.Kept | None = None
+    mechanism: Mechanism, loops: Sequence[Loop], kept_rows: closing.Kept | None = None
 ) -> Array:
     """Return factors that convert the (kept) rows of closed loops to rad or to fractions of the
     robot's size.
@@ -60,7 +60,7 @@ def row_scales(
             by_kind.get(type(row), 1.0)
             for number, loop in enumerate(loops)
             for k, row in enumerate(loop.type.rows)
-            if kept is None or k in kept[number]
+            if kept_rows is None or k in kept_rows[number]
         ]
     )
 

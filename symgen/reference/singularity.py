@@ -190,16 +190,16 @@ def _loss_at(reference: Reference, q: Any, load: Any, digits: int) -> RankLoss |
     """
     scalars, mechanism = reference.scalars, reference.mechanism
     with scalars.working():
-        least, zero_share = (scalars.constant(x) for x in (LEAST_PIVOT, ZERO_SHARE))
+        pivot_threshold, zero_share = (scalars.constant(x) for x in (LEAST_PIVOT, ZERO_SHARE))
         for pivot in pivots(
             reference, scalars.array(q), None if load is None else scalars.array(load)
         ):
             articulated, diagonal = abs(pivot.articulated[0]), abs(pivot.composite[0])
             zero = zero_share * abs(pivot.bound[0])
-            if not articulated > least * diagonal + zero:
+            if not articulated > pivot_threshold * diagonal + zero:
                 return RankLoss(
                     mechanism.joints[mechanism.dofs[pivot.dof][0]].name,
-                    _pivot_ratio(articulated, diagonal, least * diagonal + zero, zero),
+                    _pivot_ratio(articulated, diagonal, pivot_threshold * diagonal + zero, zero),
                     digits,
                 )
         return None
@@ -571,16 +571,16 @@ def connected_parts(
     Each group comes with the indices of its bodies in the whole mechanism. If every joint is
     undecided, the only group is the whole.
     """
-    pending, seen = set(undecided), set[int]()
+    pending, visited = set(undecided), set[int]()
     for root in sorted(pending):
-        if root in seen:
+        if root in visited:
             continue
         group, stack = [], [root]
         while stack:
             body = stack.pop()
             group.append(body)
             if body in pending:
-                seen.add(body)
+                visited.add(body)
                 stack += mechanism.children(body)
         group.sort()
         index = {body: k for k, body in enumerate(group)}

@@ -68,7 +68,7 @@ def independent_rows(
 
 def _gram_schmidt_rows(J: Array, rows: Sequence[int]) -> tuple[int, ...]:
     """Return the independent rows of one Jacobian by Gram-Schmidt orthogonalization."""
-    kept: list[int] = []
+    independent_rows: list[int] = []
     basis: list[Array] = []
     for row in rows:
         remainder, square = J[row], (J[row] * J[row]).sum()
@@ -77,9 +77,9 @@ def _gram_schmidt_rows(J: Array, rows: Sequence[int]) -> tuple[int, ...]:
                 (remainder * direction).sum() / (direction * direction).sum()
             )
         if abs((remainder * remainder).sum()) > ZERO_SHARE * (abs(square) + ZERO_SHARE):
-            kept.append(row)
+            independent_rows.append(row)
             basis.append(remainder)
-    return tuple(kept)
+    return tuple(independent_rows)
 
 
 ORACLES: dict[str, Callable[..., dict[str, Array]]] = {

@@ -53,14 +53,14 @@ def to_base_axes(convention: Convention, turn: Array, origin: Array, jacobian: A
     return np.concatenate([angular, linear], axis=-2)
 
 
-def twist_rate(convention: Convention, placed: Placement) -> Array:
+def twist_rate(convention: Convention, placement: Placement) -> Array:
     """Return the time derivative (..., 6) of a frame's twist in a convention.
 
-    `placed` has the power series in t of the frame's pose along a motion: R = r0 + r1 t + …,
+    `placement` has the power series in t of the frame's pose along a motion: R = r0 + r1 t + …,
     p = p0 + p1 t + … The derivative is at t = 0.
     """
-    (r0, r1, _), (p0, p1, _) = placed
-    acceleration = frame_acceleration(placed)
+    (r0, r1, _), (p0, p1, _) = placement
+    acceleration = frame_acceleration(placement)
     angular, linear, omega = (
         acceleration[..., :3],
         acceleration[..., 3:],

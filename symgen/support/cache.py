@@ -194,10 +194,10 @@ _written = LARGEST
 """Bytes written since the last look at the folder. A process looks once at its first entry."""
 
 
-def _delete_oldest(folder: Path, more: int) -> None:
+def _delete_oldest(folder: Path, new_bytes: int) -> None:
     """Delete the least recently used entries if all of them together take more than LARGEST bytes."""
     global _written
-    _written += more
+    _written += new_bytes
     if _written < LARGEST // 8:
         return
     _written = 0

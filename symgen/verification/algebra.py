@@ -32,7 +32,7 @@ def check_algebra(program: Form, truth: Truth, label: str) -> Check:
     """
     for attempt in range(SHARPENINGS + 1):
         results = scalar_runner(truth.scalars, program)(truth.arguments(program.function))
-        error, centre, where, decided = 0.0, 0.0, "", False
+        error, centre, location_of_largest, decided = 0.0, 0.0, "", False
         for name, distance in distances(
             program.function, results, truth, bounds=unit_sizes(program, truth)
         ).items():
@@ -42,14 +42,16 @@ def check_algebra(program: Form, truth: Truth, label: str) -> Check:
                 size = np.maximum(distance.answer, LEAST_ANSWER * distance.terms)
             ratio, state = largest_ratio(difference, size)
             if ratio >= error:
-                error, where = ratio, f"largest in {name}, state {state}"
+                error, location_of_largest = ratio, f"largest in {name}, state {state}"
             centre = max(centre, largest_ratio(midpoints(difference), size)[0])
             decided = decided or any_nonzero(difference)
         blurred = not np.isfinite(centre) or centre <= TOLERANCE < error or not decided
         if error <= TOLERANCE or not blurred or attempt == SHARPENINGS:
             break
         truth = truth.sharper
-    return Check("algebra", label, error, TOLERANCE, detail=f"{where}, {truth.working} digits")
+    return Check(
+        "algebra", label, error, TOLERANCE, detail=f"{location_of_largest}, {truth.working} digits"
+    )
 
 
 def any_nonzero(balls: Array) -> bool:

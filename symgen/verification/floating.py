@@ -108,7 +108,7 @@ def check_floating(
     for name, values in results.items():
         if not np.isfinite(values).all():
             return judge.not_finite(name, values)
-    worst, where, losses = 0.0, "", [judge.allowed] if judge.bounds_nothing else []
+    worst, location_of_largest, losses = 0.0, "", [judge.allowed] if judge.bounds_nothing else []
     entered = {name: truth.scalars.array(values.astype(float)) for name, values in results.items()}
     with truth.scalars.working():
         sizes = running_error_bounds(program, truth, text)
@@ -126,12 +126,12 @@ def check_floating(
             if why := judge.why_unjudged(name, distance, ratios):
                 return judge.check(error, location, why, lost=True)
             if error >= worst:
-                worst, where = error, f"largest in {location}"
+                worst, location_of_largest = error, f"largest in {location}"
             if judge.is_lost(distance):
                 losses.append(judge.allowed * distance.loss)
     if losses and (judge.bounds_nothing or worst <= judge.allowed):
-        return judge.check(worst, where, precision_loss(max(losses)), lost=True)
-    return judge.check(worst, where)
+        return judge.check(worst, location_of_largest, precision_loss(max(losses)), lost=True)
+    return judge.check(worst, location_of_largest)
 
 
 @dataclass(frozen=True)

@@ -68,10 +68,10 @@ class Distance(NamedTuple):
         return np.where(self.answer <= LEAST_ANSWER * self.terms, self.terms, self.answer)
 
 
-def _median_ratio(part: Array, whole: Array) -> float:
+def _median_ratio(part: Array, total: Array) -> float:
     """Return the median of part/whole over the states; 0/0 counts as 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(part == 0, 0.0, part / whole)
+        ratio = np.where(part == 0, 0.0, part / total)
     return float(np.median(np.where(np.isnan(ratio), np.inf, ratio)))
 
 

@@ -103,18 +103,18 @@ def compose(*poses: Pose) -> Pose:
     return tuple(steps)
 
 
-def compose_merged(pose: Pose, more: Pose) -> Pose:
+def compose_merged(first: Pose, second: Pose) -> Pose:
     """Return the product of two poses that `compose` has already merged.
 
     Only steps where the two poses meet can be merged, so that this is faster than `compose`.
     """
-    end, start = len(pose), 0
-    while start < len(more):
-        seam = compose(pose[max(0, end - 1) : end], more[start : start + 1])
+    end, start = len(first), 0
+    while start < len(second):
+        seam = compose(first[max(0, end - 1) : end], second[start : start + 1])
         if seam:
-            return (*pose[: max(0, end - 1)], *seam, *more[start + 1 :])
+            return (*first[: max(0, end - 1)], *seam, *second[start + 1 :])
         end, start = max(0, end - 1), start + 1
-    return pose[:end]
+    return first[:end]
 
 
 def inverse(pose: Pose) -> Pose:

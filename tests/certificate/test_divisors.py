@@ -186,7 +186,7 @@ def analysed(
         program,
         subdivide(program, ranges),
         arithmetic,
-        wanted=required_rows(program, recognised.divisors),
+        requested_rows=required_rows(program, recognised.divisors),
     )
     elimination = read_elimination(recognised)
     return (

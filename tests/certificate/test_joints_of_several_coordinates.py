@@ -290,7 +290,7 @@ def test_no_matrix_within_the_backward_error_has_a_smaller_pivot(name: str) -> N
         program,
         subdivide(program, ranges),
         with_quaternions(arithmetic, mechanism),
-        wanted=required_rows(program, recognised.divisors),
+        requested_rows=required_rows(program, recognised.divisors),
     )
     error = backward(read_elimination(recognised), bodies, rounded, arithmetic)
     M, roots, checked = (
@@ -371,7 +371,7 @@ def test_carried_inertias_include_the_travel_of_the_joints() -> None:
         moment, mass = most[i]
         of_k = Bodies(mechanism, declared_ranges(mechanism)).column(k)
         assert M[:, k, k].max() <= (
-            moment * as_float(of_k.turning) + mass * as_float(of_k.sliding)
+            moment * as_float(of_k.angular_squared) + mass * as_float(of_k.linear_squared)
         ) * (1 + 1e-9)
 
 

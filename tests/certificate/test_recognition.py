@@ -572,7 +572,7 @@ def analysed(name: str, arithmetic: Arithmetic) -> tuple[Bodies, dict[int, Round
         program,
         subdivide(program, ranges),
         arithmetic,
-        wanted=required_rows(program, recognised.divisors),
+        requested_rows=required_rows(program, recognised.divisors),
     )
     return bodies, rows, backward(read_elimination(recognised), bodies, rows, arithmetic)
 

@@ -186,7 +186,7 @@ def test_a_square_root_needs_no_ram_of_newlib(tmp_path: Path) -> None:
         "one.o",
     )
     assert "sqrtf" not in tools.tool("nm", "-u", "one.o")
-    assert tools.with_newlib("newlib.elf", "one.o", entry="body_difference")
+    assert tools.link_with_newlib("newlib.elf", "one.o", entry="body_difference")
     sizes = {
         line.split()[0]: int(line.split()[1])
         for line in tools.tool("size", "-A", "-d", "newlib.elf").splitlines()

@@ -106,11 +106,11 @@ def test_a_planar_joint_of_urdf_must_have_the_z_axis_as_normal() -> None:
         ),
         (
             LEG.replace('"leg"', '"world"'),
-            "--base free adds a link 'world', but a link of that name exists; rename it",
+            "--base free adds a link 'world', but a link of that name exists; rename the link in the description",
         ),
         (
             LEG.replace('"hip"', '"root_joint"'),
-            "--base free adds a joint 'root_joint', but a joint of that name exists; rename it",
+            "--base free adds a joint 'root_joint', but a joint of that name exists; rename the joint in the description",
         ),
     ],
 )

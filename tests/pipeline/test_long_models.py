@@ -113,7 +113,7 @@ def test_calls_grow_linearly_with_the_links(shape: str, work: str) -> None:
 @pytest.mark.slow
 def test_show_shortens_a_long_list_to_its_ends() -> None:
     few, many = (
-        show(symgen.load(f"planar_point_mass:{n}"), whole=True) for n in (LONGEST - 1, 3 * LONGEST)
+        show(symgen.load(f"planar_point_mass:{n}"), uncut=True) for n in (LONGEST - 1, 3 * LONGEST)
     )
     assert "more lines" not in few
     assert f"… {3 * LONGEST + 1 - FIRST - LAST} more lines, and --json has all …" in many

@@ -269,12 +269,12 @@ def test_a_program_of_a_thousand_rows_takes_less_than_a_second() -> None:
     assert time.process_time() - start < 1.0
 
 
-def comparable_text(held: parsing.Units) -> tuple[object, ...]:
+def comparable_text(units: parsing.Units) -> tuple[object, ...]:
     """Return the parsed units of a file as text that can be compared."""
     trees = io.StringIO()
-    for unit in held.held:
+    for unit in units.declarations:
         unit.show(buf=trees, attrnames=True, nodenames=True, showcoord=True)
-    return trees.getvalue(), held.declared, held.function.decl.name
+    return trees.getvalue(), units.header_prototypes, units.function.decl.name
 
 
 @pytest.mark.parametrize("trig", TRIG)
@@ -296,12 +296,14 @@ def test_a_header_is_parsed_once_for_all_files_and_each_is_read_as_if_whole(
             return super().parse(text, *rest)
 
     monkeypatch.setattr(parsing.c_parser, "CParser", Counted)
-    parsing._of_header.cache_clear()
-    split = {name: comparable_text(parsing.units(texts[name], seen[name])) for name in programs}
+    parsing._parse_header.cache_clear()
+    split = {
+        name: comparable_text(parsing.parse_units(texts[name], seen[name])) for name in programs
+    }
     assert sum(lengths) == 2 * len(programs)  # each prototype once, each function once
     monkeypatch.setattr(parsing, "_HEADER", re.compile("(?!)"))
     assert split == {
-        name: comparable_text(parsing.units(texts[name], seen[name])) for name in programs
+        name: comparable_text(parsing.parse_units(texts[name], seen[name])) for name in programs
     }
 
 
@@ -320,6 +322,6 @@ def test_the_end_of_a_header_is_read_with_what_follows_it(
         assert text != TEXT
     headers[ARM.header] += f"{end}\n"
     (seen,) = preprocess({program.function: text}, headers, ARM).values()
-    split = compare(program, text, seen=seen)
+    split = compare(program, text, preprocessed=seen)
     monkeypatch.setattr(parsing, "_HEADER", re.compile("(?!)"))
-    assert split == compare(program, text, seen=seen) != []
+    assert split == compare(program, text, preprocessed=seen) != []

@@ -135,16 +135,16 @@ class Parser(argparse.ArgumentParser):
 
     def _with_joined_values(self, words: Sequence[str]) -> list[str]:
         """Return `--gravity -9.81,0,0` as `--gravity=-9.81,0,0`: argparse takes a value with a minus for an option."""
-        joined: list[str] = []
+        joined_words: list[str] = []
         for word in words:
-            action = self._option_string_actions.get(joined[-1]) if joined else None
+            action = self._option_string_actions.get(joined_words[-1]) if joined_words else None
             if (
                 action is not None
                 and action.nargs is None
-                and joined[-1].startswith("--")
+                and joined_words[-1].startswith("--")
                 and _NUMBER.match(word)
             ):
-                joined[-1] += f"={word}"
+                joined_words[-1] += f"={word}"
             else:
-                joined.append(word)
-        return joined
+                joined_words.append(word)
+        return joined_words

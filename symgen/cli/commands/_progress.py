@@ -97,10 +97,10 @@ class Progress:
             self._dirty, self._step = False, ""
 
 
-def elapsed(step: float, whole: float) -> str:
+def elapsed(step_seconds: float, total_seconds: float) -> str:
     """Return ' 4 s', with the time of all steps if that is longer; empty below a second."""
-    of_step, of_all = _clock(step), _clock(whole)
-    if whole < 1:
+    of_step, of_all = _clock(step_seconds), _clock(total_seconds)
+    if total_seconds < 1:
         return ""
     return f" {of_step}" if of_step == of_all else f" {of_step}, {of_all} in all"
 

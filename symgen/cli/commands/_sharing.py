@@ -154,7 +154,7 @@ def generated_folder(
     folder = None if options.distribution is not None else folder_to_judge(robot)
     if folder is None:
         return None
-    twin = namesake(robot)
+    same_named_folder = namesake(robot)
     decided = {**declarations(ReadingOptions), **declarations(VerifyRequest)}
     kept = {
         name: None if option.repeat else option.default for name, (_, option) in decided.items()
@@ -167,14 +167,14 @@ def generated_folder(
         flag = decided[changed][1].flag
         beside = (
             ""
-            if twin is None
+            if same_named_folder is None
             else f", or work in another directory for the built-in robot '{robot}'"
         )
         raise RequestError(
             f"the folder {robot} is {done} as it was generated, so {flag} does not apply; generate it again with "
             f"it, or name the description{beside}"
         )
-    if twin is not None:
+    if same_named_folder is not None:
         print(
             f"symgen: note: '{robot}' means the folder ./{robot} here, not the built-in robot; work in another directory for "
             "the robot",
@@ -223,18 +223,18 @@ def functions(words: Sequence[str] | None) -> list[str] | None:
     """Return the requested functions. RequestError for a function that is named twice, by two methods."""
     if words is None:
         return None
-    seen: dict[str, str] = {}
+    words_by_name: dict[str, str] = {}
     for word in words:
         name = word.partition("=")[0]
         if word.endswith("="):
             raise RequestError(
                 f"'-f {word}' names no method; write -f FUNCTION or -f FUNCTION=METHOD"
             )
-        if seen.setdefault(name, word) != word:
+        if words_by_name.setdefault(name, word) != word:
             raise RequestError(
-                f"function '{name}' is named twice, as '{seen[name]}' and as '{word}'; give it once"
+                f"function '{name}' is named twice, as '{words_by_name[name]}' and as '{word}'; give it once"
             )
-    return list(seen.values())
+    return list(words_by_name.values())
 
 
 def say_notes(mechanism: Mechanism, robot: str, drives: str | None = None) -> None:
@@ -281,12 +281,13 @@ def name_frame(
     robot: Mechanism | Path,
     requested: Iterable[str] | None,
     frame: Links = None,
-    stated: tuple[str, str] | None = None,
+    stated_convention: tuple[str, str] | None = None,
 ) -> None:
     """Print a note that names the frame of the `requested` functions (None: all), if one of them depends on a frame.
 
     The frame of a folder is in its manifest. `frame` None is the default frame, whose choice is explained. With several frames
-    the note names the functions that use the first only. With a convention `stated` for J it names those that ignore it.
+    the note names the functions that use the first only. With a `stated_convention`
+    for J the note names the functions that ignore the convention.
     """
     from symgen.vocabulary.functions import BY_DEFAULT, FUNCTIONS
 
@@ -299,7 +300,7 @@ def name_frame(
     if isinstance(robot, Path):
         _name_frame_of_folder(robot, None if requested is None else names)
         return
-    _name_functions_of_one_frame(names, frame, stated)
+    _name_functions_of_one_frame(names, frame, stated_convention)
     if frame is None and robot.frames:
         _name_default_frame(robot)
 
@@ -326,7 +327,7 @@ def _name_frame_of_folder(folder: Path, names: Iterable[str] | None) -> None:
 
 
 def _name_functions_of_one_frame(
-    names: Collection[str], frame: Links, stated: tuple[str, str] | None
+    names: Collection[str], frame: Links, stated_convention: tuple[str, str] | None
 ) -> None:
     """Print notes on functions that use the first of several frames only, and that do not follow the convention of J."""
     from symgen.vocabulary.arrays import USUAL
@@ -343,7 +344,7 @@ def _name_functions_of_one_frame(
             f"symgen: note: {words} {'speak' if several else 'speaks'} of the first frame alone, {frame[0]}",
             file=sys.stderr,
         )
-    if single and stated not in (None, USUAL):
+    if single and stated_convention not in (None, USUAL):
         print(
             f"symgen: note: {words} {'do' if several else 'does'} not follow --jacobian-frame and "
             "--jacobian-order: axes of the base, at the frame's origin, the angular part first",

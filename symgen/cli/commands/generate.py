@@ -166,7 +166,7 @@ def _notes_on_folder(manifest: Mapping[str, Any], request: Request) -> Iterator[
 
 
 def _notes_on_methods(
-    mechanism: Mechanism, made: Collection[Form], chosen: ProgramOptions
+    mechanism: Mechanism, programs: Collection[Form], chosen: ProgramOptions
 ) -> Iterator[str]:
     """Yield notes on looped functions, interrupted searches, rejected candidates and precision loss."""
     from symgen.pipeline.choose import has_precision_loss
@@ -174,13 +174,13 @@ def _notes_on_methods(
     from symgen.pipeline.noticing import precision_notice
     from symgen.vocabulary.options import AUTO
 
-    looped = [program.function for program in made if has_unrolled_form(program)]
+    looped = [program.function for program in programs if has_unrolled_form(program)]
     if looped and chosen.form == AUTO:
         yield (
             f"note: {', '.join(looped)} {'loops' if len(looped) == 1 else 'loop'} over tables of links, since rows for each "
             "would be too many (docs/how-to/long-chains.md)"
         )
-    for program in made:
+    for program in programs:
         if program.rounds is not None:
             yield (
                 f"note: the search for fewer operations of {program.function} was interrupted after round {program.rounds}; "

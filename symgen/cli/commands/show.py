@@ -27,6 +27,6 @@ def run(options: Namespace) -> int:
     print(
         as_json(facts(mechanism))
         if options.json
-        else show(mechanism, whole=not sys.stdout.isatty()).rstrip("\n")
+        else show(mechanism, uncut=not sys.stdout.isatty()).rstrip("\n")
     )
     return 0

@@ -14,31 +14,32 @@ from symgen.derivation.model.share import GROUND, members
 PARAMETERS = ("m", "hx", "hy", "hz", "Sxx", "Sxy", "Sxz", "Syy", "Syz", "Szz")
 
 
-def record(plain: Model, kept: Model, axes: Mapping[int, int]) -> list[dict[str, Any]]:
+def record(declared: Model, regrouped: Model, axes: Mapping[int, int]) -> list[dict[str, Any]]:
     """Return one entry per link, parents first, for the chosen frames and for the inertia moved to
     the parents.
 
     `shift` (m) and the angles `gamma`, `alpha`, `offset` (rad): from the parent's chosen frame
     translate by shift, rotate about z, about x, then about z by offset + q. `origin` (m) and `axes`
-    (columns x, y, z): the chosen frame in the declared body frame. `declared` and `kept`: the
+    (columns x, y, z): the chosen frame in the declared body frame. `declared` and `regrouped`: the
     nonzero inertial parameters (first moments h and second moments S = Σ in the chosen frame)
     before and after the inertia without effect on the joint was moved to the parent. `written_in`:
     the link in whose axes its vectors are written, as `axes` states (`model.share`); None for the
     base.
     """
-    group_members = members(plain) if axes else []
+    group_members = members(declared) if axes else []
     written_in = {
         i: group_members[i].group if chosen == GROUND else chosen for i, chosen in axes.items()
     }
     written_in = {
-        i: plain.links[link].parent if axes[i] == GROUND else link for i, link in written_in.items()
+        i: declared.links[link].parent if axes[i] == GROUND else link
+        for i, link in written_in.items()
     }
     entries = []
-    for i, (before, after) in enumerate(zip(plain.links, kept.links, strict=True)):
+    for i, (before, after) in enumerate(zip(declared.links, regrouped.links, strict=True)):
         link_of_axes = written_in.get(i, i)
         entries.append(
-            _entry(before, after, plain)
-            | {"written_in": plain.links[link_of_axes].name if link_of_axes >= 0 else None}
+            _entry(before, after, declared)
+            | {"written_in": declared.links[link_of_axes].name if link_of_axes >= 0 else None}
         )
     return entries
 

@@ -32,20 +32,22 @@ def regroup(model: Model, forget: bool = True) -> Model:
             continue
         with k.locating_errors(f"link '{link.name}'"):
             if joint_class == "ball":
-                moved = line_inertia(inertia.m, k.ZERO, k.ZERO, k.ORIGIN, link.shift)
-                kept = Inertia(k.ZERO, inertia.h, inertia.S)
+                moved_inertia = line_inertia(inertia.m, k.ZERO, k.ZERO, k.ORIGIN, link.shift)
+                reduced_inertia = Inertia(k.ZERO, inertia.h, inertia.S)
             elif joint_class == "turn":
                 axis = k.transpose(link.rotation)[2]
-                moved = line_inertia(inertia.m, inertia.h[2], inertia.S[5], axis, link.shift)
-                kept = Inertia(
+                moved_inertia = line_inertia(
+                    inertia.m, inertia.h[2], inertia.S[5], axis, link.shift
+                )
+                reduced_inertia = Inertia(
                     k.ZERO, (inertia.h[0], inertia.h[1], k.ZERO), (*inertia.S[:5], k.ZERO)
                 )
             else:
-                moved = Inertia(k.ZERO, k.ORIGIN, rotated(link.rotation, inertia.S))
-                kept = Inertia(inertia.m, inertia.h, (k.ZERO,) * 6)
-            links[i] = replace(link, inertia=kept)
+                moved_inertia = Inertia(k.ZERO, k.ORIGIN, rotated(link.rotation, inertia.S))
+                reduced_inertia = Inertia(inertia.m, inertia.h, (k.ZERO,) * 6)
+            links[i] = replace(link, inertia=reduced_inertia)
             if link.parent >= 0:
                 links[link.parent] = replace(
-                    links[link.parent], inertia=links[link.parent].inertia + moved
+                    links[link.parent], inertia=links[link.parent].inertia + moved_inertia
                 )
     return model.with_links(links, "regroup")

@@ -195,20 +195,20 @@ def _without_comments(text: str) -> str:
     Text that looks like a comment in a CDATA section or an instruction is kept. An unclosed comment
     is kept too, so that the parser refuses it.
     """
-    kept, position = [], 0
+    pieces, position = [], 0
     while (match := _OPENS.search(text, position)) is not None:
         start, closes = match.start(), _CLOSES[match[0]]
         end = text.find(closes, match.end())
         if end < 0:
             break
         end += len(closes)
-        kept.append(
+        pieces.append(
             text[position:start] + "\n" * text.count("\n", start, end)
             if closes == "-->"
             else text[position:end]
         )
         position = end
-    return "".join([*kept, text[position:]])
+    return "".join([*pieces, text[position:]])
 
 
 def _without_declaration(text: str) -> str:

@@ -346,13 +346,13 @@ class Loops:
             self.bodies.settings.snapper.quaternion(turn, attributes.at("relpose"))
         )
 
-    def _site(self, attributes: Attributes, which: str) -> LoopEnd:
+    def _site(self, attributes: Attributes, attribute: str) -> LoopEnd:
         """Return the loop end at a site."""
-        name = attributes.text(which)
+        name = attributes.text(attribute)
         site = self.bodies.sites.get(name)
         if site is None:
             raise attributes.location.error(
-                f"its {which} {quote(name)} is not a site of the model",
+                f"its {attribute} {quote(name)} is not a site of the model",
                 "name two sites of the model",
             )
         site_attributes = self.bodies.classes.of(site.element, site.childclass)

@@ -377,7 +377,7 @@ def _keep_joints_of_model(world_scope: Scope, scope: Scope, other_models: set[st
     """Keep only those joints of the world that touch the model. Raises DescriptionError for a joint
     to another model.
     """
-    kept = []
+    model_joints = []
     for frame, element in world_scope.joints:
         ends = {
             world_scope.text.word(element, role, frame.location).partition("::")[0]
@@ -390,8 +390,8 @@ def _keep_joints_of_model(world_scope: Scope, scope: Scope, other_models: set[st
                     f"it connects the model to another model, {quote(other_model)}",
                     "put both into one model",
                 )
-            kept.append((frame, element))
-    world_scope.joints = kept
+            model_joints.append((frame, element))
+    world_scope.joints = model_joints
 
 
 def _gravity(world: Any, text: Text, all_ignore_gravity: bool, notes: list[Note]) -> Vector3 | None:
@@ -434,7 +434,7 @@ def link(
 ) -> Link:
     """Return a link that moves with the frame `seat`. The inertia of a fixed link has no effect."""
     text, location = scope.text, frame.location
-    way = frame_poses.relative_pose(seat, frame, location)
+    link_pose = frame_poses.relative_pose(seat, frame, location)
     for name, what in (
         ("enable_wind", "wind is not modelled"),
         ("must_be_base_link", "the joints determine the base link"),
@@ -450,13 +450,15 @@ def link(
         )
     return Link(
         frame.name,
-        (_inertial(scope, frame, element, way, "info" if is_fixed else "warning"),),
+        (_inertial(scope, frame, element, link_pose, "info" if is_fixed else "warning"),),
         location,
-        way,
+        link_pose,
     )
 
 
-def _inertial(scope: Scope, frame: Frame, element: Any, way: Pose, note_kind: str) -> Inertial:
+def _inertial(
+    scope: Scope, frame: Frame, element: Any, link_pose: Pose, note_kind: str
+) -> Inertial:
     """Return the inertia of a link, SDF's defaults included."""
     text, location = scope.text, frame.location
     inertial = text.only_child(element, "inertial", location)
@@ -466,31 +468,36 @@ def _inertial(scope: Scope, frame: Frame, element: Any, way: Pose, note_kind: st
             location,
             "declares no <inertial>; SDF's defaults are used: 1 kg and moments of 1 kg m²",
         )
-        return Inertial(Fraction(1), tuple(_MOMENTS.values()), way, location)
-    here = text.location(inertial, location)
-    if text.true_attribute(inertial, "auto", here):
-        raise here.error(
+        return Inertial(Fraction(1), tuple(_MOMENTS.values()), link_pose, location)
+    inertial_location = text.location(inertial, location)
+    if text.true_attribute(inertial, "auto", inertial_location):
+        raise inertial_location.error(
             "its inertia is computed from its collisions (auto), which symgen does not do",
             "write its mass and inertia as `gz sdf -p --expand-auto-inertials` prints them",
         )
-    added = text.only_child(inertial, "fluid_added_mass", here)
+    added = text.only_child(inertial, "fluid_added_mass", inertial_location)
     if added is not None and any(
         (child.text or "").strip().strip("0.") for child in text.children(added)
     ):
         text.note(
-            "warning", text.location(added, here), "the added mass of a fluid is not modelled"
+            "warning",
+            text.location(added, inertial_location),
+            "the added mass of a fluid is not modelled",
         )
-    mass, moments = text.number(inertial, "mass", here), _moments(scope, inertial, here, note_kind)
+    mass, moments = (
+        text.number(inertial, "mass", inertial_location),
+        _moments(scope, inertial, inertial_location, note_kind),
+    )
     if mass is None:
-        text.note(note_kind, here, "declares no <mass>; SDF's default is used: 1 kg")
+        text.note(note_kind, inertial_location, "declares no <mass>; SDF's default is used: 1 kg")
         mass = Fraction(1)
-    pose, relative = text.pose(inertial, here)
+    pose, relative = text.pose(inertial, inertial_location)
     if relative:
-        raise here.error(
+        raise inertial_location.error(
             "its pose has relative_to, but an inertial is always relative to its link",
             "remove relative_to",
         )
-    return Inertial(mass, moments, compose(way, pose), here)
+    return Inertial(mass, moments, compose(link_pose, pose), inertial_location)
 
 
 def _moments(
@@ -506,12 +513,14 @@ def _moments(
             "declares no <inertia>; SDF's defaults are used: moments of 1 kg m²",
         )
         return tuple(_MOMENTS.values())
-    here = text.location(tensor, location)
-    moments = {name: text.number(tensor, name, here) for name in _MOMENTS}
+    inertia_location = text.location(tensor, location)
+    moments = {name: text.number(tensor, name, inertia_location) for name in _MOMENTS}
     missing = [name for name in ("ixx", "iyy", "izz") if moments[name] is None]
     if missing:
         text.note(
-            note_kind, here, f"declares no {', '.join(missing)}; SDF's default is used: 1 kg m²"
+            note_kind,
+            inertia_location,
+            f"declares no {', '.join(missing)}; SDF's default is used: 1 kg m²",
         )
     return tuple(_MOMENTS[name] if value is None else value for name, value in moments.items())
 

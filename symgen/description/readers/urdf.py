@@ -222,27 +222,29 @@ def _inertials(element: Any, location: Location, elements: Elements) -> tuple[In
     inertial = elements.only_child(element, "inertial", location)
     if inertial is None:
         return ()
-    here = location.at(f"{location.element}: inertial", inertial.sourceline)
-    elements.check(inertial, here)
+    inertial_location = location.at(f"{location.element}: inertial", inertial.sourceline)
+    elements.check(inertial, inertial_location)
     mass, tensor = (
-        elements.only_child(inertial, "mass", here),
-        elements.only_child(inertial, "inertia", here),
+        elements.only_child(inertial, "mass", inertial_location),
+        elements.only_child(inertial, "inertia", inertial_location),
     )
     for name, child in (("mass", mass), ("inertia", tensor)):
         if child is None:
-            raise here.error(
+            raise inertial_location.error(
                 f"<{name}> is missing",
                 f"add <{name} …/>, or remove <inertial> if the link is massless",
             )
-    mass_location = here.at(f"{here.element}: mass", mass.sourceline)
-    tensor_location = here.at(f"{here.element}: inertia", tensor.sourceline)
+    mass_location = inertial_location.at(f"{inertial_location.element}: mass", mass.sourceline)
+    tensor_location = inertial_location.at(
+        f"{inertial_location.element}: inertia", tensor.sourceline
+    )
     elements.check(mass, mass_location)
     elements.check(tensor, tensor_location)
     moments = tuple(elements.number(tensor, name, tensor_location) for name in _MOMENTS)
     value = elements.number(mass, "value", mass_location)
     if not value and not any(moments):  # the pose of a massless inertial affects no result
         return (Inertial(value, moments, (), mass_location),)
-    return (Inertial(value, moments, elements.origin(inertial, here), mass_location),)
+    return (Inertial(value, moments, elements.origin(inertial, inertial_location), mass_location),)
 
 
 def _connection(
@@ -258,17 +260,19 @@ def _connection(
         end = elements.only_child(element, role, location)
         if end is None:
             raise location.error(f"<{role}> is missing", f'add <{role} link="…"/>')
-        here = location.at(f"{location.element}: {role}", end.sourceline)
-        elements.check(end, here)
-        ends.append(elements.text(end, "link", here))
+        element_location = location.at(f"{location.element}: {role}", end.sourceline)
+        elements.check(end, element_location)
+        ends.append(elements.text(end, "link", element_location))
     axis = X_AXIS
     declared = elements.only_child(element, "axis", location) if kind in _ALONG_AN_AXIS else None
     if declared is not None:
-        here = location.at(f"{location.element}: axis", declared.sourceline)
-        elements.check(declared, here)
-        axis = elements.vector(declared, "xyz", here)
+        element_location = location.at(f"{location.element}: axis", declared.sourceline)
+        elements.check(declared, element_location)
+        axis = elements.vector(declared, "xyz", element_location)
         if not any(axis):
-            raise here.error("the axis is zero", 'give a nonzero axis, such as xyz="0 0 1"')
+            raise element_location.error(
+                "the axis is zero", 'give a nonzero axis, such as xyz="0 0 1"'
+            )
     if kind == "planar" and axis != Z_AXIS:
         raise location.error(
             f"its axis is {' '.join(f'{float(x):g}' for x in axis)}, but the normal of a planar joint must be the z axis",
@@ -310,23 +314,26 @@ def _limits(element: Any, kind: str, location: Location, elements: Elements) -> 
         if of_type is not None and ranged:
             elements.note("info", location, "declares no <limit>; read without limits")
         return Limits()
-    here = location.at(f"{location.element}: limit", declared.sourceline)
-    elements.check(declared, here)
+    limit_location = location.at(f"{location.element}: limit", declared.sourceline)
+    elements.check(declared, limit_location)
     if of_type is not None and of_type.nq > 1:
         elements.note(
-            "info", here, f"a {kind} joint has {of_type.nq} coordinates; its limits are left out"
+            "info",
+            limit_location,
+            f"a {kind} joint has {of_type.nq} coordinates; its limits are left out",
         )
         return Limits()
     lower, upper = (
-        _limit(declared, end, "warning" if ranged else "info", here, elements)
+        _limit(declared, end, "warning" if ranged else "info", limit_location, elements)
         for end in ("lower", "upper")
     )
     velocity, effort = (
-        _limit(declared, bound, "info", here, elements) for bound in ("velocity", "effort")
+        _limit(declared, bound, "info", limit_location, elements)
+        for bound in ("velocity", "effort")
     )
     if ranged:
         turns = of_type is not None and of_type.turns
-        _remark_on_range(declared, (lower, upper), turns, here, elements)
+        _remark_on_range(declared, (lower, upper), turns, limit_location, elements)
     return Limits(lower, upper, velocity, effort)
 
 
@@ -369,8 +376,8 @@ def _mimic(element: Any, location: Location, elements: Elements) -> tuple[Mimic 
     declared = elements.first_child(element, "mimic", location)
     if declared is None:
         return None, ""
-    here = location.at(f"{location.element}: mimic", declared.sourceline)
-    elements.check(declared, here)
+    mimic_location = location.at(f"{location.element}: mimic", declared.sourceline)
+    elements.check(declared, mimic_location)
     unsure: list[str] = []
 
     def factor(attribute: str, absent: int) -> Fraction:
@@ -379,7 +386,7 @@ def _mimic(element: Any, location: Location, elements: Elements) -> tuple[Mimic 
 
         def read() -> Fraction:
             try:
-                return elements.number(declared, attribute, here)
+                return elements.number(declared, attribute, mimic_location)
             except DescriptionError as error:
                 unsure.append(f"in its {attribute} {error.what}")
                 raise
@@ -389,7 +396,10 @@ def _mimic(element: Any, location: Location, elements: Elements) -> tuple[Mimic 
         )
 
     joint = elements.read_or_note(
-        lambda: elements.text(declared, "joint", here), "", "warning", "the coupling is left out"
+        lambda: elements.text(declared, "joint", mimic_location),
+        "",
+        "warning",
+        "the coupling is left out",
     )
     mimic = Mimic(joint, factor("multiplier", 1), factor("offset", 0)) if joint else None
     return mimic, "; ".join(unsure)
@@ -412,13 +422,13 @@ def _dynamics(element: Any, location: Location, elements: Elements) -> DriveData
     declared = elements.first_child(element, "dynamics", location)
     if declared is None:
         return DriveData()
-    here = location.at(f"{location.element}: dynamics", declared.sourceline)
-    elements.check(declared, here)
+    dynamics_location = location.at(f"{location.element}: dynamics", declared.sourceline)
+    elements.check(declared, dynamics_location)
     numbers, faults = [], []
     for name in ATTRIBUTES:
         if declared.get(name) is not None:
             value, fault = elements.drive_number(
-                partial(elements.number, declared, name, here), Fraction(0)
+                partial(elements.number, declared, name, dynamics_location), Fraction(0)
             )
             numbers += [(name, value)] if value else []
             faults += [(name, fault)] if fault else []
@@ -507,7 +517,7 @@ class DriveData:
     @property
     def read_from(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """For each kind of drive, the names of the numbers from which it is computed."""
-        made = [(kind, (kind,)) for kind, _ in self.drive.declared if kind in _KINDS]
+        declared_kinds = [(kind, (kind,)) for kind, _ in self.drive.declared if kind in _KINDS]
         declared = any(name == "armature" for name, _ in self.numbers)
         rotor = tuple(
             name
@@ -515,7 +525,7 @@ class DriveData:
             if _is_name(name, "rotor inertia") or _is_name(name, "gear ratio")
         )
         return (
-            *made,
+            *declared_kinds,
             *([("armature", ("armature",) if declared else rotor)] if self._armature else []),
         )
 
@@ -841,31 +851,35 @@ class Elements:
         element = self.only_child(parent, "origin", location)
         if element is None:
             return ()
-        here = location.at(f"{location.element}: origin", element.sourceline)
-        self.check(element, here)
-        xyz = self.vector(element, "xyz", here) if element.get("xyz") is not None else ZERO3
+        origin_location = location.at(f"{location.element}: origin", element.sourceline)
+        self.check(element, origin_location)
+        xyz = (
+            self.vector(element, "xyz", origin_location)
+            if element.get("xyz") is not None
+            else ZERO3
+        )
         if element.get("quat_xyzw") is not None:
             if self.version < QUATERNIONS_SINCE:
                 self.unread.leave_out(
                     "quat_xyzw needs URDF version 1.1 and is left out",
-                    here,
+                    origin_location,
                     'write <robot version="1.1" …> to use it',
                 )
             elif element.get("rpy") is not None:
-                raise here.error("it has both rpy and quat_xyzw", "keep one of the two")
+                raise origin_location.error("it has both rpy and quat_xyzw", "keep one of the two")
             else:
-                return self._quaternion_pose(xyz, element, here)
+                return self._quaternion_pose(xyz, element, origin_location)
         rpy = (Angle(), Angle(), Angle())
         if element.get("rpy") is not None:
             roll, pitch, yaw = (
-                self.snapper.angle(t, here.at(f"{here.element} rpy"))
-                for t in self.tokens(element, "rpy", here)
+                self.snapper.angle(t, origin_location.at(f"{origin_location.element} rpy"))
+                for t in self.tokens(element, "rpy", origin_location)
             )
             rpy = roll, pitch, yaw
             if max(abs(float(a)) for a in rpy) > FULL_TURN:
                 self.note(
                     "warning",
-                    here,
+                    origin_location,
                     f"rpy {quote(element.get('rpy'))} exceeds a full turn: URDF uses radians, not degrees",
                 )
         return pose(xyz, rpy)

@@ -506,7 +506,7 @@ def _with_own_frames(
         and link.joint.name in along_axes
         and by_name[link.moves].parent == link.name
     }
-    kept: dict[str, Link] = {}
+    links_by_name: dict[str, Link] = {}
     joints: dict[str, SeatedJoints] = {}
     for link in all_links:
         new_link = replaced_by.get(link.name, link)
@@ -516,7 +516,7 @@ def _with_own_frames(
             new_link = replace(new_link, joint=joint, parent=link.parent, pose=pose)
         else:
             joint, back = link.joint, ()
-        if new_link.name in kept:
+        if new_link.name in links_by_name:
             continue
         if (new_parent := replaced_by.get(new_link.parent or "")) is not None:
             new_link = replace(
@@ -524,10 +524,10 @@ def _with_own_frames(
                 parent=new_parent.name,
                 pose=compose(inverse(new_parent.pose), new_link.pose),
             )
-        kept[new_link.name] = new_link
+        links_by_name[new_link.name] = new_link
         if joint is not None:
             joints[new_link.name] = [(joint, back)]
-    return list(kept.values()), joints
+    return list(links_by_name.values()), joints
 
 
 def _merge_massless_links(

@@ -1,9 +1,8 @@
-"""URDF (https://wiki.ros.org/urdf/XML) according to its specification, with the limits that urdfdom
-requires of each joint.
+"""Writer of URDF (https://wiki.ros.org/urdf/XML) with the limits that urdfdom requires of each joint.
 
-For a missing limit it writes 1e308, which symgen reads as no limit. URDF cannot represent gravity,
-applied couplings, springs and the friction speed. It has no screws and no spherical joints; a robot
-with such joints is refused.
+A missing limit that urdfdom requires is written as 1e308, which symgen reads as no limit. URDF
+cannot represent gravity, the option --mimic couple, springs and the friction speed; a note in the
+file names each that was left out. Screw joints and spherical joints are refused.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 def write(mechanism: Mechanism) -> Written:
     """Return the robot as URDF. RequestError names a joint that URDF cannot represent."""
     for name in (joint.name for joint in mechanism.joints):
-        _refuse_macro(mechanism, name)
+        _refuse_macro_name(mechanism, name)
     all_links, sentences = links(mechanism)
     sentences += note_motor_links(all_links)
     joints = [
@@ -64,12 +63,12 @@ def write(mechanism: Mechanism) -> Written:
     ]
     used_names = dict.fromkeys((link.name for link in all_links), 1), dict.fromkeys(joints, 1)
     all_links = [
-        part for link in all_links for part in _representable_links(mechanism, link, *used_names)
+        written for link in all_links for written in _split_joint(mechanism, link, *used_names)
     ]
     almost_right: list[str] = []
     lines = []
     for link in all_links:
-        _refuse_macro(mechanism, link.name)
+        _refuse_macro_name(mechanism, link.name)
         lines.append(_link(link, almost_right))
     unapplied = _unapplied_names(mechanism)
     lines += [
@@ -84,7 +83,7 @@ def write(mechanism: Mechanism) -> Written:
     return Written(document(title(mechanism), sentences, root), tuple(sentences))
 
 
-def _refuse_macro(mechanism: Mechanism, name: str) -> None:
+def _refuse_macro_name(mechanism: Mechanism, name: str) -> None:
     """Raise RequestError for a name that xacro would expand."""
     if "${" in name or "$(" in name:
         raise RequestError(
@@ -92,11 +91,13 @@ def _refuse_macro(mechanism: Mechanism, name: str) -> None:
         )
 
 
-def _representable_links(
-    mechanism: Mechanism, link: Link, links: dict[str, int], joints: dict[str, int]
+def _split_joint(
+    mechanism: Mechanism, link: Link, link_names: dict[str, int], joint_names: dict[str, int]
 ) -> list[Link]:
-    """Return the link; for a cylindrical joint two links, the first massless. New names are
-    recorded in `links` and `joints`.
+    """Return the links that represent a link in URDF: the link itself, or for a cylindrical joint two
+    links with one coordinate each, the first massless.
+
+    New names are added to `link_names` and `joint_names`.
     """
     joint = link.joint
     if joint is None or joint.kind in _TYPES:
@@ -115,9 +116,9 @@ def _representable_links(
     for kind, position in zip(kinds, joint.type.positions, strict=True):
         last = len(result) == len(kinds) - 1
         step_joint = replace(
-            joint, name=unused_name(f"{joint.name}_{position.name}", joints), kind=kind
+            joint, name=unused_name(f"{joint.name}_{position.name}", joint_names), kind=kind
         )
-        name = link.name if last else unused_name(f"{joint.name}_{position.name}", links)
+        name = link.name if last else unused_name(f"{joint.name}_{position.name}", link_names)
         result.append(Link(name, parent, pose, step_joint, link.part if last else None))
         parent, pose = name, ()
     return result
@@ -148,11 +149,11 @@ def _joint(link: Link, almost_right: list[str], unapplied: Sequence[str]) -> lis
     if joint is None:
         inside = [*_origin(link.pose, link.fixed_joint, almost_right), *ends]
         return element("joint", {"name": link.fixed_joint, "type": "fixed"}, inside)
-    word = _urdf_type(joint)
+    urdf_type = _urdf_type(joint)
     inside = [*_origin(link.pose, joint.name, almost_right), *ends]
-    if word not in _WITHOUT_AXIS:
+    if urdf_type not in _WITHOUT_AXIS:
         inside.append(element("axis", {"xyz": decimals(joint.axis)}))
-    inside += _limit(joint.limits, word in _LIMITED) if joint.type.nq == 1 else []
+    inside += _limit(joint.limits, urdf_type in _LIMITED) if joint.type.nq == 1 else []
     if joint.mimic is not None:
         inside.append(
             element(
@@ -165,7 +166,7 @@ def _joint(link: Link, almost_right: list[str], unapplied: Sequence[str]) -> lis
             )
         )
     return element(
-        "joint", {"name": joint.name, "type": word}, inside + _dynamics(joint, unapplied)
+        "joint", {"name": joint.name, "type": urdf_type}, inside + _dynamics(joint, unapplied)
     )
 
 
@@ -217,23 +218,25 @@ def _limit(limits: Limits, required: bool) -> list[list[str]]:
 
 
 def _unapplied_names(mechanism: Mechanism) -> tuple[str, ...]:
-    """Return the names that <dynamics> can contain without being applied: --drives applies a kind
-    at all joints, or at none.
+    """Return the drive parameters that <dynamics> can contain although the robot does not apply them.
+
+    When the file is read, --drives applies a parameter at all joints or at none. A parameter that
+    the robot applies at some joints must therefore not be written for the others.
     """
-    drives_option = {name for joint in mechanism.joints for name, _ in joint.drive.declared}
+    applied = {name for joint in mechanism.joints for name, _ in joint.drive.declared}
     return tuple(
         name
         for name in _DYNAMICS
-        if name not in drives_option and not (name == _ROTOR and _ARMATURE in drives_option)
+        if name not in applied and not (name == _ROTOR and _ARMATURE in applied)
     )
 
 
 def _dynamics(joint: Joint, unapplied: Sequence[str]) -> list[list[str]]:
-    """Return <dynamics>, in which urdfdom requires damping or friction; empty without numbers."""
-    numbers = {name: value for name, value in joint.unapplied if name in unapplied} | dict(
+    """Return <dynamics> with damping and friction, of which urdfdom requires one; empty without values."""
+    declared = {name: value for name, value in joint.unapplied if name in unapplied} | dict(
         uniform_values(joint.drive)
     )
-    values = {name: numbers[name] for name in _DYNAMICS if name in numbers}
+    values = {name: declared[name] for name in _DYNAMICS if name in declared}
     if not values:
         return []
     values = {"damping": Fraction(0), "friction": Fraction(0), **values}
@@ -278,8 +281,10 @@ def _omissions(mechanism: Mechanism) -> list[str]:
 def _changed_types(joints: Iterable[Joint]) -> list[str]:
     """Return sentences on joints with another type in URDF."""
     split = [joint.name for joint in joints if joint.kind not in _TYPES]
-    several = [joint.name for joint in joints if joint.type.nq > 1 and joint.limits != Limits()]
-    endless = [
+    without_limits = [
+        joint.name for joint in joints if joint.type.nq > 1 and joint.limits != Limits()
+    ]
+    continuous = [
         joint.name
         for joint in joints
         if joint.kind in _TYPES and _urdf_type(joint) != _TYPES[joint.kind]
@@ -289,12 +294,12 @@ def _changed_types(joints: Iterable[Joint]) -> list[str]:
         sentences.append(
             f"two joints, NAME_angle and NAME_distance, with a massless link between them replace {list_all(split)}"
         )
-    if several:
+    if without_limits:
         sentences.append(
-            f"the limits of {list_all(several)} are left out, since these joints have several coordinates"
+            f"the limits of {list_all(without_limits)} are left out, since these joints have several coordinates"
         )
-    if endless:
+    if continuous:
         sentences.append(
-            f"the type of {list_all(endless)} becomes continuous, since there is no range"
+            f"the type of {list_all(continuous)} becomes continuous, since there is no range"
         )
     return sentences

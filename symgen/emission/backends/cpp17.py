@@ -69,7 +69,7 @@ def _function(
         what = with_forces(meaning(array, target.sizes), target, program.inputs)
         return {"name": names[port.name], "size": _size(array, port, target), "what": comment(what)}
 
-    taken = [
+    argument_ports = [
         described(port, array) | _argument_type(port, names[port.name], target)
         for port, array in zip(program.inputs, arguments, strict=True)
     ]
@@ -81,11 +81,11 @@ def _function(
             "what": comment(
                 with_forces(declared.what if declared else program.function, target, program.inputs)
             ),
-            "arguments": taken,
+            "arguments": argument_ports,
             "results": stored,
-            "ports": [*taken, *stored],
+            "ports": [*argument_ports, *stored],
         }
-        | _worked(program, target, {port["name"] for port in (*taken, *stored)})
+        | _worked(program, target, {port["name"] for port in (*argument_ports, *stored)})
         | returned(program, stored)
     )
 
@@ -96,15 +96,15 @@ def _argument_type(port: Port, name: str, target: Target) -> dict[str, str]:
     return {"struct": struct, "passed": f"&{name}" if struct else f"{name}.data()"}
 
 
-def _worked(program: Form, target: Target, taken: set[str]) -> dict[str, str]:
+def _worked(program: Form, target: Target, used_names: set[str]) -> dict[str, str]:
     """The array that the caller of a loop over links provides, how the C is told its size, and what many states call that."""
     if not program.looped:
         return {"work": "", "size": "", "count": ""}
-    work = LANGUAGE.local("work", taken)
+    work = LANGUAGE.local("work", used_names)
     return {
         "work": work,
         "size": ", static_cast<int>(WORK)" if target.checked else "",
-        "count": LANGUAGE.local("size", taken | {work}),
+        "count": LANGUAGE.local("size", used_names | {work}),
     }
 
 

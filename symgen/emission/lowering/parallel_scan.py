@@ -293,28 +293,39 @@ class Lowering:
 
     # -- maps ------------------------------------------------------------------------------------------------------------------
 
-    def _map(self, s: int, before: _Scan | None, behind: _Scan | None) -> Function:
+    def _map(self, s: int, previous_scan: _Scan | None, next_scan: _Scan | None) -> Function:
         """Return the function that takes a step for each element of a group, with the scans before and behind it."""
         chain, step, inward = self.chain, self.steps[s], s % 2 == 1
         places = self._places(s)
         loads = [port.name for port in step.inputs if port.name not in places]
         start, end = ("last", "first") if inward else ("first", "last")
-        used = (step, *([before.down] if before else ()), *([behind.up] if behind else ()))
-        guarded, cleared = chain.is_guarded(*used), chain.states and self._has_last(before, behind)
+        used = (
+            step,
+            *([previous_scan.down] if previous_scan else ()),
+            *([next_scan.up] if next_scan else ()),
+        )
+        guarded, cleared = (
+            chain.is_guarded(*used),
+            chain.states and self._has_last(previous_scan, next_scan),
+        )
         row = body(
-            chain.pointer("told", f"known + ({len(before.tree.initial)}*(row % 2))")
-            if before
+            chain.pointer("told", f"known + ({len(previous_scan.tree.initial)}*(row % 2))")
+            if previous_scan
             else None,
-            chain.pointer("run", f"runs + ({behind.tree.up_size}*(row % 2))") if behind else None,
+            chain.pointer("run", f"runs + ({next_scan.tree.up_size}*(row % 2))")
+            if next_scan
+            else None,
             self._loads(loads),
-            self._downsweep(before, start) if before else None,
+            self._downsweep(previous_scan, start) if previous_scan else None,
             chain.call(step, places),
-            self._upsweep(behind, end) if behind else None,
+            self._upsweep(next_scan, end) if next_scan else None,
         )
         statements = body(
             chain.pointer("work", Address(NUMBERS, f"{chain.group_size}*group")),
-            chain.pointer("known", f"work + {before.places.downsweeps}") if before else None,
-            chain.pointer("runs", f"work + {behind.places.runs}") if behind else None,
+            chain.pointer("known", f"work + {previous_scan.places.downsweeps}")
+            if previous_scan
+            else None,
+            chain.pointer("runs", f"work + {next_scan.places.runs}") if next_scan else None,
             chain.first_row(step),
             chain.buffers(loads),
             integers(ROW, "level"),

@@ -210,8 +210,8 @@ class Lowering:
         step = chain.step_alone(scan.step, f"{s + 1}_other", f"{kind}, other segments")
         carried = size_of(scan.step.outputs, CARRY)
         gives = carries.get(scan.gives) if size_of(scan.step.outputs, INITIAL) else None
-        taken, written = carries[scan.takes], gives
-        final = f"({chain.rows % 2 * taken.size} + k)"
+        initial_carry, written = carries[scan.takes], gives
+        final = f"({chain.rows % 2 * initial_carry.size} + k)"
         parts = self.form.part_count
         first, last, by = (parts - 1, 0, -1) if scan.inward else (0, parts, 1)
         part = body(
@@ -220,7 +220,12 @@ class Lowering:
             if (saved := self.layout.saved[s])
             else None,
             Assign(GROUP, SEGMENT if chain.states else f"segment / {chain.lanes}"),
-            For("k", 0, taken.size, (Assign(Element("ended", "k"), self._carry(taken, final)),)),
+            For(
+                "k",
+                0,
+                initial_carry.size,
+                (Assign(Element("ended", "k"), self._carry(initial_carry, final)),),
+            ),
             If(
                 f"segment == {first}",
                 chain.call(opening, _SCANNED, alone=True),
@@ -236,7 +241,7 @@ class Lowering:
             comment = "the first segment has no predecessor"
             carry = replace(carry, value=f"{{{chain.zero}}}", comment=comment)
         across = body(
-            Declare(real, "ended", size=(taken.size,)),
+            Declare(real, "ended", size=(initial_carry.size,)),
             carry,
             Declare(real, "handed", size=(carried,)),
             Declare(real, "start", size=(written.size,)) if written else None,

@@ -223,7 +223,7 @@ def _chain(loops: LoopFunction, s: int) -> list[Statement]:
     For one state the step overwrites the carry. In lanes the carry has two halves; the step reads one and writes the other.
     """
     form, sweep, carry, real = loops.form, loops.form.sweeps[s], loops.carry(s), loops.form.real
-    taken, _ = step_carries(loops, s)
+    carry_in, _ = step_carries(loops, s)
     halves: Body = ()
     if loops.lanes:
         halves = (
@@ -234,13 +234,13 @@ def _chain(loops: LoopFunction, s: int) -> list[Statement]:
         )
     is_read = not sweep.base_step or any(port.name == CARRY for port in sweep.base_step.inputs)
     initial = [
-        Assign(Element(taken, k), C.literal(number, loops.real))
+        Assign(Element(carry_in, k), C.literal(number, loops.real))
         for k, number in enumerate(sweep.initial if is_read else ())
     ]
     final: Body = ()
     on_the_way: Body = ()
     for final_carry in _final_carries(loops, s):
-        stores, link = _store_carry(loops, final_carry, taken, 0), max(final_carry.link, 0)
+        stores, link = _store_carry(loops, final_carry, carry_in, 0), max(final_carry.link, 0)
         if link == form.visited(sweep)[-1]:
             final += stores
         else:

@@ -39,30 +39,32 @@ def thread_call(loops: LoopFunction, call: Call, step: Program) -> tuple[Stateme
     read = [step.rows[i].value for i in live_rows(step) if step.rows[i].op == "input"]
     ports = (*step.inputs, *step.outputs)
     for number, (port, argument) in enumerate(zip(ports, call.arguments, strict=True)):
-        apart = argument if isinstance(argument, Address) else Address(str(argument), "0")
-        if apart.array not in loops.strides:
+        source_address = argument if isinstance(argument, Address) else Address(str(argument), "0")
+        if source_address.array not in loops.strides:
             arguments.append(argument)
             continue
         own_array = f"own_{port.name}"
         arguments.append(own_array)
         declarations.append(Declare(loops.form.real, own_array, size=(port.size,)))
         if number < len(step.inputs):
-            loads += _copies({k for at, k in read if at == number}, apart, own_array, load=True)
+            loads += _copies(
+                {k for at, k in read if at == number}, source_address, own_array, load=True
+            )
         else:
-            stores += _copies(range(port.size), apart, own_array, load=False)
+            stores += _copies(range(port.size), source_address, own_array, load=False)
     own_call = Call(call.function, tuple(arguments), True, call.continuation)
     return (Block(body(declarations, loads, own_call, stores)),)
 
 
 def _copies(
-    elements: Iterable[int], apart: Address, own_array: str, load: bool
+    elements: Iterable[int], source_address: Address, own_array: str, load: bool
 ) -> Iterator[Statement]:
     """Give the copies of elements from an array with a stride to the thread's own array, or back."""
     for first, last in _runs(sorted(elements)):
         single = last - first + 1 < LOOP
         for k in range(first, last + 1) if single else (ELEMENT,):
             target: Value = Element(own_array, str(k))
-            source: Value = Element(apart.array, _sum(apart.index, k))
+            source: Value = Element(source_address.array, _sum(source_address.index, k))
             assign = Assign(target, source) if load else Assign(source, target)
             yield assign if single else For(ELEMENT, first, last + 1, (assign,))
 

@@ -145,26 +145,26 @@ class _Checker:
             self._base_step(number, sweep, sweep.base_step)
 
     def _step(
-        self, where: str, sweep: Sweep, link_class: LinkClass, step: Program, saved_at: int
+        self, step_name: str, sweep: Sweep, link_class: LinkClass, step: Program, saved_at: int
     ) -> None:
         """Check the ports of one step of a sweep.
 
-        `where` names the step in messages. The step writes its saved values from index `saved_at` of
+        `step_name` names the step in messages. The step writes its saved values from index `saved_at` of
         the link's row of the workspace on.
         """
         form, carry_size = self.form, len(sweep.initial)
         sizes = {CONSTANTS: link_class.width, SAVED: form.work, CARRY: carry_size}
         for port in step.inputs:
             if port.name not in sizes and port.name not in self.arguments:
-                self.fail(f"{where} takes '{port.name}', which the function does not")
+                self.fail(f"{step_name} takes '{port.name}', which the function does not")
             size = sizes[port.name] if port.name in sizes else form.width(port.name, link_class)
             if port.size != size:
-                self.fail(f"{where} takes {port.size} of '{port.name}'")
+                self.fail(f"{step_name} takes {port.size} of '{port.name}'")
         if saved_at + port_size(step.outputs, SAVED) > form.work:
-            self.fail(f"{where} saves more than there is room for")
+            self.fail(f"{step_name} saves more than there is room for")
         carried = [port.size for port in step.outputs if port.name == CARRY]
         if carried != [carry_size] * len(carried) or (carry_size and not carried):
-            self.fail(f"{where} does not carry {carry_size} numbers")
+            self.fail(f"{step_name} does not carry {carry_size} numbers")
 
     def _base_step(self, number: int, sweep: Sweep, step: Program) -> None:
         """Check `base_step` of a sweep: a step for the first link of a chain alone.
@@ -173,22 +173,24 @@ class _Checker:
         lack CARRY if no link and no final carry receives its value, and CHECKED may differ.
         """
         form, first_class = self.form, self.form.class_of[0]
-        where = f"sweep {number} of the first link"
+        step_name = f"sweep {number} of the first link"
         if not form.serial or form.part_lengths:
-            self.fail(f"{where} has a step of its own, which only a chain in one piece has")
+            self.fail(f"{step_name} has a step of its own, which only a chain in one piece has")
         carry_ports = [port for port in step.outputs if port.name == CARRY]
         final_links = {final.link for final in form.final_carries if final.sweep == number}
         if sweep.inward and not carry_ports and not final_links & {-1, 0}:
             # Nothing receives the carry. For the comparison below, add the port to the step.
             carry = Port(CARRY, (len(sweep.initial),), (0,) * len(sweep.initial))
             step = replace(step, outputs=(carry, *step.outputs))
-        self._step(where, sweep, form.link_classes[first_class], step, sweep.saved_at[first_class])
+        self._step(
+            step_name, sweep, form.link_classes[first_class], step, sweep.saved_at[first_class]
+        )
         ports, expected = (
             {(port.name, port.size) for port in each.outputs if port.name != CHECKED}
             for each in (step, sweep.steps[first_class])
         )
         if ports != expected:
-            self.fail(f"{where} does not give what the step of its class gives")
+            self.fail(f"{step_name} does not give what the step of its class gives")
 
     # -- scans across the parts ------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ import math
 from collections.abc import Container, Iterable, Sequence
 
 from symgen.ir.passes._error_bounds import values_and_errors
-from symgen.ir.passes._fingerprints import angles, residues
+from symgen.ir.passes._fingerprints import angle_rows, residues
 from symgen.ir.passes._network import Network, Way
 from symgen.ir.passes._pair_matches import PRIME as SMALL
 from symgen.ir.passes._pair_matches import double, single
@@ -115,8 +115,10 @@ class Candidates:
 
         Angles are excluded: a difference of a full turn would not be seen here.
         """
-        angle_rows = angles(self.program)
-        return [c for c in self.operands if self.network.way[c] is not None and c not in angle_rows]
+        rows_of_angles = angle_rows(self.program)
+        return [
+            c for c in self.operands if self.network.way[c] is not None and c not in rows_of_angles
+        ]
 
     def is_sum(self, c: int) -> bool:
         """Return whether a quantity is computed as a sum or a difference."""

@@ -21,19 +21,21 @@ Errors = list[float]
 """Error bound of every row in units of round-off; not finite if the value is no finite double or the row is not needed."""
 
 
-def round_offs(program: Program, asked: Iterable[int]) -> list[Errors]:
-    """Return the error bounds of the rows in `asked` and of their operands, at each state that can
-    be evaluated.
+def round_offs(program: Program, requested_rows: Iterable[int]) -> list[Errors]:
+    """Return the error bounds of `requested_rows` and of their operands, at each state that can be
+    evaluated.
     """
-    return [errors for _, errors in values_and_errors(program, asked)]
+    return [errors for _, errors in values_and_errors(program, requested_rows)]
 
 
-def values_and_errors(program: Program, asked: Iterable[int]) -> list[tuple[list[float], Errors]]:
-    """Return values and error bounds of the rows in `asked` and of their operands, at each state
+def values_and_errors(
+    program: Program, requested_rows: Iterable[int]
+) -> list[tuple[list[float], Errors]]:
+    """Return values and error bounds of the `requested_rows` and of their operands, at each state
     that can be evaluated.
     """
     needed = [False] * len(program.rows)
-    for row in asked:
+    for row in requested_rows:
         needed[row] = True
     for i in reversed(range(len(needed))):
         if needed[i]:

@@ -1,11 +1,13 @@
 """Values of rows modulo a prime at a random point: two formulas that agree there are equal, up to a
 chance of 1 in 2^50.
 
-Sine and cosine of an angle are a point of the unit circle modulo the prime, and angles add as those
-points multiply. So s² + c² = 1 holds, and sin(a + b) = sin a cos b + cos a sin b. The elements of a
-unit quaternion are independent random numbers: nothing may follow from |q| = 1, so that results do
-not change for a q that round-off has moved off the sphere. A root, a logarithm and an angle by
-atan2 are random numbers that depend only on their operands.
+Cosine and sine of an angle are a point of the unit circle modulo the prime. The point of a sum of
+angles is the product of the points of the angles, as for complex numbers. So s² + c² = 1 holds, and
+sin(a + b) = sin a cos b + cos a sin b.
+
+The elements of a unit quaternion are independent random numbers. So two formulas that are equal
+only because of |q| = 1 are not merged, and round-off in |q| does not change a result. A root, a
+logarithm and an angle by atan2 are random numbers that depend only on their operands.
 """
 
 from __future__ import annotations
@@ -15,9 +17,9 @@ from random import Random
 from symgen.ir.program import Program
 
 TRIALS = 3
-"""Points that are tried if a divisor is zero at one."""
+"""Number of random points that are tried; a point at which a divisor is zero is skipped."""
 SUMS = ("add", "sub", "neg")
-"""Operations that make an angle from angles."""
+"""Operations whose result is an angle if their operands are angles."""
 CosSin = tuple[int, int]
 """(cos, sin)."""
 
@@ -44,10 +46,12 @@ class _Point:
 
     def __init__(self, prime: int, seed: str) -> None:
         self.prime, self.seed = prime, seed
-        self._drawn: dict[tuple[object, ...], int] = {}
+        self._random_values: dict[tuple[object, ...], int] = {}
         self._inverses: dict[int, int] = {}
         self._cos_sin_of: dict[int, CosSin] = {0: (1, 0)}
-        """Cosine and sine by the smaller residue of an angle and its negative; a sum's come from the first row that has its value."""
+        """Cosine and sine by angle: the key is the smaller residue of the angle and its negative. For a sum of
+        angles, the first row with that value sets the pair.
+        """
 
     def values(self, program: Program) -> list[int]:
         """Return the value of each row of a Program.
@@ -57,10 +61,10 @@ class _Point:
         p, cos_sin = self.prime, self._cos_sin
         random = Random(self.seed)
         inputs = [[random.randrange(p) for _ in range(port.size)] for port in program.inputs]
-        angle_rows = angles(program)
+        rows_of_angles = angle_rows(program)
         values: list[int] = []
         put = values.append
-        # One switch over operations, the most frequent first: it runs once a row of each pass.
+        # The most frequent operation is tested first: this loop runs over all rows in every pass.
         for i, (op, args, value, _, _) in enumerate(program.rows):
             if op == "mul":
                 put(values[args[0]] * values[args[1]] % p)
@@ -68,7 +72,7 @@ class _Point:
                 a, b = values[args[0]], values[args[1]]
                 b = b if op == "add" else p - b
                 put((a + b) % p)
-                if i in angle_rows:
+                if i in rows_of_angles:
                     self._record_sum(values[i], a, b)
             elif op == "const":
                 put(value.numerator * self._inverse(value.denominator) % p)
@@ -83,7 +87,7 @@ class _Point:
             elif op == "sin":
                 put(cos_sin(values[args[0]])[1])
             else:
-                put(self._drawn_for(op, *[values[a] for a in args]))
+                put(self._random_value(op, *[values[a] for a in args]))
         return values
 
     def _inverse(self, number: int) -> int:
@@ -91,18 +95,18 @@ class _Point:
             self._inverses[number] = pow(number, -1, self.prime)
         return self._inverses[number]
 
-    def _drawn_for(self, *key: object) -> int:
+    def _random_value(self, *key: object) -> int:
         """Return a random number that depends only on the key."""
-        if key not in self._drawn:
-            self._drawn[key] = Random(f"{self.seed}/{key}").randrange(self.prime)
-        return self._drawn[key]
+        if key not in self._random_values:
+            self._random_values[key] = Random(f"{self.seed}/{key}").randrange(self.prime)
+        return self._random_values[key]
 
     def _cos_sin(self, angle: int) -> CosSin:
-        """Return cosine and sine of an angle; that of the negative angle has the negative sine."""
+        """Return cosine and sine of an angle; the negative angle has the same cosine and the negative sine."""
         p = self.prime
         key = min(angle, p - angle)
         if key not in self._cos_sin_of:
-            half = self._drawn_for("tangent", key)
+            half = self._random_value("tangent", key)
             inverse = self._inverse(1 + half * half)
             self._cos_sin_of[key] = (1 - half * half) * inverse % p, 2 * half * inverse % p
         c, s = self._cos_sin_of[key]
@@ -122,8 +126,8 @@ class _Point:
             )
 
 
-def angles(program: Program) -> set[int]:
-    """Return the rows whose sine or cosine is taken, and the rows whose sums those are."""
+def angle_rows(program: Program) -> set[int]:
+    """Return the rows that are angles: operands of a sine or cosine, and the terms of such operands."""
     rows = program.rows
     result = {row[1][0] for row in rows if row[0] in ("sin", "cos")}
     to_visit = list(result)

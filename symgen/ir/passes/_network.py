@@ -100,15 +100,15 @@ class Network:
         to_visit = [a for a in below if height[a] >= lowest]
         if not to_visit:
             return c not in below
-        seen = set(to_visit)
+        visited = set(to_visit)
         while to_visit:
             a = to_visit.pop()
             self.steps += 1
             if a == c:
                 return False
             for b in self.below[a]:
-                if height[b] >= lowest and b not in seen:
-                    seen.add(b)
+                if height[b] >= lowest and b not in visited:
+                    visited.add(b)
                     to_visit.append(b)
         raised = [(c, 1 + max([height[a] for a in below]))]
         while raised:

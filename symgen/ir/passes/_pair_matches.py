@@ -212,17 +212,19 @@ def _repeated(all_pairs: Sequence[_Pairs]) -> Iterator[list[Pair]]:
     order = np.arange(len(values), dtype=np.int32)
     last[cells] = order
     shared[cells[last[cells] != order]] = True
-    kept = np.flatnonzero(shared[cells])
-    kept = kept[np.lexsort((codes[kept], values[kept]))]
-    keys = values[kept]
+    shared_cells = np.flatnonzero(shared[cells])
+    shared_cells = shared_cells[np.lexsort((codes[shared_cells], values[shared_cells]))]
+    keys = values[shared_cells]
     alike = keys[1:] == keys[:-1]
-    again = np.append(False, alike)[: len(kept)]
-    kept = kept[again | np.append(again[1:], False)[: len(kept)]]
-    keys = values[kept]
+    repeats_previous = np.append(False, alike)[: len(shared_cells)]
+    shared_cells = shared_cells[
+        repeats_previous | np.append(repeats_previous[1:], False)[: len(shared_cells)]
+    ]
+    keys = values[shared_cells]
     index = np.arange(len(keys))
     first = np.append(True, keys[1:] != keys[:-1])[: len(keys)]
-    kept = kept[index - np.maximum.accumulate(np.where(first, index, 0)) < ALIKE]
-    decoded, keys = _decode(codes[kept], all_pairs[0].count), values[kept]
+    shared_cells = shared_cells[index - np.maximum.accumulate(np.where(first, index, 0)) < ALIKE]
+    decoded, keys = _decode(codes[shared_cells], all_pairs[0].count), values[shared_cells]
     start = 0
     for end in (
         [] if not decoded else [*(np.flatnonzero(keys[1:] != keys[:-1]) + 1).tolist(), len(keys)]

@@ -25,15 +25,19 @@ def prove(
     A row that is no longer computed has None. `what` describes the rewriting. Raises ProgramError
     naming the first row that fails.
     """
-    here = f"{before.function}/{before.method}"
+    program_name = f"{before.function}/{before.method}"
     values = residues(PROOF_PRIME, PROOF_SEED, before, after)
     if values is None:
-        raise ProgramError(f"{here}: what was {what} cannot be proved, for it divides by zero")
+        raise ProgramError(
+            f"{program_name}: what was {what} cannot be proved, for it divides by zero"
+        )
     old, new = values
     for i, new_row in enumerate(new_rows):
         if new_row is not None and (old[i] - new_row[1] * new[new_row[0]]) % PROOF_PRIME:
             name = f" ('{before.rows[i].name}')" if before.rows[i].name else ""
-            raise ProgramError(f"{here}: row {i}{name} was {what} as what it does not equal")
+            raise ProgramError(
+                f"{program_name}: row {i}{name} was {what} as what it does not equal"
+            )
     result_rows = [
         (a, b)
         for old_port, new_port in zip(results(before), after.outputs, strict=True)
@@ -41,4 +45,4 @@ def prove(
     ]
     for a, b in result_rows:
         if old[a] != new[b]:
-            raise ProgramError(f"{here}: row {a}, a result, has lost its sign")
+            raise ProgramError(f"{program_name}: row {a}, a result, has lost its sign")

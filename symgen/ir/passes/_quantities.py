@@ -122,12 +122,12 @@ class Quantities:
             result[1] = (result[1][0], -result[1][1])
         return result
 
-    def _distinct_rows(self, c: int, alike: list[int]) -> list[int]:
+    def _distinct_rows(self, c: int, equal_rows: list[int]) -> list[int]:
         """Return the rows of a quantity that are different operations, or have different operands,
         and do not use the quantity itself.
         """
         row_by_operation: dict[object, int] = {}
-        for row in alike:
+        for row in equal_rows:
             op = self.rows[row][0]
             operands = self.operands(row)
             if c in [a for a, _ in operands]:

@@ -21,9 +21,9 @@ _new = tuple.__new__  # rows are made by the ten thousand
 class Signed:
     """Collects rows; `taken` are the names already in use."""
 
-    def __init__(self, taken: Iterable[str]) -> None:
+    def __init__(self, used_rows: Iterable[str]) -> None:
         self.rows: list[Row] = []
-        self._taken = set(taken)
+        self._taken = set(used_rows)
         self._opposite: dict[int, int] = {}
 
     def put(
@@ -33,12 +33,12 @@ class Signed:
         value: Any = None,
         name: str = "",
         step: int = -1,
-        wanted: int = 1,
+        preferred_sign: int = 1,
     ) -> SignedRow:
-        """Put an operation on signed operands; return the row and its sign, which is `wanted` if
-        that costs nothing.
+        """Put an operation on signed operands; return the row and its sign, which is `preferred_sign` if
+        that needs no further operation.
 
-        For a sum or a difference, `op` is "add" and the operands have signs. `wanted` is the sign
+        For a sum or a difference, `op` is "add" and the operands have signs. `preferred_sign` is the sign
         with which `name` describes the value.
         """
         sign = 1
@@ -50,14 +50,14 @@ class Signed:
             if first == second:
                 op, sign = "add", first
             else:  # the one of two differences whose sign is wanted
-                op, sign = "sub", wanted
-                if first != wanted:
+                op, sign = "sub", preferred_sign
+                if first != preferred_sign:
                     args = (b, a)
         elif op == "sin":
             sign = operands[0][1]
         elif op != "cos" and args:
             args = tuple([self.positive_row(operand) for operand in operands])
-        if name and sign != wanted:
+        if name and sign != preferred_sign:
             name = self._opposite_name(name)
         self.rows.append(_new(Row, (op, args, value, name, step)))
         return len(self.rows) - 1, sign

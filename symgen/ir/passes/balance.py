@@ -104,7 +104,7 @@ def _sizes(program: Program) -> list[Sizes]:
     """Return the size of every row at two states without symmetry: only the first argument nonzero,
     and all arguments.
     """
-    whole = program.with_rows(
+    all_rows_program = program.with_rows(
         program.rows, [Port("", (len(program.rows),), tuple(range(len(program.rows))))]
     )
     numbers = Numbers(_double, math.sin, math.cos, math.sqrt, math.log)
@@ -119,7 +119,9 @@ def _sizes(program: Program) -> list[Sizes]:
             ArithmeticError, ValueError
         ):  # a division by zero, say: this state tells nothing
             sizes: list[float] = []
-            for row, value in zip(program.rows, evaluate(whole, state, numbers)[""], strict=True):
+            for row, value in zip(
+                program.rows, evaluate(all_rows_program, state, numbers)[""], strict=True
+            ):
                 if row.op == "mul":  # where the product of two doubles is none
                     sizes.append(sizes[row.args[0]] + sizes[row.args[1]])
                 else:

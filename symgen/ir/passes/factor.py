@@ -119,21 +119,21 @@ def _sum(out: Rewriter, terms: list[Term], root: Row) -> tuple[int, int]:
     """Return (sign, row) of a sum of products; common factors are taken out until none is left."""
     while (common := _shared(terms)) is not None:
         inside: list[Term] = []
-        rest: list[Term] = []
+        unfactored: list[Term] = []
         position: int | None = None
         for sign, factors in terms:
             if len(factors) > 1 and common in factors:
                 remaining = list(factors)
                 remaining.remove(common)
                 inside.append((sign, tuple(remaining)))
-                position = len(rest) if position is None else position
+                position = len(unfactored) if position is None else position
             else:
-                rest.append((sign, factors))
+                unfactored.append((sign, factors))
         sign, row = _sum(out, inside, root)
-        rest.insert(
+        unfactored.insert(
             position or 0, (sign, (out.put(Row("mul", (common, row), None, "", root.step)),))
         )
-        terms = rest
+        terms = unfactored
     parts: list[tuple[int, int]] = []
     for sign, factors in terms:
         row = factors[0]

@@ -63,22 +63,28 @@ def _with_several_constants(
 
 
 def _product(
-    out: Rewriter, constants: list[tuple[int, Fraction]], rest: list[tuple[int, int]], root: Row
+    out: Rewriter,
+    constants: list[tuple[int, Fraction]],
+    other_factors: list[tuple[int, int]],
+    root: Row,
 ) -> int:
     value = Fraction(1)
     for _, c in constants:
         value *= c
     total = out.put(Row("const", (), value))
-    for _, r in rest:
+    for _, r in other_factors:
         total = out.put(Row("mul", (total, r), None, "", root.step))
     return _named(out, total, root)
 
 
 def _sum(
-    out: Rewriter, constants: list[tuple[int, Fraction]], rest: list[tuple[int, int]], root: Row
+    out: Rewriter,
+    constants: list[tuple[int, Fraction]],
+    other_terms: list[tuple[int, int]],
+    root: Row,
 ) -> int:
     total = out.put(Row("const", (), sum((s * c for s, c in constants), Fraction(0))))
-    for sign, r in rest:
+    for sign, r in other_terms:
         total = out.put(Row("add" if sign > 0 else "sub", (total, r), None, "", root.step))
     return _named(out, total, root)
 

@@ -132,17 +132,17 @@ def eliminate(linkage: Home, blocks: Blocks, order: Sequence[int]) -> tuple[list
 
 def _factor_block(A: Block, unit: Scalar) -> tuple[Block, list[Scalar], list[Scalar]]:
     """Return (L, D, 1/D) of one symmetric block, from its lower triangle."""
-    n, rest = len(A), [list(row) for row in A]
+    n, schur_complement = len(A), [list(row) for row in A]
     L: Block = [[] for _ in range(n)]
     D, inverse = [], []
     for k in range(n):
-        D.append(rest[k][k])
-        inverse.append(unit / rest[k][k])
+        D.append(schur_complement[k][k])
+        inverse.append(unit / schur_complement[k][k])
         for i in range(k + 1, n):
-            gain = rest[i][k] * inverse[k]
+            gain = schur_complement[i][k] * inverse[k]
             L[i].append(gain)
             for j in range(k + 1, i + 1):
-                rest[i][j] = rest[i][j] - gain * rest[j][k]
+                schur_complement[i][j] = schur_complement[i][j] - gain * schur_complement[j][k]
     return L, D, inverse
 
 

@@ -74,13 +74,13 @@ def turn(linkage: Linkage) -> list[Scalar]:
 
 
 def turn_of_both(
-    derivation: Derivation, front: Sequence[Scalar], behind: Sequence[Scalar]
+    derivation: Derivation, inner_carry: Sequence[Scalar], outer_carry: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Return (E, w) of two segments combined, and the saved value for the downsweep: (E, w) of the
     front segment.
     """
     derivation.step("angular velocity by a prefix scan")
-    return _flatten(after(_unflatten(front), _unflatten(behind))), [*front]
+    return _flatten(after(_unflatten(inner_carry), _unflatten(outer_carry))), [*inner_carry]
 
 
 def propagate_omega(
@@ -216,12 +216,12 @@ def _halves(
 
 
 def eliminated(
-    derivation: Derivation, size: int, front: Sequence[Scalar], behind: Sequence[Scalar]
+    derivation: Derivation, size: int, inner_carry: Sequence[Scalar], outer_carry: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Combine two segments by eliminating the joint between them; also return the saved value: L,
     1/D, Z towards both ends, and y.
     """
-    n, m, recorder = _Segment(size, front), _Segment(size, behind), _Recorder(derivation)
+    n, m, recorder = _Segment(size, inner_carry), _Segment(size, outer_carry), _Recorder(derivation)
     middle = [[x + y for x, y in zip(*rows, strict=True)] for rows in zip(n.cc, m.aa, strict=True)]
     (pivot,), remaining = eliminate(
         recorder, {(0, 0): n.aa, (0, 1): n.ac, (1, 1): middle, (1, 2): m.ac, (2, 2): m.cc}, [1]

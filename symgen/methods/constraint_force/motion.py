@@ -125,9 +125,9 @@ def _prefix_scan(
     return prefixes
 
 
-def after(front: Step, behind: Step) -> Step:
-    """Return the step of two consecutive segments, `front` nearer to the base than `behind`."""
-    return _product(behind[0], front[0]), times(behind[0], front[1]) + behind[1]
+def after(inner: Step, outer: Step) -> Step:
+    """Return the step of two consecutive segments, `inner` nearer to the base than `outer`."""
+    return _product(outer[0], inner[0]), times(outer[0], inner[1]) + outer[1]
 
 
 Axes = Callable[[Linkage], list[Matrix]]

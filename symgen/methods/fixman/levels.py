@@ -57,12 +57,17 @@ ENDS, LAST_ENDS = 2, 1
 
 
 def halves(
-    derivation: Derivation, constants: Numbers, q: Scalar, b: Scalar, before: Scalar, behind: Scalar
+    derivation: Derivation,
+    constants: Numbers,
+    q: Scalar,
+    b: Scalar,
+    previous_b: Scalar,
+    next_b: Scalar,
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Return the segment of one place, and its saved value.
 
     The saved value has, for the direction before and its own, the rate without e and the entry of
-    H^φL. `before` and `behind` are b of the neighbouring joints.
+    H^φL. `previous_b` and `next_b` are b of the neighbouring joints.
     """
     derivation.step("terms of the previous mass in the blocks of H, LC (23)")
     form, angle = by_inverses(meeting, PLANAR), q + constants["offset"]
@@ -79,8 +84,8 @@ def halves(
 
     derivation.step("moments on both directions, and the right-hand side, LC (12)")
     moment_before, moment = (
-        derivation.name("m_before", before - b),
-        derivation.name("m", b - behind),
+        derivation.name("m_before", previous_b - b),
+        derivation.name("m", b - next_b),
     )
     inner, outer = block(0, 3), block(2, 1)  # H^φL_i−1,i and H^φL_i,i−1
     segment = [block(1, 1), outer * moment, block(1, 3), block(3, 3), inner * moment_before]
@@ -94,11 +99,11 @@ def halves(
 
 
 def eliminated(
-    derivation: Derivation, front: Sequence[Scalar], behind: Sequence[Scalar]
+    derivation: Derivation, inner_carry: Sequence[Scalar], outer_carry: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Combine two segments by eliminating the link between them; also return its saved value."""
     derivation.step("elimination of the link between two segments, LC (13)")
-    (aa, a, ac, n_cc, n_c), (k_aa, k_a, ca, cc, c) = front, behind
+    (aa, a, ac, n_cc, n_c), (k_aa, k_a, ca, cc, c) = inner_carry, outer_carry
     inverse = derivation.name("invD", derivation.one / derivation.name("D", n_cc + k_aa))
     Z_a, Z_c, right = ac * inverse, ca * inverse, n_c + k_a
     return [aa - Z_a * ac, a - Z_a * right, -(Z_a * ca), cc - Z_c * ca, c - Z_c * right], [
@@ -147,11 +152,11 @@ def joints(
 
 
 def first_of_both(
-    derivation: Derivation, front: Sequence[Scalar], behind: Sequence[Scalar]
+    derivation: Derivation, inner_carry: Sequence[Scalar], outer_carry: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Return b of a segment's first joint, and the saved value: b of the segment behind."""
     derivation.step("right-hand side of the next joint")
-    return [*front], [*behind]
+    return [*inner_carry], [*outer_carry]
 
 
 def next_of_each(
@@ -163,13 +168,13 @@ def next_of_each(
 
 
 def last_of_both(
-    derivation: Derivation, front: Sequence[Scalar], behind: Sequence[Scalar]
+    derivation: Derivation, inner_carry: Sequence[Scalar], outer_carry: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Return the rate of a segment's last direction, and the saved value: that of the front
     segment.
     """
     derivation.step("rate of the previous direction")
-    return [*behind], [*front]
+    return [*outer_carry], [*inner_carry]
 
 
 def previous_of_each(

@@ -172,7 +172,7 @@ def point_masses(linkage: Linkage, geometry: Geometry = PLANAR) -> Partition:
     direction_before = linkage.zeros
     for i, link in enumerate(linkage.links):
         linkage.step(i, "terms of its mass in the blocks of H, LC (23)")
-        mass, (length, ahead) = linkage.inertia[i].m, _end(linkage, i)
+        mass, (length, end_direction) = linkage.inertia[i].m, _end(linkage, i)
         inverses = {U: linkage.one / length, W: linkage.one / mass}
         linkage.name("u", i, inverses[U])
         linkage.name("w", i, inverses[W])
@@ -180,7 +180,7 @@ def point_masses(linkage: Linkage, geometry: Geometry = PLANAR) -> Partition:
             mass * mass * lower(metric(geometry), {L: length}, derivation)
         ]  # below (3), used in (8)
         if i:
-            direction = link.rotation.to_parent(ahead)
+            direction = link.rotation.to_parent(end_direction)
             cosine, sine = direction_before.dot(direction), direction_before.cross(direction)[2]
             linkage.name("cos", i, cosine)
             linkage.name("sin", i, sine)
@@ -205,7 +205,7 @@ def point_masses(linkage: Linkage, geometry: Geometry = PLANAR) -> Partition:
             i,
             [[entry(form[r, c], inverses, derivation) for c in (0, 1)] for r in (0, 1)],
         )
-        inner, direction_before = inverses, ahead
+        inner, direction_before = inverses, end_direction
     return result
 
 

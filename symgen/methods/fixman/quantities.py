@@ -164,12 +164,12 @@ def _dtheta_printed(linkage: Linkage) -> Entries:
     """
     form = published_slopes()
     blocks: Entries = {}
-    ahead, length = (linkage.one, linkage.zero), linkage.one
+    previous_direction, length = (linkage.one, linkage.zero), linkage.one
     sense = linkage.one
     for i, (cosine, sine, link_length) in enumerate(_directions(linkage)):
         linkage.step(i, "rows of dtheta/dx with lengths held constant, LC (21)")
         bindings = {COS: cosine, SIN: sine, L: link_length, K: length} | dict(
-            zip(AHEAD, ahead, strict=True)
+            zip(AHEAD, previous_direction, strict=True)
         )
         sense = sense if i == 0 or same_direction(linkage.model, i) else -sense
         for r, point in enumerate((i - 2, i - 1, i)):
@@ -185,7 +185,7 @@ def _dtheta_printed(linkage: Linkage) -> Entries:
                         ]
                     ]
                 )
-        ahead, length = (cosine, sine), link_length
+        previous_direction, length = (cosine, sine), link_length
     return blocks
 
 

@@ -1,4 +1,8 @@
-"""Inspectable quantities of closed loops: A v = 0 and A a + γ = 0 if they are closed, and C(q) = 0."""
+"""Inspectable quantities of closed loops.
+
+They are the closure error C(q), the constraint Jacobian A and the velocity-product acceleration γ.
+While the loops are closed, C(q) = 0, A v = 0 and A a + γ = 0.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +17,23 @@ from symgen.methods.shared.quantities import Block, Entries, Quantity, name_entr
 
 
 def _jacobian(linkage: Linkage) -> Entries:
-    (entries,), n = constraint_jacobian(linkage), len(linkage.dofs)
+    """Return A as one block, with a column per independent velocity (mimic followers are summed into
+    their leaders).
+    """
+    (entries,) = constraint_jacobian(linkage)
+    n = len(linkage.dofs)
     rows = [linkage.coupling.reduce_forces(entries[r : r + n]) for r in range(0, len(entries), n)]
     return {(): Block(name_entries(linkage, "A", rows))}
 
 
 def _bias(linkage: Linkage) -> Entries:
+    """Return γ as one block."""
     (entries,) = constraint_bias(linkage)
     return {(): Block(name_entries(linkage, "gamma", [[x] for x in entries]))}
 
 
 def _residual(linkage: Linkage) -> Entries:
+    """Return C as one block."""
     (entries,) = constraint_residual(linkage)
     return {(): Block(name_entries(linkage, "C", [[x] for x in entries]))}
 

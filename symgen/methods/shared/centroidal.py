@@ -127,7 +127,7 @@ def place_roots(linkage: Linkage) -> RootPlacements:
         only = Root(first, NO_ROTATION, linkage.zeros)
         return RootPlacements((only,), to_base[first], reach[first], linkage.base_position(first))
     base_position = base[first].base_shift
-    placed = [
+    root_poses = [
         Root(
             i,
             to_base[i],
@@ -135,7 +135,9 @@ def place_roots(linkage: Linkage) -> RootPlacements:
         )
         for i in roots
     ]
-    return RootPlacements(tuple(placed), NO_ROTATION, reach[first], linkage.vector(base_position))
+    return RootPlacements(
+        tuple(root_poses), NO_ROTATION, reach[first], linkage.vector(base_position)
+    )
 
 
 def _heaviest(linkage: Linkage) -> int:

@@ -62,9 +62,13 @@ def _draw(figure_type: Any, robot: str, pattern: Pattern) -> Any:
     figure.draw_without_rendering()
     dpi = figure.dpi
 
-    def inches(texts: Sequence[Any], way: str) -> float:
+    def inches(texts: Sequence[Any], dimension: str) -> float:
         return max(
-            (getattr(text.get_window_extent(), way) / dpi for text in texts if text.get_text()),
+            (
+                getattr(text.get_window_extent(), dimension) / dpi
+                for text in texts
+                if text.get_text()
+            ),
             default=0.0,
         )
 
@@ -132,8 +136,8 @@ def _range(pattern: Pattern) -> tuple[float, float] | None:
     return (least, most) if most > least * 1.5 else (most / 10, most)
 
 
-def _shade(x: float, least: float, most: float) -> tuple[float, float, float]:
-    t = min(1.0, max(0.0, math.log(abs(x) / least) / math.log(most / least))) if x else 0.0
+def _shade(x: float, smallest: float, largest: float) -> tuple[float, float, float]:
+    t = min(1.0, max(0.0, math.log(abs(x) / smallest) / math.log(largest / smallest))) if x else 0.0
     a, b, c = (low + t * (high - low) for low, high in zip(LIGHT, DARK, strict=True))
     return a, b, c
 

@@ -41,31 +41,31 @@ _TITLES = {
 }
 
 
-def show(mechanism: Mechanism, whole: bool = False) -> str:
+def show(mechanism: Mechanism, uncut: bool = False) -> str:
     """Return `mechanism` as text of at most 100 columns: tree, inertias, then every note by kind.
 
-    With `whole`, names are not cut and lines may be longer. Of long lists the first and the last lines are shown, with the number of
+    With `uncut`, names are not cut and lines may be longer. Of long lists the first and the last lines are shown, with the number of
     omitted ones.
     """
     mass = sum(float(body.mass) for body in mechanism.bodies)
     head = f"{mechanism.name}: {counted(mechanism)}, {_figure(mass)} kg moving, gravity ({_vector(mechanism.gravity)}) m/s²"
     lines = [
-        *_wrapped(head, whole),
-        *(_wrapped(f"from {mechanism.source}", whole) if mechanism.source else []),
+        *_wrapped(head, uncut),
+        *(_wrapped(f"from {mechanism.source}", uncut) if mechanism.source else []),
         "",
     ]
     names = (_part_name(part, body) for body in mechanism.bodies for part in body.parts)
-    room = max(_NAME, max(map(len, names), default=0)) if whole else _NAME
-    sections = (*_drives(mechanism, whole), *_frames(mechanism, whole))
+    room = max(_NAME, max(map(len, names), default=0)) if uncut else _NAME
+    sections = (*_drives(mechanism, uncut), *_frames(mechanism, uncut))
     table = (
-        *_shortened(_tree(mechanism, whole)),
-        *_shortened(_loops(mechanism, whole)),
+        *_shortened(_tree(mechanism, uncut)),
+        *_shortened(_loops(mechanism, uncut)),
         "",
         *_shortened(_inertias(mechanism, room)),
         "",
         *sections,
     )
-    lines += table if whole else [_cut(line, WIDTH) for line in table]
+    lines += table if uncut else [_cut(line, WIDTH) for line in table]
     for kind in KINDS:
         title, texts = _TITLES[kind], combined_notes(mechanism.notes, kind, named=None)
         if kind == "unapplied":
@@ -73,9 +73,9 @@ def show(mechanism: Mechanism, whole: bool = False) -> str:
         if texts:
             lines += ["", f"{title} ({len(texts)})" if len(texts) > 1 else title]
             lines += _shortened(
-                [line for text in texts for line in _wrapped(text, whole, "  ")], "  "
+                [line for text in texts for line in _wrapped(text, uncut, "  ")], "  "
             )
-    return "\n".join([*lines, *_closed(mechanism, whole)]) + "\n"
+    return "\n".join([*lines, *_closed(mechanism, uncut)]) + "\n"
 
 
 def _shortened(lines: Iterable[str], indent: str = "") -> list[str]:
@@ -90,12 +90,12 @@ def _shortened(lines: Iterable[str], indent: str = "") -> list[str]:
     ]
 
 
-def _closed(mechanism: Mechanism, whole: bool) -> Iterator[str]:
+def _closed(mechanism: Mechanism, uncut: bool) -> Iterator[str]:
     """Return the facts of the assembly of the loop closures."""
     if mechanism.loops:
         yield from ("", "Closing the loops")
         for sentence in assembly_report.sentences(mechanism):
-            yield from _wrapped(sentence, whole, "  ")
+            yield from _wrapped(sentence, uncut, "  ")
 
 
 def counted(mechanism: Mechanism) -> str:
@@ -130,12 +130,12 @@ def _records(mechanism: Mechanism) -> tuple[list[dict[str, Any]], dict[str, list
     """Return `symgen.derivation.model.record` of the frames of the C: those of most functions, and those of single functions."""
     by_function = layouts(mechanism)
 
-    def of(where: Layout) -> list[dict[str, Any]]:
+    def of(layout: Layout) -> list[dict[str, Any]]:
         return with_enough_precision(
             lambda: record(
-                derive.model_in_layout(mechanism, where),
-                derive.regrouped(mechanism, where),
-                dict(where.axes),
+                derive.model_in_layout(mechanism, layout),
+                derive.regrouped(mechanism, layout),
+                dict(layout.axes),
             )
         )
 
@@ -144,18 +144,18 @@ def _records(mechanism: Mechanism) -> tuple[list[dict[str, Any]], dict[str, list
     }
 
 
-def _loops(mechanism: Mechanism, whole: bool) -> Iterator[str]:
+def _loops(mechanism: Mechanism, uncut: bool) -> Iterator[str]:
     """Return a line for each loop closure, below the tree, and where closing starts."""
     yield from (f"loop {loop.describe(mechanism.body_names)}" for loop in mechanism.loops)
     if mechanism.start:
         places = ", ".join(f"{joint} {_vector(values)}" for joint, values in mechanism.start)
-        yield from _wrapped(f"closing starts at {places}", whole)
+        yield from _wrapped(f"closing starts at {places}", uncut)
     for what, names in (("independent", mechanism.independent), ("actuated", mechanism.actuated)):
         if names:
-            yield from _wrapped(f"{what}: {', '.join(names)}", whole)
+            yield from _wrapped(f"{what}: {', '.join(names)}", uncut)
 
 
-def _drives(mechanism: Mechanism, whole: bool) -> Iterator[str]:
+def _drives(mechanism: Mechanism, uncut: bool) -> Iterator[str]:
     """Return the applied drives, a line a joint, and the links with gravity compensation; empty if there are none."""
     rows: list[tuple[object, ...]] = [("drives (SI)", *NUMBERS)]
     for joint in mechanism.joints:
@@ -181,14 +181,14 @@ def _drives(mechanism: Mechanism, whole: bool) -> Iterator[str]:
                     f"{_figure(float(part.gravcomp))} of {part.link}"
                     for part in mechanism.compensated_parts
                 ),
-                whole,
+                uncut,
             )
         )
     if len(rows) > 1 or mechanism.compensated_parts:
         yield ""
 
 
-def _frames(mechanism: Mechanism, whole: bool) -> Iterator[str]:
+def _frames(mechanism: Mechanism, uncut: bool) -> Iterator[str]:
     """Return the chosen link frames and the inertial parameters in them."""
     try:
         entries, single = _records(mechanism)
@@ -210,7 +210,7 @@ def _frames(mechanism: Mechanism, whole: bool) -> Iterator[str]:
         )
     yield from _shortened(table(rows, texts=(0, 7)))
     for sentence in (*_shared_axes(entries), *_frames_by_function(entries, single)):
-        yield from _wrapped(sentence, whole)
+        yield from _wrapped(sentence, uncut)
     if not all(joint.type.directed for joint in mechanism.joints):
         yield "where a joint has no axis, 'q +' is a turn about z that its own motion follows"
     yield "answers stay in the declared frames; what a joint cannot feel was moved into its parent"
@@ -395,7 +395,7 @@ def _limits(joint: Joint) -> list[tuple[str, Any]]:
     ]
 
 
-def _tree(mechanism: Mechanism, whole: bool) -> list[str]:
+def _tree(mechanism: Mechanism, uncut: bool) -> list[str]:
     """Return one line a joint. An only child stays in its parent's column, so that a long chain keeps its width."""
     rows = [
         (
@@ -418,7 +418,7 @@ def _tree(mechanism: Mechanism, whole: bool) -> list[str]:
             )
         )
     room = [max(len(row[i]) for row in rows) for i in range(4)]
-    room[0] = max(20, room[0] if whole else min(room[0], WIDTH - sum(room[1:]) - 6))
+    room[0] = max(20, room[0] if uncut else min(room[0], WIDTH - sum(room[1:]) - 6))
     return [
         "  ".join(
             (_cut(a, room[0]).ljust(room[0]), b.ljust(room[1]), c.ljust(room[2]), d.rjust(room[3]))
@@ -518,14 +518,14 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def _wrapped(text: str, whole: bool, indent: str = "") -> list[str]:
+def _wrapped(text: str, uncut: bool, indent: str = "") -> list[str]:
     return textwrap.wrap(
         text,
         WIDTH,
         initial_indent=indent,
         subsequent_indent=indent + "    ",
         break_on_hyphens=False,
-        break_long_words=not whole,
+        break_long_words=not uncut,
     )
 
 

@@ -65,25 +65,25 @@ class Draft:
         self.inputs.append(Port(name, shape))
         return [self.tape.argument(len(self.inputs) - 1, k) for k in range(self.inputs[-1].size)]
 
-    def rows(self, which: int) -> list[int]:
+    def rows(self, argument: int) -> list[int]:
         """Return the row of each element of an argument."""
-        for k in range(self.inputs[which].size):
-            if (which, k) not in self._rows:
-                self._rows[which, k] = [self.tape.argument(which, k)]
-        return [self._rows[which, k][0] for k in range(self.inputs[which].size)]
+        for k in range(self.inputs[argument].size):
+            if (argument, k) not in self._rows:
+                self._rows[argument, k] = [self.tape.argument(argument, k)]
+        return [self._rows[argument, k][0] for k in range(self.inputs[argument].size)]
 
-    def changes(self, which: int, step: Sequence[Number]) -> dict[int, int]:
+    def changes(self, argument: int, step: Sequence[Number]) -> dict[int, int]:
         """Return by row the changes of an argument's elements, when the argument changes by `step`."""
         changes = (
-            self._forward(rates_from_step, self.rows(which), step, self._of_v)
-            if self._is_moved(self.inputs[which])
+            self._forward(rates_from_step, self.rows(argument), step, self._of_v)
+            if self._is_moved(self.inputs[argument])
             else step
         )
         return {
             i: change
             for k, change in enumerate(changes)
             if change is not None
-            for i in self._rows.get((which, k), ())
+            for i in self._rows.get((argument, k), ())
             if i < self.end
         }
 
@@ -96,17 +96,17 @@ class Draft:
             for i in self._rows.get((argument, k), ())
         ]
 
-    def argument_weights(self, which: int, weights: dict[int, int]) -> Numbers:
+    def argument_weights(self, argument: int, weights: dict[int, int]) -> Numbers:
         """Return the weights of an argument, from the weights of its rows."""
-        positions, totals = self.rows(which), Numbers()
+        positions, totals = self.rows(argument), Numbers()
         for k in range(len(positions)):
             total: Number = None
-            for i in self._rows[which, k]:
+            for i in self._rows[argument, k]:
                 total = self.tape.plus(total, weights.get(i))
             totals.append(total)
         return (
             self._backward(rates_from_step, positions, totals, self._of_v)
-            if self._is_moved(self.inputs[which])
+            if self._is_moved(self.inputs[argument])
             else totals
         )
 

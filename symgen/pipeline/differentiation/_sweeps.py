@@ -25,15 +25,14 @@ def push_forward(tape: Tape, end: int, seeds: Mapping[int, int]) -> Numbers:
 
 
 def pull_back(
-    tape: Tape, begin: int, end: int, seeds: Mapping[int, int], wanted: Collection[int]
+    tape: Tape, begin: int, end: int, seeds: Mapping[int, int], requested_rows: Collection[int]
 ) -> dict[int, int]:
-    """Return the weights of the `wanted` rows, when the rows of `seeds` have the weights that they
-    name.
+    """Return the weights of `requested_rows`, for the weights of other rows in `seeds` (row: weight).
 
     The sweep visits the rows from `begin` to `end` that depend on a wanted row.
     """
     weights: dict[int, Number] = {**seeds}
-    live = set(wanted)
+    live = set(requested_rows)
     for i in range(begin, end):
         if not live.isdisjoint(tape.rows[i].args):
             live.add(i)
@@ -45,7 +44,7 @@ def pull_back(
         for a, factor in zip(row.args, factors(tape, row, i), strict=True):
             if a in live:
                 weights[a] = _add_product(tape, weights.get(a), weights[i], factor)
-    return {i: weight for i in wanted if (weight := weights.get(i)) is not None}
+    return {i: weight for i in requested_rows if (weight := weights.get(i)) is not None}
 
 
 def _add_product(tape: Tape, total: Number, by: Number, factor: Factor | None) -> Number:

@@ -194,8 +194,8 @@ def _column_by_column(
 def without(program: Program, names: Collection[str]) -> Program:
     """Return the Program with these arguments set to zero and removed, and without these results."""
     removed = {i for i, port in enumerate(program.inputs) if port.name in names}
-    kept = [i for i in range(len(program.inputs)) if i not in removed]
-    new_index = {old: new for new, old in enumerate(kept)}
+    remaining_inputs = [i for i in range(len(program.inputs)) if i not in removed]
+    new_index = {old: new for new, old in enumerate(remaining_inputs)}
     rows = [
         row
         if row.op != "input"
@@ -206,7 +206,10 @@ def without(program: Program, names: Collection[str]) -> Program:
     ]
     outputs = tuple(port for port in program.outputs if port.name not in names)
     return replace(
-        program, inputs=tuple(program.inputs[i] for i in kept), outputs=outputs, rows=tuple(rows)
+        program,
+        inputs=tuple(program.inputs[i] for i in remaining_inputs),
+        outputs=outputs,
+        rows=tuple(rows),
     )
 
 

@@ -27,8 +27,8 @@ def by_columns(program: Program, by: Sequence[str], function: str = "") -> Progr
     draft = Draft(program)
     draft.tape.comment("change: ", program.steps)
     blocks: Blocks = {}
-    for name, which, step in steps(draft, by):
-        changes = push_forward(draft.tape, draft.end, draft.changes(which, step))
+    for name, index, step in steps(draft, by):
+        changes = push_forward(draft.tape, draft.end, draft.changes(index, step))
         for port in program.outputs:
             block = blocks.setdefault(
                 (port.name, name), [[] for _ in range(prod(draft.shape(port)))]
@@ -42,7 +42,7 @@ def by_rows(program: Program, by: Sequence[str], function: str = "") -> Program:
     """Return dy_dx of every result y and each of the arguments `by`, row by row, before any optimisation pass."""
     draft = Draft(program)
     draft.tape.comment("weight: ", program.steps)
-    wanted = [draft.argument_index(name) for name in by]
+    argument_indices = [draft.argument_index(name) for name in by]
     blocks: Blocks = {}
     unit_row = draft.tape.constant(1)
     for port in program.outputs:
@@ -53,11 +53,11 @@ def by_rows(program: Program, by: Sequence[str], function: str = "") -> Program:
                 0,
                 draft.end,
                 draft.element_weights(port, unit(size, k, unit_row)),
-                draft.elements(wanted),
+                draft.elements(argument_indices),
             )
-            for name, which in zip(by, wanted, strict=True):
+            for name, index in zip(by, argument_indices, strict=True):
                 blocks.setdefault((port.name, name), []).append(
-                    draft.argument_weights(which, weights)
+                    draft.argument_weights(index, weights)
                 )
     return draft.program_of(function or program.function, ordered_results(draft, by, blocks))
 

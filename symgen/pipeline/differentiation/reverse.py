@@ -26,16 +26,16 @@ def vjp(program: Program, by: Sequence[str], function: str = "") -> Program:
             total = draft.tape.plus(seeds.get(r), weight)
             assert total is not None
             seeds[r] = total
-    wanted = [draft.argument_index(name) for name in by]
-    weights = pull_back(draft.tape, 0, draft.end, seeds, draft.elements(wanted))
+    argument_indices = [draft.argument_index(name) for name in by]
+    weights = pull_back(draft.tape, 0, draft.end, seeds, draft.elements(argument_indices))
     return draft.program_of(
         function or program.function,
         [
             (
                 derivatives.weight_name(name),
-                draft.shape(program.inputs[which]),
-                draft.argument_weights(which, weights),
+                draft.shape(program.inputs[index]),
+                draft.argument_weights(index, weights),
             )
-            for name, which in zip(by, wanted, strict=True)
+            for name, index in zip(by, argument_indices, strict=True)
         ],
     )

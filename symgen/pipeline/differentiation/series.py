@@ -37,10 +37,10 @@ def expanded(program: Program) -> Program:
     if not any(row.op in BY_SERIES for row in program.rows):
         return program
     tape = Tape(program.with_rows((), ()))
-    wanted: dict[int, set[int]] = {}
+    orders_by_angle: dict[int, set[int]] = {}
     for row in program.rows:
         if row.op in STUMPFF:
-            wanted.setdefault(row.args[0], set()).add(STUMPFF.index(row.op))
+            orders_by_angle.setdefault(row.args[0], set()).add(STUMPFF.index(row.op))
     recorded: list[int] = []
     functions: dict[int, Mapping[int, int]] = {}
     for row in program.rows:
@@ -50,7 +50,7 @@ def expanded(program: Program) -> Program:
             (y,) = row.args
             if y not in functions:
                 series = _arc_functions if program.rows[y].op == "arc_square" else _all_functions
-                functions[y] = series(tape, args[0], wanted[y])
+                functions[y] = series(tape, args[0], orders_by_angle[y])
             recorded.append(functions[y][STUMPFF.index(row.op)])
         elif row.op in ("arc", "still"):
             recorded.append(args[0])
@@ -67,34 +67,34 @@ def expanded(program: Program) -> Program:
     )
 
 
-def _arc_functions(tape: Tape, y: int, wanted: set[int]) -> dict[int, int]:
+def _arc_functions(tape: Tape, y: int, orders: set[int]) -> dict[int, int]:
     """Return the functions of the square of an angle up to a quarter turn."""
-    return _downwards(tape, y, wanted, QUARTER)
+    return _downwards(tape, y, orders, QUARTER)
 
 
-def _all_functions(tape: Tape, y: int, wanted: set[int]) -> dict[int, int]:
+def _all_functions(tape: Tape, y: int, orders: set[int]) -> dict[int, int]:
     """Return the functions of any y ≥ 0, by the two parts of the module's docstring."""
     half, limit = tape.constant(Fraction(1, 2)), tape.constant(LIMIT)
     beyond = tape.put("sub", y, limit)
     absolute = tape.put("sqrt", tape.put("mul", beyond, beyond))
     total = tape.put("add", y, limit)
     lower, upper = (tape.put("mul", half, tape.put(op, total, absolute)) for op in ("sub", "add"))
-    downward, upward = _downwards(tape, lower, wanted, LIMIT), _upwards(tape, upper, max(wanted))
+    downward, upward = _downwards(tape, lower, orders, LIMIT), _upwards(tape, upper, max(orders))
     return {
         k: tape.put(
             "add", downward[k], tape.put("sub", upward[k], tape.constant(_rounded(_value(k))))
         )
-        for k in wanted
+        for k in orders
     }
 
 
-def _downwards(tape: Tape, y: int, wanted: set[int], limit: Fraction) -> dict[int, int]:
+def _downwards(tape: Tape, y: int, orders: set[int], limit: Fraction) -> dict[int, int]:
     """Return c_k of y up to `limit`: the last even and the last odd one by series, the lower ones
     by the recurrence.
     """
     functions: dict[int, int] = {}
-    for parity in {k % 2 for k in wanted}:
-        same_parity = [k for k in wanted if k % 2 == parity]
+    for parity in {k % 2 for k in orders}:
+        same_parity = [k for k in orders if k % 2 == parity]
         last = max(same_parity)
         functions[last] = _series(tape, y, last, limit)
         for k in range(last - 2, min(same_parity) - 1, -2):

@@ -64,8 +64,8 @@ def _shortest(
     rows.
     """
 
-    def build(way: Callable[[], Program]) -> Program:
-        return finish(way())
+    def build(build_draft: Callable[[], Program]) -> Program:
+        return finish(build_draft())
 
     jobs = [partial(build, way) for way in ways]
     results: dict[int, Program | _Sent] = {}

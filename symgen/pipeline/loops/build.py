@@ -286,16 +286,16 @@ def unlike_links(
 
 @lru_cache(maxsize=4)
 def _placed_links(
-    mechanism: Mechanism, regrouped: bool, placed: bool, digits: int
+    mechanism: Mechanism, regrouped: bool, with_poses: bool, digits: int
 ) -> tuple[Model, LinkConstants]:
-    """Return the links and their constants. With `placed` these include the poses of the links' declared frames.
+    """Return the links and their constants. The constants include the poses of the declared frames if `with_poses`.
 
     `digits` is the working precision; as an argument it is part of the key of the cache.
     """
     model = placed_links(mechanism, regrouped)
     if not regrouped:
-        return model, LinkConstants([constants_of(link, placed) for link in model.links], {})
-    _, ungrouped = _placed_links(mechanism, False, placed, digits)
+        return model, LinkConstants([constants_of(link, with_poses) for link in model.links], {})
+    _, ungrouped = _placed_links(mechanism, False, with_poses, digits)
     by_link = [
         dict(numbers) | inertia_numbers(link)
         for numbers, link in zip(ungrouped.by_link, model.links, strict=True)

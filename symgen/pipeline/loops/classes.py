@@ -119,15 +119,15 @@ def kinds_alike(model: Model) -> dict[str, str]:
 def _path(start: Window, windows: Sequence[Window], goals: Collection[Window]) -> list[Window]:
     """Return the fewest windows that lead from `start` to one of `goals`, each behind the one before."""
     waiting: deque[tuple[Window, list[Window]]] = deque([(start, [])])
-    seen: set[Window] = set()
+    visited: set[Window] = set()
     while waiting:
         last, path = waiting.popleft()
         for window in windows:
-            if window[:-1] != last[1:] or window in seen:
+            if window[:-1] != last[1:] or window in visited:
                 continue
             if window in goals:
                 return [*path, window]
-            seen.add(window)
+            visited.add(window)
             waiting.append((window, [*path, window]))
     return []
 

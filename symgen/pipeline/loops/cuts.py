@@ -42,15 +42,15 @@ def behind(
     operands: Sequence[Sequence[int]], last: Collection[int], first: Collection[int] = ()
 ) -> set[int]:
     """Return the rows that `last` are computed from, and `last` themselves, no further back than `first`."""
-    reached: set[int] = set()
+    descendants: set[int] = set()
     waiting = list(last)
     while waiting:
         k = waiting.pop()
-        if k not in reached:
-            reached.add(k)
+        if k not in descendants:
+            descendants.add(k)
             if k not in first:
                 waiting.extend(operands[k])
-    return reached
+    return descendants
 
 
 def _augment(capacity: dict[int, dict[int, int]]) -> None:

@@ -133,18 +133,18 @@ def _matched(chain: Program, example: LinkRows, link: LinkRows, bits: Signs) -> 
             return match.signs[operand.row]
         return match.read.setdefault(operand, bits.bit(link.link, *operand))
 
-    for k, (wanted, operands) in enumerate(zip(example.operands, link.operands, strict=True)):
+    for k, (expected, operands) in enumerate(zip(example.operands, link.operands, strict=True)):
         a, b = chain.rows[example.rows[k]].op, chain.rows[link.rows[k]].op
         sums = {a, b} <= {"add", "sub"}
         if (a != b and not sums) or example.sweeps[k] != link.sweeps[k]:
             raise different(f"row {k} is {a} and {b}")
-        order = _order(wanted, operands, partners, a != "div")
+        order = _order(expected, operands, partners, a != "div")
         if order is None:
-            raise different(f"row {k} ({a}) takes {wanted} and {operands}")
+            raise different(f"row {k} ({a}) takes {expected} and {operands}")
         if order:
             operands = (operands[1], operands[0])
             match.swapped.add(k)
-        for x, y in zip(wanted, operands, strict=True):
+        for x, y in zip(expected, operands, strict=True):
             if isinstance(x, Ref) and isinstance(y, Ref) and y.side:
                 partners[y] = x.row
         even = a in ("cos", "input")
@@ -165,7 +165,7 @@ def _matched(chain: Program, example: LinkRows, link: LinkRows, bits: Signs) -> 
 
 
 def _order(
-    wanted: Sequence[Operand],
+    expected: Sequence[Operand],
     operands: Sequence[Operand],
     partners: Mapping[tuple[int, int], int],
     commutes: bool,
@@ -175,21 +175,21 @@ def _order(
     Where both orders agree, because a neighbour passes on both, `partners` of earlier rows decide.
     """
     if len(operands) != 2 or not commutes:
-        return 0 if _agree(wanted, operands) else None
+        return 0 if _agree(expected, operands) else None
     swapped = (operands[1], operands[0])
     as_before = all(
         partners.get(y, x.row) == x.row
-        for x, y in zip(wanted, operands, strict=True)
+        for x, y in zip(expected, operands, strict=True)
         if isinstance(x, Ref) and isinstance(y, Ref)
     )
-    if _agree(wanted, operands) and (as_before or not _agree(wanted, swapped)):
+    if _agree(expected, operands) and (as_before or not _agree(expected, swapped)):
         return 0
-    return 1 if _agree(wanted, swapped) else None
+    return 1 if _agree(expected, swapped) else None
 
 
-def _agree(wanted: Sequence[Operand], operands: Sequence[Operand]) -> bool:
+def _agree(expected: Sequence[Operand], operands: Sequence[Operand]) -> bool:
     """True if operands are equal, or are values of the same neighbour."""
     return all(
         x == y or (isinstance(x, Ref) and isinstance(y, Ref) and x.side == y.side != 0)
-        for x, y in zip(wanted, operands, strict=True)
+        for x, y in zip(expected, operands, strict=True)
     )

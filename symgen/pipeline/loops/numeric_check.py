@@ -67,20 +67,28 @@ def _chosen(form: LoopProgram, model: Model, frame: int) -> tuple[list[int], lis
     if n <= FEW:
         return [*range(n)], [*form.parents]
     roots = form.roots
-    kept = form.children[roots[0]][:2] if model.links[roots[0]].kind == VIRTUAL_BASE else ()
-    fit = [i for i in range(n) if i not in (roots[0], *kept) and (i not in roots or len(roots) > 1)]
-    more: list[int] = []
+    base_children = (
+        form.children[roots[0]][:2] if model.links[roots[0]].kind == VIRTUAL_BASE else ()
+    )
+    fit = [
+        i
+        for i in range(n)
+        if i not in (roots[0], *base_children) and (i not in roots or len(roots) > 1)
+    ]
+    added_links: list[int] = []
     for number in range(len(form.link_classes)):
-        more += [i for i in fit if form.class_of[i] == number][:2]
-    more += [i for i in fit if i == frame and i not in more]
-    room = max(1, FEW - 2 - len(kept) - len(more))
-    more += [i for i in fit if i not in more and i not in roots][:room]
+        added_links += [i for i in fit if form.class_of[i] == number][:2]
+    added_links += [i for i in fit if i == frame and i not in added_links]
+    free_places = max(1, FEW - 2 - len(base_children) - len(added_links))
+    added_links += [i for i in fit if i not in added_links and i not in roots][:free_places]
     heavy = [i for i in fit if not k.is_zero(model.links[i].inertia.m) and i not in roots]
-    more += [i for i in heavy if i not in more][: max(0, 2 - sum(i in heavy for i in more))]
-    chosen = [roots[0], *kept, *sorted(more, key=lambda i: i in heavy)]
+    added_links += [i for i in heavy if i not in added_links][
+        : max(0, 2 - sum(i in heavy for i in added_links))
+    ]
+    chosen = [roots[0], *base_children, *sorted(added_links, key=lambda i: i in heavy)]
     parents = [*range(-1, len(chosen) - 1)]
     for number, i in enumerate(chosen):
-        if i in kept:
+        if i in base_children:
             parents[number] = 0
         if i in roots:
             parents[number] = BASE

@@ -152,14 +152,14 @@ class _Sweeps:
         self,
         inward: bool,
         ports: Sequence[str],
-        carried: int,
+        carry_size: int,
         build: Callable[[Derivation], Results],
     ) -> Sweep:
         """Derive a sweep; its initial carry is zero unless a scan across the parts gives it."""
         saved_at, self.names = self.work, []
-        sizes = {CONSTANTS: self.columns.width, SAVED: saved_at, CARRY: carried}
+        sizes = {CONSTANTS: self.columns.width, SAVED: saved_at, CARRY: carry_size}
         step = self._without_equal_saved(step_of(build, dict.fromkeys(ports, 1) | sizes))
-        return Sweep(inward, (step,), (Fraction(0),) * carried, (), (saved_at,))
+        return Sweep(inward, (step,), (Fraction(0),) * carry_size, (), (saved_at,))
 
     def _without_equal_saved(self, step: Program) -> Program:
         """Return a step that saves numbers that are equal up to a sign once."""
@@ -280,13 +280,14 @@ def _rates(derivation: Derivation, before: Before) -> Results:
 
 
 def _scan_steps(
-    build: Callable[[Derivation, Before], Results], final: int, carried: int, saved: int = 0
+    build: Callable[[Derivation, Before], Results], final: int, carry_size: int, saved: int = 0
 ) -> tuple[Program, Program]:
     """Derive the step of the first part of a scan, and that of the others."""
     sizes = {FINAL_CARRY: final, SAVED: saved}
     return (
         step_of(lambda derivation: build(derivation, None), sizes),
         step_of(
-            lambda derivation: build(derivation, derivation.inputs[CARRY]), sizes | {CARRY: carried}
+            lambda derivation: build(derivation, derivation.inputs[CARRY]),
+            sizes | {CARRY: carry_size},
         ),
     )

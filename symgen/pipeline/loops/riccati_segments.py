@@ -161,18 +161,18 @@ def _without_sample_arguments(sweep: Sweep) -> Sweep:
     """Return a sweep with zeros for the arguments of the sample chain: its links add nothing to the carry."""
     (step,) = sweep.steps
     names = [port.name for port in step.inputs]
-    kept = [name for name in names if name not in blocks.WIDTHS]
+    remaining_names = [name for name in names if name not in blocks.WIDTHS]
     rows = []
     for row in step.rows:
         if row.op == "input":
             name = names[row.value[0]]
             row = (
-                row._replace(value=(kept.index(name), row.value[1]))
-                if name in kept
+                row._replace(value=(remaining_names.index(name), row.value[1]))
+                if name in remaining_names
                 else Row("const", (), Fraction(0))
             )
         rows.append(row)
-    inputs = tuple(port for port in step.inputs if port.name in kept)
+    inputs = tuple(port for port in step.inputs if port.name in remaining_names)
     return replace(sweep, steps=(replace(step, inputs=inputs, rows=tuple(rows)),))
 
 

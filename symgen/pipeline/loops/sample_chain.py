@@ -228,15 +228,15 @@ def sample_chain(
     )
     if not trunk:
         links[0] = replace(links[0], drive=NO_DRIVE, parameters=())
-    placed = any(widths.values())
-    if placed and not trunk:
+    with_poses = any(widths.values())
+    if with_poses and not trunk:
         links[0] = replace(links[0], placement=(k.IDENTITY, k.ORIGIN))
     centre = [
         name
         for name in CENTRE
         if any(name in each.column or not k.is_zero(each.common[name]) for each in columns)
     ]
-    constants = [constants_of(link, placed) for link in trunk or links[:1]]
+    constants = [constants_of(link, with_poses) for link in trunk or links[:1]]
     root = next(link for link in model.links if link.parent == BASE)
     base = {
         "gravity": root.gravity,

@@ -1,10 +1,14 @@
-"""Identities of derivatives on every robot, without a reference: they are slopes of their function,
-and transposes of each other.
+"""Identities between a derivative, its function and its other modes, without reference values.
 
-All are checked over balls. By mode: dy is the slope of y along dx; y_bar·dy = x_bar·dx; the
-Jacobian times dx is dy; the changes of the weights are their slopes, and symmetric in two
-directions. For joints with several degrees of freedom, steps in another order end at another
-position; the difference is the bracket, which is subtracted.
+All identities are evaluated in ball arithmetic. By mode:
+
+- jvp: dy is the slope of y along dx;
+- vjp: x_bar·dx = y_bar·dy;
+- jacobian: J dx = dy;
+- hvp: the result is the slope of the vjp's result along dx, and it is symmetric in two directions.
+
+For joints with several degrees of freedom, two steps in exchanged order end at different positions.
+Their difference, the Lie bracket, is subtracted in the symmetry.
 """
 
 from __future__ import annotations
@@ -62,13 +66,13 @@ def _identities_of(derivative: Derivative) -> list[Identity]:
 
     def make_identity(
         title: str,
-        *others: str,
+        *other_functions: str,
         distance: Callable[[Derivative, Functions], Distance],
         loops: bool | None = None,
     ) -> Identity:
         return Identity(
             title,
-            (derivative.name, *others),
+            (derivative.name, *other_functions),
             partial(distance, derivative),
             exact_only=True,
             together=True,
@@ -78,11 +82,9 @@ def _identities_of(derivative: Derivative) -> list[Identity]:
     def with_mode(mode: str) -> str:
         return derivative._replace(mode=mode).name
 
-    name, has_positions = (
-        derivative.name,
-        any(array.name in POSITIONS for array in FUNCTIONS[derivative.of].results),
-    )
-    # a function of closed loops is exact only at closed states, and its derivative leaves them
+    name = derivative.name
+    returns_positions = any(name in POSITIONS for name in _result_names(derivative))
+    # A function of closed loops is exact only at states with closed loops; a step along dx opens them.
     loops = False if FUNCTIONS[derivative.of].holds_loops_closed else None
     return {
         "jvp": [
@@ -100,35 +102,38 @@ def _identities_of(derivative: Derivative) -> list[Identity]:
             make_identity(
                 f"{name} = d/dt {with_mode('vjp')}",
                 with_mode("vjp"),
-                distance=_slope_of_the_weights,
+                distance=_slope_of_vjp,
             ),
             make_identity(
                 f"{name} is symmetric",
                 with_mode("vjp"),
-                *([with_mode("jvp"), derivative.of] if has_positions else []),
+                *([with_mode("jvp"), derivative.of] if returns_positions else []),
                 distance=_symmetric,
             ),
         ],
     }[derivative.mode]
 
 
-def _by(derivative: Derivative) -> Sequence[str]:
+def _variables(derivative: Derivative) -> Sequence[str]:
+    """Return the arguments x that a derivative is taken by."""
     return derivative.by or FUNCTIONS[derivative.of].own_arguments
 
 
-def _results(derivative: Derivative) -> Sequence[str]:
+def _result_names(derivative: Derivative) -> Sequence[str]:
+    """Return the names of the results y of the function."""
     return tuple(array.name for array in FUNCTIONS[derivative.of].results)
 
 
 def _slopes(f: Functions, derivative: Derivative, name: str) -> tuple[Results, Results]:
-    """Return (values at the states, slopes along dx) of a function's results, by central
-    differences with h = 1e-30.
+    """Return a function's results at the states and their slopes along dx.
+
+    The slopes are central differences with h = 1e-30.
     """
     h = f.truth.scalars.constant(Fraction(1, 10**30))
 
     def along(factor: object) -> Results:
         arguments = {}
-        for x in _by(derivative):
+        for x in _variables(derivative):
             step = f.states[derivatives.change_name(x)] * factor
             value = f.drawn_argument(derivative.of, x)
             arguments[x] = (
@@ -157,60 +162,69 @@ def _slope(derivative: Derivative, f: Functions) -> Distance:
                 - f.truth.reference.displaced(value, -change * h)
             ) / (2 * h)
         differences.append(_flat(change - slopes[name]))
-    return _all(differences, [*values.values(), *slopes.values()])
+    return _joined_distance(differences, [*values.values(), *slopes.values()])
 
 
 def _transpose(derivative: Derivative, f: Functions) -> Distance:
+    """Return the distance of x_bar·dx of a vjp from y_bar·dy of the jvp."""
     weights, changes = f(derivative.name), f(derivative._replace(mode="jvp").name)
     pairs = [
         (weights[derivatives.weight_name(x)], f.states[derivatives.change_name(x)], 1)
-        for x in _by(derivative)
+        for x in _variables(derivative)
     ]
     pairs += [
         (f.states[derivatives.weight_name(y)], changes[derivatives.change_name(y)], -1)
-        for y in _results(derivative)
+        for y in _result_names(derivative)
     ]
     terms = [sign * _flat(a) * _flat(b) for a, b, sign in pairs]
     return sum(term.sum(axis=-1) for term in terms)[:, None], _size(terms)
 
 
 def _product(derivative: Derivative, f: Functions) -> Distance:
-    slopes, changes = f(derivative.name), f(derivative._replace(mode="jvp").name)
+    """Return the distance of J dx from dy of the jvp."""
+    jacobians, changes = f(derivative.name), f(derivative._replace(mode="jvp").name)
     differences = []
-    for y in _results(derivative):
+    for y in _result_names(derivative):
         total = _flat(changes[derivatives.change_name(y)])
-        for x in _by(derivative):
+        for x in _variables(derivative):
             step = _flat(f.states[derivatives.change_name(x)])
-            block = slopes[derivatives.derivative_name(y, x)].reshape(len(step), -1, step.shape[-1])
+            block = jacobians[derivatives.derivative_name(y, x)].reshape(
+                len(step), -1, step.shape[-1]
+            )
             total = total - (block @ step[..., None])[..., 0]
         differences.append(total)
-    return _all(differences, [*slopes.values(), *changes.values()])
+    return _joined_distance(differences, [*jacobians.values(), *changes.values()])
 
 
-def _slope_of_the_weights(derivative: Derivative, f: Functions) -> Distance:
+def _slope_of_vjp(derivative: Derivative, f: Functions) -> Distance:
+    """Return the distance of an hvp's results from the slopes of the vjp's results along dx."""
     weight_changes = f(derivative.name)
     values, slopes = _slopes(f, derivative, derivative._replace(mode="vjp").name)
     differences = [
         _flat(weight_changes[derivatives.change_name(name)] - slope)
         for name, slope in slopes.items()
     ]
-    return _all(differences, [*values.values(), *weight_changes.values()])
+    return _joined_distance(differences, [*values.values(), *weight_changes.values()])
 
 
 def _symmetric(derivative: Derivative, f: Functions) -> Distance:
-    """Return the distance w·H dx − dx·H w, for a second direction w that permutes the numbers of
-    dx.
+    """Return the distance w·H dx − dx·H w, where H dx are the hvp's results.
+
+    The second direction w has the entries of dx, rotated by one place. For the k-th argument they
+    are scaled by k.
     """
     f.truth.draw(derivative.name)
-    first = {x: f.states[derivatives.change_name(x)] for x in _by(derivative)}
-    second = {x: (k + 1) * np.roll(step, 1, axis=-1) for k, (x, step) in enumerate(first.items())}
+    first = {x: f.states[derivatives.change_name(x)] for x in _variables(derivative)}
+    second = {
+        x: scale * np.roll(step, 1, axis=-1) for scale, (x, step) in enumerate(first.items(), 1)
+    }
     along_first, along_second = (
         f(derivative.name, **{derivatives.change_name(x): step for x, step in direction.items()})
         for direction in (first, second)
     )
     weights = f(derivative._replace(mode="vjp").name)
     terms = []
-    for x in _by(derivative):
+    for x in _variables(derivative):
         bar = derivatives.change_name(derivatives.weight_name(x))
         terms += [
             _flat(second[x]) * _flat(along_first[bar]),
@@ -221,7 +235,7 @@ def _symmetric(derivative: Derivative, f: Functions) -> Distance:
                 -_bracket(f, f.drawn_argument(derivative.name, x), first[x], second[x])
                 * weights[derivatives.weight_name(x)]
             )
-    for y in (name for name in _results(derivative) if name in POSITIONS):
+    for y in (name for name in _result_names(derivative) if name in POSITIONS):
         steps = [
             f(
                 derivative._replace(mode="jvp").name,
@@ -237,7 +251,7 @@ def _symmetric(derivative: Derivative, f: Functions) -> Distance:
 
 
 def _bracket(f: Functions, q: Array, first: Array, second: Array) -> Array:
-    """Return [δ, ε] of two steps, (count, NV): the difference of their two orders."""
+    """Return the Lie bracket [δ, ε] of two steps from q, (count, NV)."""
     motion, brackets = f.truth.reference, []
     for index, (q_slice, v_slice) in enumerate(
         zip(motion.mechanism.q_slices, motion.mechanism.v_slices, strict=True)
@@ -250,25 +264,28 @@ def _bracket(f: Functions, q: Array, first: Array, second: Array) -> Array:
             for step in (first, second)
         )
         spin, shift = cross(w, dw), cross(w, du) - cross(dw, u)
-        units = motion.twists(index, identity(motion.scalars))
+        unit_twists = motion.twists(index, identity(motion.scalars))
         brackets.append(
             np.stack(
-                [(spin * a).sum(axis=-1) + (shift * b).sum(axis=-1) for a, b in units], axis=-1
+                [(spin * a).sum(axis=-1) + (shift * b).sum(axis=-1) for a, b in unit_twists],
+                axis=-1,
             )
         )
     return np.concatenate(brackets, axis=-1)
 
 
 def _flat(values: Array) -> Array:
+    """Return (count, number of entries)."""
     return values.reshape(len(values), -1)
 
 
 def _size(terms: Iterable[Array]) -> Array:
-    """Return the size of the compared values (count,), in SI units: 1 plus the sizes of their
-    terms.
+    """Return the size (count,) to which a distance is relative: 1 plus the largest entry of each term,
+    in SI units.
     """
     return np.asarray(1 + sum(largest(_flat(term)) for term in terms))
 
 
-def _all(differences: Sequence[Array], terms: Iterable[Array]) -> Distance:
+def _joined_distance(differences: Sequence[Array], terms: Iterable[Array]) -> Distance:
+    """Return several differences as one Distance, relative to the size of the terms."""
     return np.concatenate(differences, axis=-1), _size(terms)

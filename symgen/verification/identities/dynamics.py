@@ -236,18 +236,20 @@ def pivots(matrix: Array) -> list[Any]:
     The elimination stops before a division by a pivot that may be zero; then only the last entries
     are returned.
     """
-    rest = matrix.copy()
+    schur_complement = matrix.copy()
     values: list[Any] = []
-    for k in range(len(rest) - 1, -1, -1):
-        pivot = rest[k, k]
+    for k in range(len(schur_complement) - 1, -1, -1):
+        pivot = schur_complement[k, k]
         values.insert(0, pivot)
         if not abs(pivot) > 0:  # a ball may contain zero
             return values
-        column = rest[:k, k]
+        column = schur_complement[:k, k]
         coupled = np.array([i for i in range(k) if not column[i] == 0], dtype=int)  # noqa: SIM201 -- a ball is neither == nor != 0
         if len(coupled):
             gain = column[coupled] / pivot
-            rest[coupled[:, None], coupled[None, :]] -= gain[:, None] * column[coupled][None, :]
+            schur_complement[coupled[:, None], coupled[None, :]] -= (
+                gain[:, None] * column[coupled][None, :]
+            )
     return values
 
 

@@ -59,15 +59,15 @@ def _two_halves_make_a_whole(f: Functions) -> Distance:
         + _drive_rates(f, a)
     )
     dt = f.truth.scalars.array([SHORT / Fraction(float(rate)) for rate in rates])
-    between, whole = f("step_rk4", dt=dt / 2), f("step_rk4", dt=dt)
+    between, full_step = f("step_rk4", dt=dt / 2), f("step_rk4", dt=dt)
     halves = f("step_rk4", q=between["q_next"], v=between["v_next"], dt=dt / 2)
     distance = 1 + np.abs(f.truth.floats["q"]).max(axis=-1)
     sizes = [
-        np.broadcast_to(distance[:, None], whole["q_next"].shape),
-        np.broadcast_to(rates[:, None], whole["v_next"].shape),
+        np.broadcast_to(distance[:, None], full_step["q_next"].shape),
+        np.broadcast_to(rates[:, None], full_step["v_next"].shape),
     ]
     return _concatenated(
-        halves["q_next"] - whole["q_next"], halves["v_next"] - whole["v_next"]
+        halves["q_next"] - full_step["q_next"], halves["v_next"] - full_step["v_next"]
     ), np.concatenate(sizes, axis=-1)
 
 

@@ -300,7 +300,7 @@ def _alarms_by_function(
         f"run_{f}": [f] for f in programs
     }
     alarms: dict[str, list[Alarm]] = {function: [] for function in programs}
-    reached: dict[str, int] = dict.fromkeys(programs, 0)
+    end_counts: dict[str, int] = dict.fromkeys(programs, 0)
     for row in properties:
         file = Path(row["file"]).name
         # An alarm in a file that functions share keeps all of them from being proved.
@@ -308,7 +308,7 @@ def _alarms_by_function(
         asserted = (file, row["property kind"]) == (DRIVER, "user assertion")
         if asserted and row["status"] == "Valid":
             for function in affected:
-                reached[function] += 1
+                end_counts[function] += 1
         # "Dead" lines of the sine header are those for angles outside the ranges, which <math.h> treats. The test
         # below finds calls that do not reach their end.
         idle = (file, row["status"]) == (target.sincos_file, "Dead")
@@ -317,7 +317,7 @@ def _alarms_by_function(
             for function in affected:
                 alarms[function].append(alarm)
     for function, program in programs.items():
-        if not alarms[function] and reached[function] != 2 * len(program.outputs):
+        if not alarms[function] and end_counts[function] != 2 * len(program.outputs):
             alarms[function].append(Alarm("end not reached", target.c_file(function), 1, ""))
     return {function: tuple(rows) for function, rows in alarms.items()}
 

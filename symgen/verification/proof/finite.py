@@ -112,13 +112,13 @@ def multiplier_sizes(
     ]
     columns_by_joint = [columns(joint) for joint in mechanism.joints]
     pivots = recognised.divisors
-    least = {
+    smallest_pivots = {
         joint: lower_bound
         for row, lower_bound in divisor_bounds.items()
         if lower_bound > 0 and (joint := pivots.get(row)) is not None
     }
     bounds = {}
-    for row, multiplier in reversed(recognised.multipliers.items() if least else ()):
+    for row, multiplier in reversed(recognised.multipliers.items() if smallest_pivots else ()):
         if isinstance(multiplier, Multiplier):
             pivot_joint, diagonal = (
                 multiplier.over,
@@ -141,14 +141,14 @@ def multiplier_sizes(
                     0 if multiplier.element < 3 else 1
                 ],
             )
-        if pivot_joint in least:
-            bounds[row] = Fraction(ROUND_OFF * math.sqrt(diagonal / least[pivot_joint]))
+        if pivot_joint in smallest_pivots:
+            bounds[row] = Fraction(ROUND_OFF * math.sqrt(diagonal / smallest_pivots[pivot_joint]))
     return bounds
 
 
 def _column_inertia(column: Column, moment: float, mass: float) -> float:
     """Return the inertia along one column of H."""
-    return moment * k.as_float(column.turning) + mass * k.as_float(column.sliding)
+    return moment * k.as_float(column.angular_squared) + mass * k.as_float(column.linear_squared)
 
 
 def carried_inertias(

@@ -248,7 +248,7 @@ class Proof:
             )
         ]
         for proved in self.functions:
-            round_off, where = (
+            round_off, location = (
                 proved.round_off,
                 "the ranges" if proved.round_off.everywhere else f"{self.states} states",
             )
@@ -258,7 +258,7 @@ class Proof:
                         proved.function,
                         proved.method,
                         name,
-                        where,
+                        location,
                         _above(round_off.most(name)),
                         _near(round_off.seen(name), 2),
                         _near(round_off.ratio(name), 2),

@@ -92,7 +92,9 @@ def bound_round_off(
     if all(row.op not in ("div", "sqrt", "log") for row in program.rows):
         everywhere = _errors(
             program,
-            propagate(program, subdivide(program, ranges), arithmetic, wanted=_outputs(program)),
+            propagate(
+                program, subdivide(program, ranges), arithmetic, requested_rows=_outputs(program)
+            ),
             1,
         )
         if all(np.isfinite(bound).all() for bound in everywhere.values()):
@@ -110,7 +112,7 @@ def bounds_at_states(
     errors_by_part = [
         _errors(
             program,
-            propagate(program, points(part), arithmetic, wanted=output_rows),
+            propagate(program, points(part), arithmetic, requested_rows=output_rows),
             len(next(iter(part.values()))),
         )
         for part in _parts(program, states)

@@ -47,7 +47,7 @@ class Bodies:
     def __init__(self, truth: ExactAnswers) -> None:
         self.truth = truth
         reference, q = truth.rough, truth.floats["q"]
-        self.placed = reference.placements(q)
+        self.placements = reference.placements(q)
         self.gravity = float(np.linalg.norm(reference.gravity))
         self.rates = leverage.rates(reference)
         """Rotation (rad) and translation (m) of the bodies for each unit of v."""
@@ -56,11 +56,11 @@ class Bodies:
         """Distances (count, k) of every part's centre from the frames of the bodies on its path: the largest from a body or from
         one further out, for any type of joint."""
         for part in reference.parts(truth.load):
-            at = self.placed[part.body]
+            at = self.placements[part.body]
             centre = at.shift[0] + (at.turn[0] @ part.centre[..., None])[..., 0]
             support, path = reference.supports[part.body], reference.paths[part.body]
             distances = [
-                np.linalg.norm(centre - self.placed[body].shift[0], axis=-1) for body in path
+                np.linalg.norm(centre - self.placements[body].shift[0], axis=-1) for body in path
             ]
             by_body = np.stack([np.broadcast_to(x, (len(q),)) for x in distances], axis=-1)
             # A recursion goes joint by joint: in a folded arm that path is longer than the direct distance.
@@ -83,7 +83,7 @@ class Bodies:
         A body that transmits several wrenches occurs several times.
         """
         for frame, wrench in self._wrenches():
-            at = self.placed[frame.body]
+            at = self.placements[frame.body]
             point = at.shift[0] + at.turn[0] @ self.truth.rough.pose(frame.pose)[1]
             moment, force = (
                 np.linalg.norm(wrench[:, :3], axis=-1),
@@ -92,7 +92,7 @@ class Bodies:
             lever = np.zeros(self.truth.count)
             for body in reversed(self.truth.rough.paths[frame.body]):
                 lever = np.maximum(
-                    lever, np.linalg.norm(point - self.placed[body].shift[0], axis=-1)
+                    lever, np.linalg.norm(point - self.placements[body].shift[0], axis=-1)
                 )
                 yield body, moment + force * lever, force
 
@@ -255,7 +255,8 @@ class Bodies:
                 reach.append(np.zeros(self.truth.count))
             else:
                 step = np.linalg.norm(
-                    self.placed[index].shift[0] - self.placed[joint.parent].shift[0], axis=-1
+                    self.placements[index].shift[0] - self.placements[joint.parent].shift[0],
+                    axis=-1,
                 )
                 reach.append(step + reach[joint.parent])
         tool = 0.0
@@ -277,7 +278,7 @@ class Bodies:
         root = (
             0.0
             if frame is None or frame.body == BASE
-            else self.placed[self.truth.rough.paths[frame.body][0]].shift[0]
+            else self.placements[self.truth.rough.paths[frame.body][0]].shift[0]
         )
         return np.asarray(np.linalg.norm(np.atleast_2d(root), axis=-1) + self.length())
 

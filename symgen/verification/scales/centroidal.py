@@ -26,7 +26,7 @@ class CentroidalSizes:
     """Sizes of the parts at the states of `bodies.truth`, for quantities of all links together."""
 
     def __init__(self, bodies: Bodies) -> None:
-        self.truth, self.placed = bodies.truth, bodies.placed
+        self.truth, self.placements = bodies.truth, bodies.placements
         self.parts, self.arms = bodies.parts, bodies.arms
         self.rates = np.array(bodies.rates).T
         """(2, NV): rotation (rad) and translation (m) of the bodies for each unit of v."""
@@ -51,11 +51,11 @@ class CentroidalSizes:
 
     def _head(self, body: int) -> Array:
         return np.broadcast_to(
-            self.placed[self.truth.rough.paths[body][0]].shift[0], (self.truth.count, 3)
+            self.placements[self.truth.rough.paths[body][0]].shift[0], (self.truth.count, 3)
         )
 
     def _start(self, body: int) -> Array:
-        at = self.placed[body]
+        at = self.placements[body]
         return np.broadcast_to(
             at.shift[0] + at.turn[0] @ np.array(self.starts[body]), (self.truth.count, 3)
         )
@@ -67,7 +67,7 @@ class CentroidalSizes:
         """
         reference, starts = self.truth.rough, []
         for part in reference.parts(self.truth.load):
-            at = self.placed[part.body]
+            at = self.placements[part.body]
             centre, path = (
                 at.shift[0] + (at.turn[0] @ part.centre[..., None])[..., 0],
                 reference.paths[part.body],
@@ -170,11 +170,11 @@ class CentroidalSizes:
 
     def axes(self) -> Array:
         """Return the size of the links' axes (count, NB, 3, 3)."""
-        return np.ones((self.truth.count, len(self.placed), 3, 3))
+        return np.ones((self.truth.count, len(self.placements), 3, 3))
 
     def origins(self) -> Array:
         """Return the size of the links' positions (count, NB, 3)."""
-        heads = (np.linalg.norm(self._head(body), axis=-1) for body in range(len(self.placed)))
+        heads = (np.linalg.norm(self._head(body), axis=-1) for body in range(len(self.placements)))
         return np.stack(
             [np.repeat((head + self.length)[:, None], 3, axis=-1) for head in heads], axis=1
         )

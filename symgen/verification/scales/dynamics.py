@@ -1,4 +1,8 @@
-"""Sizes of forces, of M and Λ⁻¹, of the frame's motion, and of the links' accelerations."""
+"""Sizes of forces, of M and Λ⁻¹, of the frame's motion, and of the links' accelerations.
+
+The size of a result is a sum of the magnitudes of its terms, at each state. Errors of the result
+are judged relative to it.
+"""
 
 from __future__ import annotations
 
@@ -21,27 +25,29 @@ def bias_force(bodies: Bodies) -> Array:
 
 def gravity_force(bodies: Bodies) -> Array:
     """Return the size of g (count, NV)."""
-    still = 0 * bodies.truth.floats["v"]
-    return bodies.forces(still, still, wrench=False)
+    zero = 0 * bodies.truth.floats["v"]
+    return bodies.forces(zero, zero, wrench=False)
 
 
 def jacobian(bodies: Bodies) -> Array:
-    """Return the size of J (count, 6, NV) in its convention."""
+    """Return the size of J (count, 6, NV), in the requested Jacobian convention."""
     return bodies.jacobian(bodies.lever())
 
 
 def axes(bodies: Bodies) -> Array:
-    """Return the size of R (count, 3, 3)."""
+    """Return the size of R (count, 3, 3), whose columns are the axes of the frame: 1."""
     return np.ones((bodies.truth.count, 3, 3))
 
 
 def origin(bodies: Bodies) -> Array:
-    """Return the size of p (count, 3)."""
+    """Return the size of p (count, 3), the origin of the frame."""
     return np.repeat(bodies.distance()[:, None], 3, axis=-1)
 
 
 def interbody_forces(bodies: Bodies) -> dict[str, Array]:
-    """Return the sizes of a (count, NV) and F (count, NB, 6); F inherits the round-off of a."""
+    """Return the sizes of a (count, NV) and F (count, NB, 6). F is computed from a, so its size includes
+    the size of a.
+    """
     a = bodies.joint_accelerations()
     wrenches = bodies.wrenches(bodies.truth.floats["v"], a)
     return {"a": a, "F": np.repeat(wrenches[..., None], 6, axis=-1)}

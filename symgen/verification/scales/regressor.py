@@ -16,16 +16,16 @@ from symgen.verification.scales._bodies import Bodies
 
 def regressor(bodies: Bodies) -> Array:
     """Return the size of Y (count, NV, 10·NB)."""
-    truth, placed = bodies.truth, bodies.placed
+    truth, placements = bodies.truth, bodies.placements
     reference = truth.rough
     v, a = np.abs(truth.floats["v"]), np.abs(truth.floats["a"])
-    total = np.zeros((*v.shape, 10 * len(placed)))
-    for body in range(len(placed)):
+    total = np.zeros((*v.shape, 10 * len(placements)))
+    for body in range(len(placements)):
         support, path = reference.supports[body], reference.paths[body]
         distances = np.stack(
             [
                 np.broadcast_to(
-                    np.linalg.norm(placed[body].shift[0] - placed[joint].shift[0], axis=-1),
+                    np.linalg.norm(placements[body].shift[0] - placements[joint].shift[0], axis=-1),
                     (truth.count,),
                 )
                 for joint in path

@@ -39,17 +39,19 @@ class Attributes:
         """Return the text of an attribute; `default` if it is not set."""
         return self.values[name][0] if name in self.values else default
 
-    def numbers(self, name: str, least: int, most: int | None = None) -> list[Fraction]:
-        """Return `least` to `most` exact numbers (exactly `least` without `most`). Raises
+    def numbers(self, name: str, minimum: int, maximum: int | None = None) -> list[Fraction]:
+        """Return `minimum` to `maximum` exact numbers (exactly `minimum` if `maximum` is None). Raises
         DescriptionError for a wrong count or a missing attribute.
         """
-        return [number(token, self.at(name)) for token in self.tokens(name, least, most)]
+        return [number(token, self.at(name)) for token in self.tokens(name, minimum, maximum)]
 
-    def tokens(self, name: str, least: int, most: int | None = None) -> list[str]:
+    def tokens(self, name: str, minimum: int, maximum: int | None = None) -> list[str]:
         """Return the numbers of an attribute as written; see `numbers`."""
-        most = least if most is None else most
+        maximum = minimum if maximum is None else maximum
         expected = (
-            f"{least} number{'s' * (least != 1)}" if least == most else f"{least} to {most} numbers"
+            f"{minimum} number{'s' * (minimum != 1)}"
+            if minimum == maximum
+            else f"{minimum} to {maximum} numbers"
         )
         if name not in self.values:
             raise self.location.error(
@@ -57,7 +59,7 @@ class Attributes:
             )
         text = self.text(name)
         tokens = text.split()
-        if not least <= len(tokens) <= most:
+        if not minimum <= len(tokens) <= maximum:
             raise self.at(name).error(
                 f"it has {len(tokens)} number{'s' * (len(tokens) != 1)} ({quote(' '.join(tokens[:20]))})",
                 f"write {expected} separated by spaces",

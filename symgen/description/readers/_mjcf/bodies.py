@@ -458,29 +458,32 @@ def _bounded(
     A body without inertia gets the bounds themselves. MuJoCo uses the body's `pos`, given in the
     frame around the body, as the position of that mass in the body's own frame.
     """
-    mass, least = settings.bound_mass, settings.bound_inertia
-    if mass <= 0 and least <= 0:
+    mass, bound_moment = settings.bound_mass, settings.bound_inertia
+    if mass <= 0 and bound_moment <= 0:
         return inertias
     if not inertias:
         return (
             Inertial(
-                mass, (least, ZERO, ZERO, least, ZERO, least), (Shift(body.pos),), body.location
+                mass,
+                (bound_moment, ZERO, ZERO, bound_moment, ZERO, bound_moment),
+                (Shift(body.pos),),
+                body.location,
             ),
         )
     enough = sum((inertia.mass for inertia in inertias), ZERO) >= mass
-    if enough and any(_is_above(inertia, least) for inertia in inertias):
+    if enough and any(_is_above(inertia, bound_moment) for inertia in inertias):
         return inertias
     inertia = inertias[0] if len(inertias) == 1 else sum_of_inertias(inertias)
     inertia = replace(inertia, mass=max(inertia.mass, mass))
-    if _is_above(inertia, least):
+    if _is_above(inertia, bound_moment):
         return (inertia,)
     if any(inertia.moments[k] for k in (1, 2, 4)):
-        return (replace(inertia, moments=bound_principal_moments(inertia.moments, least)),)
+        return (replace(inertia, moments=bound_principal_moments(inertia.moments, bound_moment)),)
     return (
         replace(
             inertia,
             moments=tuple(
-                max(m, least) if k in (0, 3, 5) else m for k, m in enumerate(inertia.moments)
+                max(m, bound_moment) if k in (0, 3, 5) else m for k, m in enumerate(inertia.moments)
             ),
         ),
     )
@@ -501,8 +504,8 @@ def _balanced(inertias: tuple[Inertial, ...], settings: Settings) -> tuple[Inert
     return (replace(inertia, moments=(mean, ZERO, ZERO, mean, ZERO, mean)),)
 
 
-def _is_above(inertia: Inertial, least: Fraction) -> bool:
-    return is_positive_semidefinite(_six(inertia), -least)
+def _is_above(inertia: Inertial, bound: Fraction) -> bool:
+    return is_positive_semidefinite(_six(inertia), -bound)
 
 
 def _six(inertia: Inertial) -> Six:
@@ -671,18 +674,18 @@ def _sizes(attributes: Attributes, solid: _Solid, kind: str, ends: list[Fraction
     return [sizes[0]] * (solid.sizes - 1) + [half]
 
 
-def _along(way: list[Fraction], across: Fraction, along: Fraction) -> tuple[Fraction, ...]:
-    """Return the moments of a solid of revolution with its axis along `way` (any length), without a
+def _along(axis: list[Fraction], across: Fraction, along: Fraction) -> tuple[Fraction, ...]:
+    """Return the moments of a solid of revolution with its axis along `axis` (any length), without a
     square root.
     """
-    square = sum((entry * entry for entry in way), Fraction(0))
-    rest = (along - across) / square
-    x, y, z = way
+    square = sum((entry * entry for entry in axis), Fraction(0))
+    axial_excess = (along - across) / square
+    x, y, z = axis
     return (
-        across + rest * x * x,
-        rest * x * y,
-        rest * x * z,
-        across + rest * y * y,
-        rest * y * z,
-        across + rest * z * z,
+        across + axial_excess * x * x,
+        axial_excess * x * y,
+        axial_excess * x * z,
+        across + axial_excess * y * y,
+        axial_excess * y * z,
+        across + axial_excess * z * z,
     )

@@ -56,13 +56,13 @@ def sum_of_inertias(parts: Sequence[Inertial]) -> Inertial:
     )
 
 
-def bound_principal_moments(moments: Sequence[Fraction], least: Fraction) -> tuple[Fraction, ...]:
-    """Return moments with all principal moments at least `least`, in the same axes."""
+def bound_principal_moments(moments: Sequence[Fraction], bound: Fraction) -> tuple[Fraction, ...]:
+    """Return moments with all principal moments at least `bound`, in the same axes."""
     values, axes = _principal(matrix(moments))
     tensor = [
         [
             sum(
-                (max(value, least) * axes[i][k] * axes[j][k] for k, value in enumerate(values)),
+                (max(value, bound) * axes[i][k] * axes[j][k] for k, value in enumerate(values)),
                 _ZERO,
             )
             for j in range(3)

@@ -94,20 +94,20 @@ class Files:
     ) -> tuple[Any, Text]:
         """Return the element `model` of the file that an `include` names, and its reader."""
         uri = text.word(element, "uri", location)
-        here = location.at(f"{location.element} {quote(uri)}")
+        include_location = location.at(f"{location.element} {quote(uri)}")
         self._opened += 1
         if depth >= DEEPEST or self._opened > MOST_FILES:
-            raise here.error(
+            raise include_location.error(
                 f"files are included more than {DEEPEST} deep, or more than {MOST_FILES} of them",
                 "put the models into one file",
             )
-        path = self._resolve(uri, text.file, here)
-        data = _bytes(path, here)
+        path = self._resolve(uri, text.file, include_location)
+        data = _bytes(path, include_location)
         self.read.append(data)
         root, reads = self.root(data, str(path), included=True)
         models = [child for child in reads.children(root) if tag(child) == "model"]
         if len(models) != 1:
-            raise here.error(
+            raise include_location.error(
                 f"{quote(path.name)} has {len(models)} models, but an included file must have one",
                 "include a file with one model",
             )
@@ -116,7 +116,9 @@ class Files:
     def _resolve(self, uri: str, file: str, location: Location) -> Path:
         """Return the path of an included file. Raises DescriptionError if it does not exist."""
         scheme = _SCHEME.match(uri)
-        kind, rest = (scheme[1].lower(), unquote(uri[scheme.end() :])) if scheme else ("", uri)
+        kind, relative_path = (
+            (scheme[1].lower(), unquote(uri[scheme.end() :])) if scheme else ("", uri)
+        )
         if kind not in ("", "file", "model", "package"):
             raise location.error(
                 "it is a web address, and symgen downloads nothing", "download it and give the file"
@@ -127,12 +129,12 @@ class Files:
                 "give the path of its file",
             )
         folder = Path(file).parent
-        candidates = [folder / rest]
+        candidates = [folder / relative_path]
         hint = "check the path, which is relative to this file"
         if kind in ("model", "package"):
-            name, _, subpath = rest.partition("/")
+            name, _, subpath = relative_path.partition("/")
             package_paths = [Path(self.packages[name]) / subpath] if name in self.packages else []
-            candidates = [*package_paths, *candidates, folder.absolute().parent / rest]
+            candidates = [*package_paths, *candidates, folder.absolute().parent / relative_path]
             hint = (
                 f"put its folder beside this file, or give --package {printable(name, 40)}=FOLDER"
             )

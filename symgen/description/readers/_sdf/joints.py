@@ -544,17 +544,17 @@ def _limits(scope: Scope, element: Any, location: Location) -> Limits:
     limit = text.only_child(element, "limit", location)
     if limit is None:
         return UNLIMITED
-    here = text.location(limit, location)
+    limit_location = text.location(limit, location)
 
     def read_limit(name: str) -> Fraction | None:
-        element_of_limit = text.only_child(limit, name, here)
+        element_of_limit = text.only_child(limit, name, limit_location)
         if (
             element_of_limit is None
             or (element_of_limit.text or "").strip().lower().lstrip("+-") in _BOUNDLESS
         ):
             return None
         try:
-            value = text.number(limit, name, here)
+            value = text.number(limit, name, limit_location)
         except DescriptionError as error:  # limits affect no result
             text.note(
                 "warning",
@@ -570,7 +570,7 @@ def _limits(scope: Scope, element: Any, location: Location) -> Limits:
     if lower is not None and upper is not None and lower > upper:
         text.note(
             "warning",
-            here,
+            limit_location,
             f"the lower limit {float(lower):g} is above the upper one, {float(upper):g}",
         )
     return Limits(
@@ -607,19 +607,21 @@ def _follower(scope: Scope, element: Any, location: Location) -> Follower | None
     mimic = text.only_child(element, "mimic", location)
     if mimic is None:
         return None
-    here = text.location(mimic, location)
-    which = mimic.get("axis", "axis")
-    if which not in ("axis", "axis2"):
-        raise here.error(f"{quote(which)} is not an axis", "write axis or axis2")
-    factor = text.number(mimic, "multiplier", here)
+    mimic_location = text.location(mimic, location)
+    axis_name = mimic.get("axis", "axis")
+    if axis_name not in ("axis", "axis2"):
+        raise mimic_location.error(f"{quote(axis_name)} is not an axis", "write axis or axis2")
+    factor = text.number(mimic, "multiplier", mimic_location)
     factor = Fraction(1) if factor is None else factor
     offset, reference = (
-        text.number(mimic, name, here) or Fraction(0) for name in ("offset", "reference")
+        text.number(mimic, name, mimic_location) or Fraction(0) for name in ("offset", "reference")
     )
     offset -= factor * reference
     if not is_writable(offset):
-        raise here.error(
+        raise mimic_location.error(
             "its offset minus multiplier times reference is beyond a double",
             "write numbers of ordinary size",
         )
-    return Follower(text.attribute(mimic, "joint", here), which, factor, offset, here)
+    return Follower(
+        text.attribute(mimic, "joint", mimic_location), axis_name, factor, offset, mimic_location
+    )
