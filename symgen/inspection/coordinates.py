@@ -21,8 +21,10 @@ def quaternion_indices(mechanism: Mechanism) -> list[tuple[int, ...]]:
     ]
 
 
-def coordinate_notes(mechanism: Mechanism, shown: frozenset[int]) -> list[str]:
-    """Return notes that explain the entries of q that a form shows, by their indices.
+def coordinate_notes(
+    mechanism: Mechanism, shown: frozenset[int], is_canonical: bool = True
+) -> list[str]:
+    """Return notes that explain the entries of q that a formula shows, by their indices.
 
     Robots whose joints have one coordinate each need none: q0 belongs to joint 0.
     """
@@ -36,8 +38,6 @@ def coordinate_notes(mechanism: Mechanism, shown: frozenset[int]) -> list[str]:
     for entries in quaternion_indices(mechanism):
         if not shown.isdisjoint(entries):
             x, y, z, w = (f"q{index}" for index in entries)
-            notes.append(
-                f"{x}, {y}, {z}, {w} are a unit quaternion; {w}**2 is written as "
-                f"1 - {x}**2 - {y}**2 - {z}**2"
-            )
+            square = f"; {w}**2 is written as 1 - {x}**2 - {y}**2 - {z}**2" if is_canonical else ""
+            notes.append(f"{x}, {y}, {z}, {w} are a unit quaternion{square}")
     return notes

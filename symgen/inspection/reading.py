@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from decimal import Decimal
@@ -93,6 +94,7 @@ class FormulaOptions:
 
 BY_SIZE = FormulaOptions()
 """Default options: the form is chosen by size."""
+_COORDINATE = re.compile(r"q\d+")
 
 
 @dataclass(frozen=True)
@@ -309,6 +311,10 @@ def _in_rows(mechanism: Mechanism, choice: Choice, options: FormulaOptions) -> R
     named = form == "recursive" or by_size
     formulas = equations(entries.program, entries.rows, at, named, entries.symbols)
     value = _shaped(entries, formulas.entries)
+    expressions = [*formulas.entries, *(expression for _, expression in formulas.named)]
+    symbols = {str(symbol) for expression in expressions for symbol in expression.free_symbols}
+    shown = frozenset(int(name[1:]) for name in symbols if _COORDINATE.fullmatch(name))
+    notes += coordinate_notes(mechanism, shown, is_canonical=False)
     if not named:
         return Reading(value, tuple(notes))
     of_function = isinstance(choice.target, Result)

@@ -14,6 +14,7 @@ import symgen
 from symgen import methods
 from symgen.delivery.contents import FolderContents
 from symgen.delivery.folder import texts
+from symgen.description.loading import load
 from symgen.inspection.at import parse_values
 from symgen.inspection.canonical import Canonical
 from symgen.inspection.catalogue import choose, listing, methods_with_quantities, refusal_reason
@@ -385,3 +386,19 @@ def test_a_folder_without_such_joints_does_not_mention_several_coordinates() -> 
     assert "entry of q" not in files["revolute_prismatic.h"]
     assert "\ndouble q[4] = {0};\n" in readme  # of scara
     assert "| q | joint positions (rad, m) |" in readme
+
+
+@pytest.mark.parametrize(
+    ("request_text", "form"), [("g", "closed"), ("g[0]", "multiangle"), ("g[0]", "recursive")]
+)
+def test_every_form_says_which_coordinates_and_quaternions_it_shows(
+    request_text: str, form: str
+) -> None:
+    reading = read(load("spherical_pendulum"), request_text, options=FormulaOptions(form=form))
+    notes = "\n".join(reading.notes)
+    assert (
+        "coordinates count from 0: q0 is ball.x, q1 is ball.y, q2 is ball.z, q3 is ball.w" in notes
+    )
+    is_canonical = isinstance(reading.value, Canonical)
+    assert ("q3**2 is written as 1 - q0**2" in notes) == is_canonical == (form == "multiangle")
+    assert "q0, q1, q2, q3 are a unit quaternion" in notes
