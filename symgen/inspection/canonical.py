@@ -33,6 +33,7 @@ from typing import Any
 from flint import arb, fmpq, fmpq_mpoly_ctx
 
 from symgen.derivation import constants as k
+from symgen.inspection.harmonic_text import DIGITS as PRINTED_DIGITS
 from symgen.inspection.harmonic_text import Monomial, runs
 from symgen.inspection.harmonics import (
     Index,
@@ -64,7 +65,8 @@ class Quotient:
     """numerator / denominator in lowest terms.
 
     The coefficients of the denominator are integers without a common factor, and its first
-    coefficient is positive. Equal quotients are equal functions.
+    coefficient is positive. If one of them has more digits than are printed, the first coefficient
+    is 1 instead. Equal quotients are equal functions.
     """
 
     numerator: MultiAngle
@@ -627,6 +629,9 @@ class _HalfAngles:
         if denominator.terms[0][2] < 0:
             factor = -factor
         numerator, denominator = numerator.scaled(factor), denominator.scaled(factor)
+        if max(abs(x) for _, _, x in denominator.terms) >= 10**PRINTED_DIGITS:
+            first = 1 / denominator.terms[0][2]
+            numerator, denominator = numerator.scaled(first), denominator.scaled(first)
         if denominator.is_number:
             return numerator.scaled(1 / denominator.terms[0][2])
         return Quotient(numerator, denominator)

@@ -255,6 +255,18 @@ def test_quotients_are_in_lowest_terms(
     assert str(form_of(build)) == text
 
 
+@pytest.mark.parametrize(("digits", "first"), [(16, 10**16 + 1), (17, 1)])
+def test_a_denominator_of_longer_integers_than_are_printed_begins_with_one(
+    digits: int, first: int
+) -> None:
+    long = 10**digits + 1
+    form = form_of(lambda d, c, s: s / (d.constant(long) + c))
+    assert isinstance(form, Quotient)
+    (_, _, constant), (_, _, of_cosine) = form.denominator.terms
+    assert constant == first
+    assert of_cosine / constant == form.numerator.terms[0][2] / constant == Fraction(1, long)
+
+
 @pytest.mark.parametrize("what", ["Minv", "det", "Lambda_inv"])
 @pytest.mark.parametrize("name", ["planar_arm", "planar_point_mass:3", "scara"])
 def test_an_inverse_and_a_determinant_equal_their_closed_form(name: str, what: str) -> None:
