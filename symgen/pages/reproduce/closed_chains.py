@@ -159,7 +159,7 @@ def reproduce(tell: Progress, robots: Sequence[str] = tuple(ACTS), steps: int = 
             "apart_ratio": "ratio of the two",
         },
         draw=lambda figure: _draw(figure, runs),
-        height=3.0 * ((len(runs) + 1) // 2) + 6.4,
+        height=3.0 * _rows_of_poses(runs) + 6.4,
         machine={"NumPy": np.__version__, "symgen": __version__},
     )
 
@@ -182,9 +182,14 @@ def bars(robot: Mechanism, q: Array) -> list[Array]:
     return [np.array([spot(body)[1], target]) for body, target in reach if body != BASE]
 
 
+def _rows_of_poses(runs: Sequence[Run]) -> int:
+    """Return the number of rows of two poses."""
+    return (len(runs) + 1) // 2
+
+
 def _draw(figure: Any, runs: Sequence[Run]) -> None:
     """Draw poses, energies and errors."""
-    count = (len(runs) + 1) // 2
+    count = _rows_of_poses(runs)
     grid = figure.add_gridspec(count + 2, 2, height_ratios=[1.0] * count + [1.05, 1.05])
     for k, result in enumerate(runs):
         _poses(figure.add_subplot(grid[k // 2, k % 2]), result)
