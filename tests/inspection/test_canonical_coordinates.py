@@ -110,7 +110,8 @@ def random_positions(mechanism: Mechanism, generator: np.random.Generator) -> li
 
     q = [fractions() for _ in range(mechanism.nq)]
     for entries in quaternion_indices(mechanism):
-        points = [unit_quaternion(*vector) for vector in zip(*(fractions() for _ in range(3)))]  # noqa: B905
+        vectors = zip(fractions(), fractions(), fractions(), strict=True)
+        points = [unit_quaternion(*vector) for vector in vectors]
         for entry, values in zip(entries, zip(*points, strict=True), strict=True):
             q[entry] = list(values)
     return [BALLS.array(values) for values in q]

@@ -15,6 +15,7 @@ from fractions import Fraction
 
 from symgen.inspection.canonical import Quotient
 from symgen.inspection.harmonic_text import Monomial
+from symgen.inspection.harmonics import Index
 from symgen.inspection.multiangle import MultiAngle
 
 PARTIAL_SUM = {"v": "V", "a": "A"}
@@ -63,14 +64,14 @@ def apply_to_entry(
 
 def _substituted(form: MultiAngle, linear: Callable[[str], Linear | None]) -> MultiAngle:
     """Return the form with linear forms in place of the symbols for which there is one."""
-    total: dict[object, Fraction] = defaultdict(Fraction)
+    total: dict[tuple[tuple[Index, bool], Monomial], Fraction] = defaultdict(Fraction)
     expansions: dict[Monomial, dict[Monomial, int]] = {}
     for wave, monomial, x in form.terms:
         if monomial not in expansions:
             expansions[monomial] = _expansion(monomial, linear)
         for product, factor in expansions[monomial].items():
             total[wave, product] += x * factor
-    return MultiAngle.of(total)  # type: ignore[arg-type]
+    return MultiAngle.of(total)
 
 
 def _expansion(monomial: Monomial, linear: Callable[[str], Linear | None]) -> dict[Monomial, int]:
