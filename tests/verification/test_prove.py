@@ -60,9 +60,9 @@ def test_facts_of_the_command_equal_those_of_the_library(
         body.name for body in robot("ur5").bodies
     ]
     assert facts["ranges"]["q"][2] == pytest.approx([-3.14159265359, 3.14159265359])
-    plain = prove_programs(robot("ur5"), requested, options, states=100, compiled=False).facts()
-    assert plain["functions"]["forward_dynamics"]["round_off"]["results"]["a"]["observed"] is None
-    assert json.dumps(plain) == json.dumps(
+    uncompiled_facts = prove_programs(robot("ur5"), requested, options, states=100, compiled=False).facts()
+    assert uncompiled_facts["functions"]["forward_dynamics"]["round_off"]["results"]["a"]["observed"] is None
+    assert json.dumps(uncompiled_facts) == json.dumps(
         prove_programs(robot("ur5"), requested, options, states=100, compiled=False).facts()
     )
 
@@ -82,7 +82,7 @@ def test_every_robot_has_a_proof_that_holds(name: str) -> None:
 
 @pytest.mark.parametrize("with_eva", [False, True])
 def test_progress_counts_up_to_its_total(with_eva: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("symgen.verification.proof.finite", lambda *_: None)
+    monkeypatch.setattr("symgen.verification.proof.prove_finite", lambda *_: None)
     steps: list[tuple[str, int, int]] = []
     prove(
         robot("planar_arm"),
