@@ -131,10 +131,10 @@ def _mapped(
     ]
     if len(results) == 1:
         return chunkwise(_chunk, *results[0], *numbered, sent=sent, **options)
-    together = chunkwise(_chunk, (), object, *numbered, sent=sent, **options)
+    all_results = chunkwise(_chunk, (), object, *numbered, sent=sent, **options)
     return tuple(
         [
-            chunkwise(_one_of, *result, together, (*range(axes),), index=k)
+            chunkwise(_one_of, *result, all_results, (*range(axes),), index=k)
             for k, result in enumerate(results)
         ]
     )

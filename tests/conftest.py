@@ -60,8 +60,8 @@ def _first_candidate(mechanism: Mechanism, function: str) -> tuple[layout.Layout
 derive.candidate_layouts = _first_candidate
 
 # Where none is named, a method is not taken to its end that needs more after the first passes than another in the end.
-LIMITS = {"DEARER": choose.DEARER, "FEWER": choose.FEWER}
-choose.DEARER, choose.FEWER = 1.0, 0
+LIMITS = {"LIMIT_FACTOR": choose.LIMIT_FACTOR, "LIMIT_MARGIN": choose.LIMIT_MARGIN}
+choose.LIMIT_FACTOR, choose.LIMIT_MARGIN = 1.0, 0
 
 # The passes after the first take two thirds of a derivation. They prove each value that they compute anew
 # (ir/test_merge_equal.py, ir/test_resubstitute.py), they know no method, and the built-in robots are verified

@@ -46,13 +46,13 @@ def row(robot: str, function: str, real: str) -> str:
             architecture=ARCHITECTURE,
         )
         seconds = perf_counter() - start
-        parts = (folder / f"{robot}_{function}.cuh").read_text().count("__noinline__ void")
+        part_count = (folder / f"{robot}_{function}.cuh").read_text().count("__noinline__ void")
     counts = manifest["functions"][function]["operations"]
     operations = sum(counts[op] for op in ("mul", "add", "div"))
     registers = max(map(int, re.findall(r"Used (\d+) registers", ptxas_output)))
     stack = max(map(int, re.findall(r"(\d+) bytes stack frame", ptxas_output)))
     spilled = sum(map(int, re.findall(r"(\d+) bytes spill stores", ptxas_output)))
-    figures = (operations, parts or 1, registers, stack, spilled, f"{seconds:.1f}")
+    figures = (operations, part_count or 1, registers, stack, spilled, f"{seconds:.1f}")
     return f"| {robot} | `{function}` | {real} | {' | '.join(map(str, figures))} |"
 
 
@@ -74,9 +74,10 @@ def main() -> int:
     lines += [
         row(robot, function, real) for robot, function in KERNELS for real in ("double", "float")
     ]
-    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
+    before, after_begin = PAGE.read_text(encoding="utf-8").split(BEGIN)
     PAGE.write_text(
-        f"{before}{BEGIN}" + "\n".join([*lines, ""]) + END + rest.split(END)[1], encoding="utf-8"
+        f"{before}{BEGIN}" + "\n".join([*lines, ""]) + END + after_begin.split(END)[1],
+        encoding="utf-8",
     )
     return 0
 

@@ -94,20 +94,20 @@ def table(facts: dict[str, Any]) -> list[str]:
 
 
 def text() -> str:
-    parts = []
+    sections = []
     states = 0
     for target, real in targets_and_reals():
         sheets = {robot: sheet(robot, target, real) for robot in ROBOTS}
         first = sheets[ROBOTS[0]]
         states = first["states"]
-        parts += [
+        sections += [
             f"## {first['title']}, {real}\n",
             f"`{first['compiler']}`, `{first['optimize']} {' '.join(first['flags'])}`; `{first['emulator']}`.\n",
             *([f"Cycles: {first['timing']}\n"] if first["timing"] else []),
         ]
         for robot, facts in sheets.items():
-            parts += [f"### {robot} on {first['title']}, {real}\n", *table(facts), ""]
-    return "\n".join([HEAD.format(states=states), *parts])
+            sections += [f"### {robot} on {first['title']}, {real}\n", *table(facts), ""]
+    return "\n".join([HEAD.format(states=states), *sections])
 
 
 def main() -> int:

@@ -22,7 +22,7 @@ PICTURE = PAGE.with_suffix(".svg")
 WITH, WITHOUT = "#0b62a4", "#c2410c"
 
 
-def draw(kept: Any, left: Any) -> Any:
+def draw(with_feedback: Any, without_feedback: Any) -> Any:
     """Draw displacement, height and tilt over time in three rows."""
     mpl.rcParams.update({"svg.hashsalt": "symgen", "font.size": 11, "svg.fonttype": "none"})
     figure, charts = plt.subplots(3, 1, figsize=(7.2, 6.0), sharex=True, layout="constrained")
@@ -35,8 +35,8 @@ def draw(kept: Any, left: Any) -> Any:
         strict=True,
     ):
         for values, colour, name in (
-            (left, WITHOUT, "weight alone"),
-            (kept, WITH, "with feedback"),
+            (without_feedback, WITHOUT, "weight alone"),
+            (with_feedback, WITH, "with feedback"),
         ):
             chart.plot(
                 [k / 1000 for k in range(len(values))],
@@ -46,7 +46,7 @@ def draw(kept: Any, left: Any) -> Any:
                 linewidth=2,
             )
         chart.axvline(0.5, color="#6b7280", linewidth=1, linestyle=":")
-        chart.set(ylabel=label, ylim=most, xlim=(0, len(kept) / 1000))
+        chart.set(ylabel=label, ylim=most, xlim=(0, len(with_feedback) / 1000))
         chart.grid(color="#e5e7eb")
         chart.spines[["top", "right"]].set_visible(False)
     charts[0].annotate(

@@ -193,7 +193,7 @@ def measured() -> tuple[Times, str]:
         for _ in range(ROUNDS):
             for contestant in contestants.values():
                 contestant.turn()
-    return {what: contestant.least for what, contestant in contestants.items()}, version
+    return {key: contestant.least for key, contestant in contestants.items()}, version
 
 
 def agree(first: Contestant, second: Contestant) -> None:
@@ -205,7 +205,7 @@ def agree(first: Contestant, second: Contestant) -> None:
 def ratios(times: Times) -> list[tuple[str, float, float]]:
     """Return the bounded ratios: description, value and bound."""
     forward, inverse = (
-        {who: x for (of, who), x in times.items() if of == function} for function in METHODS
+        {label: x for (of, label), x in times.items() if of == function} for function in METHODS
     )
     best = min(forward[LOCAL], forward[WORLD])
     return [
@@ -272,7 +272,10 @@ def text(times: Times, version: str) -> str:
         if name in PEERS
     ]
     lines += ["", row("ratio", "is", "aim"), "|---|---:|---:|"]
-    lines += [row(what, f"{ratio:.2f}", f"{bound:.2f}") for what, ratio, bound in ratios(times)]
+    lines += [
+        row(description, f"{ratio:.2f}", f"{bound:.2f}")
+        for description, ratio, bound in ratios(times)
+    ]
     facts = bench.machine_facts(Build(optimize=2), ())
     compiler = facts["compiler"].partition(" -")[0]
     lines += [
@@ -291,9 +294,10 @@ def main() -> int:
     print(tables)
     if options.write:
         page = PAGE.read_text(encoding="utf-8")
-        before, _, rest = page.partition(BEGIN)
+        before, _, after_begin = page.partition(BEGIN)
         PAGE.write_text(
-            before + BEGIN + "\n" + tables + "\n" + END + rest.partition(END)[2], encoding="utf-8"
+            before + BEGIN + "\n" + tables + "\n" + END + after_begin.partition(END)[2],
+            encoding="utf-8",
         )
     return 0
 

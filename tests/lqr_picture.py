@@ -21,12 +21,15 @@ PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "lqr.md"
 PICTURE = PAGE.with_suffix(".svg")
 
 
-def draw(kept: Any, left: Any) -> Any:
+def draw(with_derivatives: Any, without_derivatives: Any) -> Any:
     """Draw the distances of the joints from their goal over time, in two columns."""
     mpl.rcParams.update({"svg.hashsalt": "symgen", "font.size": 11, "svg.fonttype": "none"})
     figure, charts = plt.subplots(1, 2, figsize=(8.2, 3.4), sharey=True, layout="constrained")
     for chart, values, title in zip(
-        charts, (kept, left), ("gains from derivatives", "without them"), strict=True
+        charts,
+        (with_derivatives, without_derivatives),
+        ("gains from derivatives", "without them"),
+        strict=True,
     ):
         for k in range(7):
             chart.plot(

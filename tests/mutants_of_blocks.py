@@ -90,11 +90,11 @@ def slips(file: str, text: str) -> Iterator[Slip]:
                 and " own" not in line
             ):
                 continue
-            for new in _others(token[0], words, steps):
+            for new in _replacements(token[0], words, steps):
                 yield Slip(file, token.start(), token.end(), new)
 
 
-def _others(word: str, words: Sequence[str], steps: Sequence[str]) -> tuple[str, ...]:
+def _replacements(word: str, words: Sequence[str], steps: Sequence[str]) -> tuple[str, ...]:
     if word in _SWAPPED:
         return _SWAPPED[word]
     if word.isdigit():
@@ -110,8 +110,8 @@ class Plot:
     """A folder with functions for many states, in which errors are planted one at a time."""
 
     def __init__(self, robot: str, functions: Sequence[str], folder: Path, **options: Any) -> None:
-        self.place, self.made = folder, folder / "made"
-        manifest = symgen.generate(robot, self.made, list(functions), batch=True, **options)
+        self.place, self.generated = folder, folder / "made"
+        manifest = symgen.generate(robot, self.generated, list(functions), batch=True, **options)
         self.name, self.real, self.checked = (
             str(manifest["robot"]),
             REALS[str(manifest["real"])],
@@ -119,14 +119,14 @@ class Plot:
         )
         self.functions = [f for f in functions if f in manifest["functions"]]
         self.entries = manifest["functions"]
-        common = [str(self.made / entry["file"]) for entry in self.entries.values()]
+        common = [str(self.generated / entry["file"]) for entry in self.entries.values()]
         self._built(
             [
                 *FLAGS,
                 "-shared",
                 "-fPIC",
                 "-I",
-                str(self.made),
+                str(self.generated),
                 *common,
                 "-o",
                 str(folder / "libone.so"),
@@ -134,8 +134,8 @@ class Plot:
             ]
         )
         (folder / "whole").mkdir()
-        self.whole = self.answers(self.texts({}), folder / "whole")
-        assert not self.whole.startswith("failed"), self.whole
+        self.correct_hash = self.results_hash(self.texts({}), folder / "whole")
+        assert not self.correct_hash.startswith("failed"), self.correct_hash
 
     @property
     def files(self) -> list[str]:
@@ -145,20 +145,20 @@ class Plot:
         ]
 
     def text(self, file: str) -> str:
-        return (self.made / file).read_text(encoding="utf-8")
+        return (self.generated / file).read_text(encoding="utf-8")
 
     def texts(self, changed: dict[str, str]) -> dict[str, str]:
         return {file: self.text(file) for file in self.files} | changed
 
-    def seen(self, slip: Slip) -> bool:
+    def detects(self, slip: Slip) -> bool:
         """True if the self-test fails, does not end, or cannot be built."""
         with tempfile.TemporaryDirectory(dir=self.place) as folder:
             temporary = Path(folder)
             blocks = self._written(
                 self.texts({slip.file: slip.applied(self.text(slip.file))}), temporary
             )
-            test = self.made / f"{self.name}_selftest.c"
-            more = [str(path) for path in self.made.glob("*_set_parameters.c")]
+            test = self.generated / f"{self.name}_selftest.c"
+            more = [str(path) for path in self.generated.glob("*_set_parameters.c")]
             try:
                 self._built(
                     [
@@ -168,7 +168,7 @@ class Plot:
                         "-I",
                         folder,
                         "-I",
-                        str(self.made),
+                        str(self.generated),
                         str(test),
                         *blocks,
                         *more,
@@ -195,15 +195,15 @@ class Plot:
         with tempfile.TemporaryDirectory(dir=self.place) as folder:
             try:
                 return (
-                    self.answers(
+                    self.results_hash(
                         self.texts({slip.file: slip.applied(self.text(slip.file))}), Path(folder)
                     )
-                    != self.whole
+                    != self.correct_hash
                 )
             except (RuntimeError, subprocess.TimeoutExpired):
                 return True
 
-    def answers(self, texts: dict[str, str], folder: Path) -> str:
+    def results_hash(self, texts: dict[str, str], folder: Path) -> str:
         """Return a hash of all that the functions store, return and report, from a separate process."""
         blocks = self._written(texts, folder)
         self._built(
@@ -215,7 +215,7 @@ class Plot:
                 "-I",
                 str(folder),
                 "-I",
-                str(self.made),
+                str(self.generated),
                 *blocks,
                 "-L",
                 str(self.place),
@@ -232,7 +232,7 @@ class Plot:
                 "-m",
                 "tests.mutants_of_blocks",
                 "--answers",
-                str(self.made),
+                str(self.generated),
                 str(folder),
             ],
             capture_output=True,
@@ -254,15 +254,16 @@ class Plot:
             raise RuntimeError(done.stderr.splitlines()[0])
 
 
-def _answers(made: Path, folder: Path) -> str:
+def _results_hash(generated: Path, folder: Path) -> str:
     import hashlib
     import json
 
-    manifest = json.loads((made / "manifest.json").read_text(encoding="utf-8"))
+    manifest = json.loads((generated / "manifest.json").read_text(encoding="utf-8"))
     real, checked = REALS[manifest["real"]], bool(manifest["options"].get("checked"))
     library, digest = ctypes.CDLL(str(folder / "libmany.so")), hashlib.sha256()
     work_macro = re.search(
-        r"_BATCH_WORK (\d+)", (made / f"{manifest['robot']}_batch.h").read_text(encoding="utf-8")
+        r"_BATCH_WORK (\d+)",
+        (generated / f"{manifest['robot']}_batch.h").read_text(encoding="utf-8"),
     )
     for function, entry in manifest["functions"].items():
         call = getattr(library, f"{manifest['robot']}_{identifier_part(function)}_strided", None)
@@ -332,7 +333,7 @@ def main() -> int:
     )
     options = parser.parse_args()
     if options.answers:
-        print(_answers(*options.answers))
+        print(_results_hash(*options.answers))
         return 0
     missed = 0
     kinds: list[tuple[str, dict[str, Any]]] = [
@@ -341,7 +342,7 @@ def main() -> int:
         ("looped", {"form": "looped"}),
         ("looped, checked", {"form": "looped", "checked": True}),
     ]
-    for what, more in kinds:
+    for kind, more in kinds:
         with tempfile.TemporaryDirectory(prefix="symgen-mutants-") as name:
             plot = Plot(options.robot, ["forward_dynamics"], Path(name), **more)
             planted = [
@@ -349,11 +350,13 @@ def main() -> int:
                 for file in plot.files
                 for slip in _sample([*slips(file, plot.text(file))], options.each)
             ]
-            seen = [plot.seen(slip) for slip in planted]
-            survivors = [slip for slip, seen_ in zip(planted, seen, strict=True) if not seen_]
+            detected = [plot.detects(slip) for slip in planted]
+            survivors = [
+                slip for slip, is_detected in zip(planted, detected, strict=True) if not is_detected
+            ]
             effective = [slip for slip in survivors if plot.changes_results(slip)]
             print(
-                f"{what}: {len(planted)} errors, {sum(seen)} seen, {len(survivors) - len(effective)} change nothing, "
+                f"{kind}: {len(planted)} errors, {sum(detected)} seen, {len(survivors) - len(effective)} change nothing, "
                 f"{len(effective)} missed",
                 flush=True,
             )

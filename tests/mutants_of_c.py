@@ -34,10 +34,10 @@ from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build
 from symgen.verification.compiled import _ctypes_runner
 from symgen.verification.evaluating import Results
+from symgen.verification.exact_results import ExactResults
 from symgen.verification.floating import allowance, is_difference
 from symgen.verification.residuals import distances, largest_ratio
 from symgen.verification.running_error import running_error_bounds
-from symgen.verification.truth import Truth
 from symgen.vocabulary.derivatives import identifier_part
 from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.reals import REALS
@@ -76,14 +76,14 @@ def errors(text: str) -> list[Error]:
         )  # the start of this function, or of this part of it
         before = [name for at, name in locals_ if start < at < statement.start()]
         for token in _TOKEN.finditer(text, statement.start(1), statement.end(1)):
-            for new in _others(text, token, before):
+            for new in _mistakes(text, token, before):
                 one_token_errors.append(
                     Error(text.count("\n", 0, token.start()) + 1, token.start(), token.end(), new)
                 )
     return one_token_errors
 
 
-def _others(text: str, token: re.Match[str], before: Sequence[str]) -> Iterator[str]:
+def _mistakes(text: str, token: re.Match[str], before: Sequence[str]) -> Iterator[str]:
     """Yield plausible typing mistakes for a token."""
     word = token[0]
     indexed = text[token.start() - 1] == "["
@@ -119,8 +119,8 @@ def _other_digit(word: str) -> str:
 class Verdict:
     far: float
     """Error of the worst entry, in multiples of the bound."""
-    seen: bool
-    felt: bool
+    detected: bool
+    changes_result: bool
     """True if any bit of a result changes."""
 
     @property
@@ -129,7 +129,7 @@ class Verdict:
 
     @property
     def missed(self) -> bool:
-        return self.owed and not self.seen
+        return self.owed and not self.detected
 
 
 @dataclass
@@ -143,8 +143,8 @@ class Plot:
     programs: dict[str, Program] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.made = self.at / "made"
-        manifest = symgen.generate(self.mechanism, self.made, self.functions, real=self.real)
+        self.generated = self.at / "made"
+        manifest = symgen.generate(self.mechanism, self.generated, self.functions, real=self.real)
         self.robot = str(manifest["robot"])
         options = ProgramOptions(self.real, frame=tip(self.mechanism))
         self.programs = {
@@ -153,12 +153,12 @@ class Plot:
         }
         for f in self.programs:
             self._library(f, self.text(f), self.at / "whole")
-        test = [f"-D{self.robot}_SELFTEST", str(self.made / f"{self.robot}_selftest.c")]
+        test = [f"-D{self.robot}_SELFTEST", str(self.generated / f"{self.robot}_selftest.c")]
         _built(
             [
                 *FLAGS,
                 "-I",
-                str(self.made),
+                str(self.generated),
                 *test,
                 "-L",
                 str(self.at / "whole"),
@@ -170,11 +170,11 @@ class Plot:
         )
 
     @cached_property
-    def truth(self) -> Truth:
-        return Truth(self.mechanism, STATES, SEED, frame=tip(self.mechanism))
+    def exact_results(self) -> ExactResults:
+        return ExactResults(self.mechanism, STATES, SEED, frame=tip(self.mechanism))
 
     def text(self, function: str) -> str:
-        return (self.made / f"{self.robot}_{identifier_part(function)}.c").read_text(
+        return (self.generated / f"{self.robot}_{identifier_part(function)}.c").read_text(
             encoding="utf-8"
         )
 
@@ -185,26 +185,28 @@ class Plot:
             folder / f"lib{identifier_part(function)}.so",
         )
         source.write_text(text, encoding="utf-8")
-        _built([*FLAGS, "-shared", "-I", str(self.made), str(source), "-o", str(library), "-lm"])
+        _built(
+            [*FLAGS, "-shared", "-I", str(self.generated), str(source), "-o", str(library), "-lm"]
+        )
         return library
 
     def selftest(self, function: str, folder: Path) -> bool:
         """True if the self-test passes the function, loaded from the library in `folder`."""
         pattern = rf"^{re.escape(function)}(?: \(to within [^)]*\))?: passed "
-        return re.search(pattern, self._says(folder), re.MULTILINE) is not None
+        return re.search(pattern, self._selftest_output(folder), re.MULTILINE) is not None
 
     def unjudged(self, function: str) -> bool:
         """True if the self-test reports that it does not judge the function."""
         return (
             re.search(
                 rf"^{re.escape(function)}: not judged, ",
-                self._says(self.at / "whole"),
+                self._selftest_output(self.at / "whole"),
                 re.MULTILINE,
             )
             is not None
         )
 
-    def _says(self, folder: Path) -> str:
+    def _selftest_output(self, folder: Path) -> str:
         environment = {"LD_LIBRARY_PATH": f"{folder}:{self.at / 'whole'}"}
         completed = subprocess.run(
             [str(self.at / "selftest")],
@@ -219,13 +221,13 @@ class Plot:
         """Return, for each text of a function, the verdict of the self-test and the error of results."""
         folders = [self.at / f"{identifier_part(function)}-{k}" for k in range(len(texts))]
 
-        def seen(folder: Path, text: str) -> bool:
+        def passes_selftest(folder: Path, text: str) -> bool:
             self._library(function, text, folder)
             return not self.selftest(function, folder)
 
         try:
             with ThreadPoolExecutor(max_workers=2) as pool:
-                passed = list(pool.map(seen, folders, texts))
+                passed = list(pool.map(passes_selftest, folders, texts))
             reference = self.results(function, self.at / "whole")
             verdicts = []
             for folder, passed_ in zip(folders, passed, strict=True):
@@ -250,26 +252,26 @@ class Plot:
             f"{self.robot}_{identifier_part(function)}",
         )
         return _ctypes_runner(self.programs[function], call)(
-            self.truth.arguments(function, self.truth.floats)
+            self.exact_results.arguments(function, self.exact_results.floats)
         )
 
-    def off(self, program: Program, results: Results, whole: Results) -> float:
-        """Return the largest error of an entry, in bounds of correct C, whose results are `whole`.
+    def off(self, program: Program, results: Results, correct: Results) -> float:
+        """Return the largest error of an entry, in bounds of correct C, whose results are `correct`.
 
         The bound uses the size of correct results, because an error may make results small.
         """
         if not all(np.isfinite(values).all() for values in results.values()):
             return float("inf")
         unit, loose = (
-            REALS[program.real].eps * allowance(program, self.truth),
-            is_difference(program, self.truth),
+            REALS[program.real].eps * allowance(program, self.exact_results),
+            is_difference(program, self.exact_results),
         )
-        bounds = running_error_bounds(program, self.truth)
+        bounds = running_error_bounds(program, self.exact_results)
         computed, sound = (
-            distances(program.function, self._entered(results_), self.truth, loose, bounds)
-            for results_ in (results, whole)
+            distances(program.function, self._entered(results_), self.exact_results, loose, bounds)
+            for results_ in (results, correct)
         )
-        with self.truth.scalars.working():
+        with self.exact_results.scalars.working():
             return max(
                 largest_ratio(computed[name].difference, sound[name].size * unit)[0]
                 for name in computed
@@ -277,7 +279,8 @@ class Plot:
 
     def _entered(self, results: Results) -> Results:
         return {
-            name: self.truth.scalars.array(values.astype(float)) for name, values in results.items()
+            name: self.exact_results.scalars.array(values.astype(float))
+            for name, values in results.items()
         }
 
 
@@ -326,10 +329,10 @@ def main() -> int:
             verdicts = [verdict for *_, verdict in planted_errors]
             counts = [
                 len(planted_errors),
-                sum(v.felt for v in verdicts),
+                sum(v.changes_result for v in verdicts),
                 sum(v.owed for v in verdicts),
-                sum(v.seen for v in verdicts),
-                sum(v.owed and v.seen for v in verdicts),
+                sum(v.detected for v in verdicts),
+                sum(v.owed and v.detected for v in verdicts),
             ]
             total += counts
             print(

@@ -122,13 +122,13 @@ def slips(file: str, text: str, pick: random.Random) -> list[Slip]:
     for first, last in pairwise(bounds):
         words = sorted(set(re.findall(r"(?<![\w.])[A-Za-z_]\w*", code[first:last])))
         for token in _TOKEN.finditer(code, first, last):
-            others = [*_others(token[0], words)]
-            if others:
-                chosen.append(Slip(file, token.start(), token.end(), pick.choice(others)))
+            replacements = [*_replacements(token[0], words)]
+            if replacements:
+                chosen.append(Slip(file, token.start(), token.end(), pick.choice(replacements)))
     return chosen
 
 
-def _others(word: str, words: Sequence[str]) -> Iterator[str]:
+def _replacements(word: str, words: Sequence[str]) -> Iterator[str]:
     """Yield replacements for a token."""
     if word in _SWAPPED:
         yield from _SWAPPED[word]
@@ -148,11 +148,11 @@ class Plot:
     def __init__(self, kind: str, folder: Path) -> None:
         robot, function, options = KINDS[kind]
         self.kind, self.place = kind, folder
-        self.made = folder / "made"
-        symgen.generate(robot, self.made, [function], name="arm", **options)
+        self.generated = folder / "made"
+        symgen.generate(robot, self.generated, [function], name="arm", **options)
         self.function = function.partition("=")[0]
-        self.folder = read_folder(self.made)
-        self.texts = {file: (self.made / file).read_text() for file in self._files()}
+        self.folder = read_folder(self.generated)
+        self.texts = {file: (self.generated / file).read_text() for file in self._files()}
 
     def _files(self) -> list[str]:
         """Return the names of the files in which errors are planted."""
@@ -162,7 +162,9 @@ class Plot:
         }
         ending = suffixes.get(re.split(r"[ ,]", self.kind)[0])
         endings = (f"arm_{self.function}.c", "arm_sincos.h") if ending is None else ending
-        return [path.name for path in sorted(self.made.iterdir()) if path.name.endswith(endings)]
+        return [
+            path.name for path in sorted(self.generated.iterdir()) if path.name.endswith(endings)
+        ]
 
     @cached_property
     def run(self) -> Run:
@@ -199,33 +201,33 @@ class Plot:
                 {name: form}, texts, folder.header, self.target, {name: divisor_bounds}
             )
 
-    def refused_by_verify(self, slip: Slip, whole: bool = False) -> bool:
-        """True if `symgen verify DIR -f FUNCTION` fails; with `whole`, if `symgen verify DIR` fails."""
+    def refused_by_verify(self, slip: Slip, without_names: bool = False) -> bool:
+        """True if `symgen verify DIR -f FUNCTION` fails; with `without_names`, if `symgen verify DIR` fails."""
         changed = self.place / "changed"
         shutil.rmtree(changed, ignore_errors=True)
-        shutil.copytree(self.made, changed)
+        shutil.copytree(self.generated, changed)
         (changed / slip.file).write_text(slip.applied(self.texts[slip.file]))
         try:
-            return not symgen.verify(changed, None if whole else [self.function]).passed
+            return not symgen.verify(changed, None if without_names else [self.function]).passed
         except SymgenError:
             return True
 
     def changes_results(self, slip: Slip) -> bool:
         """True if the error changes what the compiled function returns or stores, or makes it endless."""
-        return self._answers({slip.file: slip.applied(self.texts[slip.file])}) != self._sound
+        return self._results_hash({slip.file: slip.applied(self.texts[slip.file])}) != self._sound
 
     @cached_property
     def _sound(self) -> str:
         """Return the answers of the folder without an error."""
-        answers = self._answers({})
-        assert not answers.startswith("failed"), answers
-        return answers
+        results = self._results_hash({})
+        assert not results.startswith("failed"), results
+        return results
 
-    def _answers(self, changed: dict[str, str]) -> str:
+    def _results_hash(self, changed: dict[str, str]) -> str:
         """Return a hash of what the compiled function returns and stores, from a separate process."""
         with tempfile.TemporaryDirectory(dir=self.place) as name:
             temporary = Path(name)
-            for path in self.made.iterdir():
+            for path in self.generated.iterdir():
                 (temporary / path.name).write_text(changed.get(path.name) or path.read_text())
             (source,) = [temporary / file for file in self.texts if file.endswith((".c", ".cu"))]
             cuda = ["-x", "c++", "-std=c++17", f"-I{HERE / 'cuda_on_cpu'}"]
@@ -270,14 +272,14 @@ def answers(folder: Path) -> str:
     many, cuda = bool(manifest["options"].get("batch")), "wrap" in manifest["options"]
     digest = hashlib.sha256()
     for trial, count in enumerate((1, 3, 8, 19) if many or cuda else (1,) * 12):
-        for part in (
+        for chunk in (
             call.cuda(trial, count)
             if cuda
             else call.many(trial, count)
             if many
             else call.one(trial)
         ):
-            digest.update(part)
+            digest.update(chunk)
     return digest.hexdigest()
 
 
@@ -423,7 +425,7 @@ def judged(kind: str, count: int, seed: int) -> Count:
                 total.refused += 1
                 total.whole += 1
             else:
-                total.whole += plot.refused_by_verify(slip, whole=True)
+                total.whole += plot.refused_by_verify(slip, without_names=True)
                 changes = plot.changes_results(slip)
                 total.harmful += changes
                 verdict = "CHANGES A RESULT" if changes else "changes no result"
@@ -453,15 +455,16 @@ def main(words: Sequence[str] | None = None) -> int:
         print(
             f"{kind}: {total.planted} errors, {total.read} refused by reading, {total.refused} by verify"
         )
-    planted, read, refused, whole, harmful = (
+    planted, by_reading, by_verify, by_whole_command, harmful = (
         sum(getattr(total, key) for total in counts)
         for key in ("planted", "read", "refused", "whole", "harmful")
     )
     print(
-        f"{planted} errors: reading refuses {100 * read / planted:.2f} %, verify of the functions {100 * refused / planted:.2f} %, "
-        f"the whole command {100 * whole / planted:.2f} %; {harmful} of those that verify of the functions passes change a result"
+        f"{planted} errors: reading refuses {100 * by_reading / planted:.2f} %, verify of the functions {100 * by_verify / planted:.2f} %, "
+        f"the whole command {100 * by_whole_command / planted:.2f} %; "
+        f"{harmful} of those that verify of the functions passes change a result"
     )
-    return int(harmful > 0 or whole < OWED * planted)
+    return int(harmful > 0 or by_whole_command < OWED * planted)
 
 
 if __name__ == "__main__":

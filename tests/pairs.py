@@ -35,7 +35,7 @@ from symgen.pipeline import build
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from symgen.support.errors import ProgramError, SymgenError
-from symgen.verification import exact
+from symgen.verification import reference_results
 from symgen.verification.identities import companions
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.derivatives import Derivative
@@ -138,28 +138,28 @@ def requests(
     chosen: Collection[str],
     names: Sequence[str],
     modes: Sequence[str] = (*derivatives.MODES,),
-    each: bool = False,
+    each_argument: bool = False,
 ) -> Iterator[str]:
     """Yield the names of functions and of their derivatives in `modes`.
 
     Derivatives are with respect to the own arguments, to the chosen run-time arguments, and with
-    `each` also to every single argument.
+    `each_argument` also to every single argument.
     """
     at_run_time = {*options(chosen).at_run_time} - {PREPARED.name}
     for name in names:
-        what = FUNCTIONS[name]
+        declaration = FUNCTIONS[name]
         yield name
         chosen_arguments = tuple(
             array.name
             for array in AT_RUN_TIME
-            if array in what.depends_on and array.name in at_run_time
+            if array in declaration.depends_on and array.name in at_run_time
         )
         argument_sets = [
             (),
             *([chosen_arguments] if chosen_arguments else []),
             *(
-                ((argument,) for argument in (*what.own_arguments, *chosen_arguments))
-                if each
+                ((argument,) for argument in (*declaration.own_arguments, *chosen_arguments))
+                if each_argument
                 else ()
             ),
         ]
@@ -179,40 +179,40 @@ class Made(NamedTuple):
     broken: dict[str, str]
 
 
-def make(chosen: frozenset[str], wanted: Iterator[str]) -> Made:
+def make(chosen: frozenset[str], names: Iterator[str]) -> Made:
     """Build each request separately, then give all Programs the same parameters."""
-    made = Made({}, {}, {})
-    for name in wanted:
+    built = Made({}, {}, {})
+    for name in names:
         try:
-            made.programs[name] = build.build_program(robot(chosen), name, None, options(chosen))
+            built.programs[name] = build.build_program(robot(chosen), name, None, options(chosen))
         except Exception as error:
-            _record_failure(made, name, error)
-    return made._replace(
-        programs=build.with_parameters(made.programs, robot(chosen), options(chosen))
+            _record_failure(built, name, error)
+    return built._replace(
+        programs=build.with_parameters(built.programs, robot(chosen), options(chosen))
     )
 
 
-def cases(chosen: frozenset[str], made: Made) -> list[SelfTestCase]:
-    """Return the self-test cases of all Programs; bisection finds those that fail, for `made`."""
+def cases(chosen: frozenset[str], built: Made) -> list[SelfTestCase]:
+    """Return the self-test cases of all Programs; bisection finds those that fail, for `built`."""
 
     def cases_of(names: Sequence[str]) -> list[SelfTestCase]:
         try:
             forms = {
                 name: form
-                for name, form in made.programs.items()
+                for name, form in built.programs.items()
                 if name in names or name in PREPARING
             }
             return selftest.cases(robot(chosen), forms, options(chosen))
         except Exception as error:
             if len(names) > 1:
                 return cases_of(names[::2]) + cases_of(names[1::2])
-            _record_failure(made, names[0], error)
+            _record_failure(built, names[0], error)
             return []
 
-    return cases_of([name for name in made.programs if name not in PREPARING])
+    return cases_of([name for name in built.programs if name not in PREPARING])
 
 
-def _record_failure(made: Made, name: str, error: Exception) -> None:
+def _record_failure(built: Made, name: str, error: Exception) -> None:
     """Record an error: a SymgenError of one line is a refusal, any other error a failure."""
     sentence = str(error)
     if (
@@ -220,9 +220,9 @@ def _record_failure(made: Made, name: str, error: Exception) -> None:
         and not isinstance(error, ProgramError)
         and "\n" not in sentence
     ):
-        made.refused[name] = sentence
+        built.refused[name] = sentence
     else:
-        made.broken[name] = "".join(traceback.format_exception(error))
+        built.broken[name] = "".join(traceback.format_exception(error))
 
 
 def choices() -> list[frozenset[str]]:
@@ -241,14 +241,16 @@ class Outcome(NamedTuple):
     wrong: dict[str, str]
 
 
-def contents(chosen: frozenset[str], made: Made, answers: Sequence[SelfTestCase]) -> dict[str, str]:
+def contents(
+    chosen: frozenset[str], built: Made, case_list: Sequence[SelfTestCase]
+) -> dict[str, str]:
     """Hash the C and the cases of each function, to recognise the function in another choice."""
     target = Target(robot(chosen).name, robot(chosen).sizes)
     hashes = {
         name: sha256(printer().source(program, target).encode())
-        for name, program in made.programs.items()
+        for name, program in built.programs.items()
     }
-    for case in answers:
+    for case in case_list:
         if case.function in hashes:  # no function owns the positions at which loops close
             hashes[case.function].update(repr(case).encode())
     return {name: content_hash.hexdigest() for name, content_hash in hashes.items()}
@@ -256,24 +258,30 @@ def contents(chosen: frozenset[str], made: Made, answers: Sequence[SelfTestCase]
 
 def run(chosen: frozenset[str], judged: set[str]) -> Outcome:
     """Judge the requests whose `contents` are not in `judged`; add those that pass to `judged`."""
-    with patch.object(exact, "evaluate_adaptively", _remembering(exact.evaluate_adaptively)):
+    with patch.object(
+        reference_results,
+        "evaluate_adaptively",
+        _remembering(reference_results.evaluate_adaptively),
+    ):
         return _run(chosen, judged)
 
 
 def _run(chosen: frozenset[str], judged: set[str]) -> Outcome:
-    made = make(chosen, requests(chosen, functions(chosen), each=True))
-    seen = contents(chosen, made, cases(chosen, made))
-    wrong = dict(made.broken)
+    built = make(chosen, requests(chosen, functions(chosen), each_argument=True))
+    content_by_name = contents(chosen, built, cases(chosen, built))
+    wrong = dict(built.broken)
     delivered = [
         name
-        for name in made.programs
-        if name not in made.refused and name not in wrong and name not in PREPARING
+        for name in built.programs
+        if name not in built.refused and name not in wrong and name not in PREPARING
     ]
     new = [
-        name for name in delivered if FUNCTIONS[name].derivative is None or seen[name] not in judged
+        name
+        for name in delivered
+        if FUNCTIONS[name].derivative is None or content_by_name[name] not in judged
     ]
-    near = {companion for name in new for companion in companions(name, robot(chosen))}
-    requested = [name for name in delivered if name in new or name in near]
+    companion_names = {companion for name in new for companion in companions(name, robot(chosen))}
+    requested = [name for name in delivered if name in new or name in companion_names]
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary) / "c"
         try:
@@ -295,11 +303,13 @@ def _run(chosen: frozenset[str], judged: set[str]) -> Outcome:
         except Exception:
             wrong["the folder"] = traceback.format_exc()
     if not wrong:
-        judged |= {seen[name] for name in requested}
+        judged |= {content_by_name[name] for name in requested}
     return Outcome(len(delivered), len(requested), wrong)
 
 
-def _remembering(answers: Callable[..., dict[str, Array]]) -> Callable[..., dict[str, Array]]:
+def _remembering(
+    evaluate_reference: Callable[..., dict[str, Array]],
+) -> Callable[..., dict[str, Array]]:
     """Cache the answers of the reference by question, for one choice of options."""
     answers_by_question: dict[Any, dict[str, Array]] = {}
 
@@ -309,11 +319,17 @@ def _remembering(answers: Callable[..., dict[str, Array]]) -> Callable[..., dict
         links = (reference.frames, reference.wrenches, reference.contacts, [reference.payload])
         question = (
             (digits, function, least, reference.convention, tuple(reference.task_rows)),
-            (reference.mechanism, reference.described, *(tuple(some) for some in links)),
+            (
+                reference.mechanism,
+                reference.described,
+                *(tuple(link_options) for link_options in links),
+            ),
             tuple((name, _exactly(values)) for name, values in arguments.items()),
         )
         if question not in answers_by_question:
-            answers_by_question[question] = answers(reference, digits, function, arguments, least)
+            answers_by_question[question] = evaluate_reference(
+                reference, digits, function, arguments, least
+            )
         return answers_by_question[question]
 
     return answer
@@ -352,8 +368,8 @@ def main(arguments: Sequence[str]) -> int:
             f"{perf_counter() - start:>7.1f} s  {f'{len(wrong)} wrong' if wrong else 'right'}",
             flush=True,
         )
-        for name, what in wrong.items():
-            print(f"  {name}: {what}", flush=True)
+        for name, error in wrong.items():
+            print(f"  {name}: {error}", flush=True)
         failed += bool(wrong)
     return 1 if failed else 0
 

@@ -75,10 +75,10 @@ def chains(name: str, links: int) -> list[Any]:
 
 
 def kinds(
-    many: Sequence[Any], part: Part, heights: Sequence[int], widths: Sequence[int]
+    many: Sequence[Any], get_matrix: Part, heights: Sequence[int], widths: Sequence[int]
 ) -> tuple[tuple[str, ...], ...]:
     """Return the kind of each block of a matrix: zero, the identity, or another block, for all chains."""
-    entries = [part(o).entries for o in many]
+    entries = [get_matrix(o).entries for o in many]
     tops, lefts = [0, *accumulate(heights)], [0, *accumulate(widths)]
     assert all(array.shape == (tops[-1], lefts[-1]) for array in entries)
     return tuple(
@@ -114,14 +114,14 @@ FROM_THE_BASE = (
 
 
 def _from_the_base(
-    title: str, blocks: tuple[tuple[str, ...], ...], says: str, cuts: tuple[int, ...] = ()
+    title: str, blocks: tuple[tuple[str, ...], ...], caption: str, cuts: tuple[int, ...] = ()
 ) -> Panel:
     """Return a panel whose labels count links from the base; cut panels have labels of their groups."""
     n = len(blocks)
     if cuts:
         labels = tuple({n // 4: "soft", 3 * n // 4: "hard"}.get(k, "") for k in range(n))
-        return Panel(title, blocks, says, labels, labels, cuts=cuts)
-    return Panel(title, blocks, says, _numbers(n), _numbers(n), _numbers(n, 0))
+        return Panel(title, blocks, caption, labels, labels, cuts=cuts)
+    return Panel(title, blocks, caption, _numbers(n), _numbers(n), _numbers(n, 0))
 
 
 def rodriguez_kreutz() -> Picture:
@@ -132,10 +132,12 @@ def rodriguez_kreutz() -> Picture:
     links = tuple(str(k) for k in reversed(range(n)))
 
     def panel(
-        title: str, parts: Sequence[Part], rows: list[int], columns: list[int], says: str
+        title: str, operators: Sequence[Part], rows: list[int], columns: list[int], caption: str
     ) -> Panel:
-        (blocks,) = {kinds(many, part, rows, columns) for part in parts}  # alike in all of them
-        return Panel(title, blocks, says, _numbers(n), _numbers(n), links)
+        (blocks,) = {
+            kinds(many, operator, rows, columns) for operator in operators
+        }  # alike in all of them
+        return Panel(title, blocks, caption, _numbers(n), _numbers(n), links)
 
     return Picture(
         "Blocks of the operators of Rodriguez and Kreutz, five links",
@@ -248,7 +250,7 @@ def lee_chirikjian() -> Picture:
     """Blocks of H of Lee & Chirikjian on six links, and the factors of H^LL."""
     n = 6
     many = [paper("lc").Operators(slanted_chain(n, seed)) for seed in range(STATES)]
-    parts: list[tuple[str, Part, str]] = [
+    matrices: list[tuple[str, Part, str]] = [
         ("H^{θθ}", lambda o: o.H_theta_theta, "diagonals −2 to 2"),
         ("H^{θL}", lambda o: o.H_theta_L, "diagonals −2 to 1"),
         ("H^{Lθ}", lambda o: o.H_L_theta, "diagonals −1 to 2"),
@@ -259,8 +261,8 @@ def lee_chirikjian() -> Picture:
     return Picture(
         "Blocks of H of Lee and Chirikjian (24), six links",
         tuple(
-            _from_the_base(title, kinds(many, part, [1] * n, [1] * n), says)
-            for title, part, says in parts
+            _from_the_base(title, kinds(many, matrix, [1] * n, [1] * n), caption)
+            for title, matrix, caption in matrices
         ),
         ((BLOCK, "entry"), (ONE, "1"), (ZERO, "zero")),
         FROM_THE_BASE,
@@ -272,20 +274,34 @@ def wang_chirikjian() -> Picture:
     n = 6
     many = chains("wc", n)
     six, single, five = [6] * n, [1] * n, [5] * n
-    both = single + five
-    parts: list[tuple[str, Part, list[int], list[int], str, tuple[int, ...]]] = [
+    all_variables = single + five
+    matrices: list[tuple[str, Part, list[int], list[int], str, tuple[int, ...]]] = [
         ("∂q_{1}/∂ξ (18)", lambda o: o.dq1_dxi, single, six, "soft: rate of a joint", ()),
         ("I^{−1} (19)", lambda o: o.I_inverse, six, six, "one inertia a body", ()),
-        ("G, of all rates", lambda o: o.G, both, both, "G_{11}: the mass matrix", (n,)),
-        ("H = G^{−1} (19)", lambda o: o.H, both, both, "H_{11}, H_{12}, H_{22}", (n,)),
+        (
+            "G, of all rates",
+            lambda o: o.G,
+            all_variables,
+            all_variables,
+            "G_{11}: the mass matrix",
+            (n,),
+        ),
+        (
+            "H = G^{−1} (19)",
+            lambda o: o.H,
+            all_variables,
+            all_variables,
+            "H_{11}, H_{12}, H_{22}",
+            (n,),
+        ),
         ("L", lambda o: o.L, five, five, "H_{22} = L U, after (9)", ()),
         ("U", lambda o: o.U, five, five, "one block above", ()),
     ]
     return Picture(
         "Blocks of the operators of Wang and Chirikjian, six links",
         tuple(
-            _from_the_base(title, kinds(many, part, rows, columns), says, cuts)
-            for title, part, rows, columns, says, cuts in parts
+            _from_the_base(title, kinds(many, matrix, rows, columns), caption, cuts)
+            for title, matrix, rows, columns, caption, cuts in matrices
         ),
         ((BLOCK, "block"), (ONE, "identity"), (ZERO, "zero")),
         FROM_THE_BASE,
@@ -297,7 +313,7 @@ def fijany_featherstone() -> Picture:
     n = 6
     many = chains("ff", n)
     six, single, five = [6] * n, [1] * n, [5] * n
-    parts: list[tuple[str, Part, list[int], list[int], str]] = [
+    matrices: list[tuple[str, Part, list[int], list[int], str]] = [
         ("P (script)", lambda o: o.P, six, six, "P F: forces on the bodies"),
         ("A = P^{T} I^{−1} P (script)", lambda o: o.A, six, six, "block tridiagonal"),
         ("H_{aa}", lambda o: o.H_aa, single, single, "1×1 blocks: freedoms"),
@@ -308,8 +324,8 @@ def fijany_featherstone() -> Picture:
     return Picture(
         "Blocks of the operators of Fijany and Featherstone, six links",
         tuple(
-            _from_the_base(title, kinds(many, part, rows, columns), says)
-            for title, part, rows, columns, says in parts
+            _from_the_base(title, kinds(many, matrix, rows, columns), caption)
+            for title, matrix, rows, columns, caption in matrices
         ),
         ((BLOCK, "block"), (ONE, "identity"), (ZERO, "zero")),
         FROM_THE_BASE,
@@ -331,15 +347,15 @@ PICTURES: dict[str, Callable[[], Picture]] = {
 
 def _text(x: float, y: float, text: str, size: float, **attributes: str) -> str:
     """Return a text; `_{…}` and `^{…}` are lower and higher."""
-    content, back = "", 0.0
-    for part in re.split(r"([_^]\{[^}]*\})", text):
-        if not part:
+    content, previous_shift = "", 0.0
+    for fragment in re.split(r"([_^]\{[^}]*\})", text):
+        if not fragment:
             continue
-        index = part[0] in "_^" and part[1:2] == "{"
-        shift = (0.25 if part[0] == "_" else -0.38) * size if index else 0.0
+        index = fragment[0] in "_^" and fragment[1:2] == "{"
+        shift = (0.25 if fragment[0] == "_" else -0.38) * size if index else 0.0
         span = f' font-size="{size * 0.72:.1f}"' if index else ""
-        content += f'<tspan dy="{shift - back:.1f}"{span}>{_escaped(part[2:-1] if index else part)}</tspan>'
-        back = shift
+        content += f'<tspan dy="{shift - previous_shift:.1f}"{span}>{_escaped(fragment[2:-1] if index else fragment)}</tspan>'
+        previous_shift = shift
     extra = "".join(f' {key.replace("_", "-")}="{value}"' for key, value in attributes.items())
     return f'<text x="{x:g}" y="{y:g}" font-size="{size:g}"{extra}>{content}</text>'
 

@@ -440,9 +440,9 @@ def generated(
     write: Callable[[Sequence[str], Iterable[Sequence[str]]], str], prose: Callable[[str], str]
 ) -> dict[str, Callable[[], str]]:
     """Return name of a table -> function that returns its text, for all papers."""
-    made: dict[str, Callable[[], str]] = {}
+    tables: dict[str, Callable[[], str]] = {}
     for name, chapter in CHAPTERS.items():
         for key in chapter.sections:
-            made[key] = partial(table, name, key, write, prose)
-        made[f"{name} tests"] = partial(tests_of, name)
-    return made
+            tables[key] = partial(table, name, key, write, prose)
+        tables[f"{name} tests"] = partial(tests_of, name)
+    return tables

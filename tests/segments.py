@@ -89,12 +89,12 @@ def call(function: Any, form: LoopProgram, state: dict[str, list[float]]) -> lis
 
 def _arrays(form: LoopProgram, state: dict[str, list[float]]) -> list[Any]:
     n, size = len(form), c99.work(form)
-    whole = (ctypes.c_double * (size + 8))()
-    off = -ctypes.addressof(whole) % 64
+    buffer = (ctypes.c_double * (size + 8))()
+    off = -ctypes.addressof(buffer) % 64
     return [
         *((ctypes.c_double * n)(*state[port.name]) for port in form.inputs),
         (ctypes.c_double * n)(),
-        (ctypes.c_double * size).from_buffer(whole, off),
+        (ctypes.c_double * size).from_buffer(buffer, off),
     ]
 
 

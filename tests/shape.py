@@ -103,10 +103,10 @@ def imported_files(path: Path, root: Path = ROOT) -> set[str]:
     """Return the names (methods/udut, ir …) of the files of symgen that a file imports."""
     names: set[str] = set()
     for module in imported_modules(path, root):
-        package, *parts = module.split(".")
+        package, *path_parts = module.split(".")
         if package == "symgen":
-            is_folder = root.joinpath("symgen", *parts).is_dir()
-            names.add("/".join([*parts, "__init__"] if is_folder else parts))
+            is_folder = root.joinpath("symgen", *path_parts).is_dir()
+            names.add("/".join([*path_parts, "__init__"] if is_folder else path_parts))
     return names
 
 

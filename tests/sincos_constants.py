@@ -37,16 +37,20 @@ def exact(ball: flint.arb) -> Fraction:
 
 def parts(real: str) -> list[Fraction]:
     """Split pi/2 into parts n/2^m with n*k < 2^bits for every k, and a remainder."""
-    rest, largest, parts_ = exact(flint.arb.pi() / 2), (2 ** BITS[real] - 1) // quarter_turns(), []
+    remainder, largest, terms = (
+        exact(flint.arb.pi() / 2),
+        (2 ** BITS[real] - 1) // quarter_turns(),
+        [],
+    )
     for _ in range(PARTS[real]):
         unit = Fraction(1)
-        while rest / unit >= largest + 1:
+        while remainder / unit >= largest + 1:
             unit *= 2
-        while 2 * rest / unit < largest + 1:
+        while 2 * remainder / unit < largest + 1:
             unit /= 2
-        parts_.append(rest // unit * unit)
-        rest -= parts_[-1]
-    return [*parts_, rest]
+        terms.append(remainder // unit * unit)
+        remainder -= terms[-1]
+    return [*terms, remainder]
 
 
 def nodes(count: int) -> list[flint.arb]:
@@ -83,8 +87,8 @@ def constants(real: str) -> Constants:
             sine,
             cosine,
         )
-        turns, whole, *rest = [tuple(literal(x, REALS[real]) for x in group) for group in numbers]
-        return Constants(*turns, *whole, *rest)
+        turns, shift, *groups = [tuple(literal(x, REALS[real]) for x in group) for group in numbers]
+        return Constants(*turns, *shift, *groups)
 
 
 if __name__ == "__main__":

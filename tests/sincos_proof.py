@@ -53,8 +53,8 @@ def text(real: str) -> str:
 
 
 def statements(source: str) -> Statements:
-    plain = re.sub(r"/\*.*?\*/|^ *#.*?$", "", source, flags=re.DOTALL | re.MULTILINE)
-    function = c_parser.CParser().parse(plain).ext[-1]
+    without_comments = re.sub(r"/\*.*?\*/|^ *#.*?$", "", source, flags=re.DOTALL | re.MULTILINE)
+    function = c_parser.CParser().parse(without_comments).ext[-1]
     expressions: Statements = {}
     for item in function.body.block_items[1:-1]:
         if isinstance(item, c_ast.Decl):
@@ -136,14 +136,14 @@ def half_unit(size: Fraction, bits: int) -> Fraction:
 
 def above(ball: flint.arb) -> Fraction:
     """Return a 64-bit rational that is at least the magnitude of every number in the ball."""
-    mantissa, exponent = (int(part) for part in abs(ball).upper().man_exp())
+    mantissa, exponent = (int(integer) for integer in abs(ball).upper().man_exp())
     spare = max(mantissa.bit_length() - 64, 0)
     return Fraction((mantissa >> spare) + (spare > 0)) * Fraction(2) ** (exponent + spare)
 
 
 def below(ball: flint.arb) -> Fraction:
     """Return a rational that is at most every number in the positive ball."""
-    mantissa, exponent = (int(part) for part in ball.lower().man_exp())
+    mantissa, exponent = (int(integer) for integer in ball.lower().man_exp())
     return Fraction(mantissa) * Fraction(2) ** exponent
 
 
@@ -158,12 +158,12 @@ def turns(program: Statements, real: str) -> tuple[int, Fraction]:
     """Return (the largest k, R); raise AssertionError if the text has another form."""
     machine, bits = Machine(real), PRECISION[real]
     expression = program["k"]  # ((x*T) + W) - W
-    scale, whole = (
+    scale, shift = (
         machine.literal(Fraction(node.value.removesuffix("f")))
         for node in (expression.left.left.right, expression.right)
     )
     assert expression.left.right.value == expression.right.value
-    assert whole == 3 * Fraction(2) ** (
+    assert shift == 3 * Fraction(2) ** (
         bits - 2
     )  # floating-point numbers of this size are integers
     off = half_unit(RANGE * scale, bits) + RANGE * above(ball(scale) - 2 / flint.arb.pi())
@@ -243,9 +243,12 @@ class Reduction:
 
     def mul(self, a: Affine, b: Affine) -> Affine:
         assert (a.x, a.k, a.roundings) == (0, 1, {})  # only k times a literal
-        part = b.constant
+        constant = b.constant
         return self.rounded(
-            Affine(k=part, grid=Fraction(part.numerator & -part.numerator, part.denominator))
+            Affine(
+                k=constant,
+                grid=Fraction(constant.numerator & -constant.numerator, constant.denominator),
+            )
         )
 
     def sub(self, a: Affine, b: Affine) -> Affine:
@@ -268,7 +271,7 @@ class Reduction:
         }
         values = run(program, self, start, "tail")
         r, tail = values["r"], values["tail"]
-        both = Affine(
+        without_tail = Affine(
             r.x - tail.x,
             r.k - tail.k,
             {
@@ -277,7 +280,7 @@ class Reduction:
             },
         )
         assert (r.x, tail.x) == (1, 0)
-        return self.size(r) - self.r, self.size(both) - self.r
+        return self.size(r) - self.r, self.size(without_tail) - self.r
 
 
 def reduction(program: Statements, real: str, r: Fraction, most: int) -> tuple[Fraction, Fraction]:
@@ -327,8 +330,8 @@ class Running:
         )
         return sum(
             (
-                evaluate(part, values, self).off
-                for part in (program[name].left, program[name].right)
+                evaluate(operand, values, self).off
+                for operand in (program[name].left, program[name].right)
             ),
             Fraction(0),
         )
@@ -374,7 +377,7 @@ def remainders(
             middle = flint.arb(y.mid())
             shifted = difference(
                 flint.arb_poly([middle, 1])
-            ).coeffs()  # about the middle, so that what cancels has cancelled
+            ).coeffs()  # about the middle, so that cancelling terms are gone before the bound
             return sum((abs(c) * y.rad() ** i for i, c in enumerate(shifted)), tail)
 
         return at
@@ -439,8 +442,8 @@ def prove(source: str, real: str) -> Proof:
             reach, tail = ball(high + beyond), flint.arb(0, 1) * ball(beyond)
             r = ball((low + high) / 2) + flint.arb(0, 1) * ball((high - low) / 2) + tail
             start = integers | {"r": Computed(r, Fraction(0)), "tail": Computed(tail, error)}
-            # sin(r - t) is sin r - t but for |t|·r²/2, cos(r - t) is cos r but for |t|·r, r the larger of the two.
-            ends = {
+            # |sin(r - t) - (sin r - t)| <= |t|·r²/2 and |cos(r - t) - cos r| <= |t|·r, with the larger of |r| and |r - t|.
+            cases = {
                 "sine": (
                     far_sine(r) + ball(beyond) * reach**2 / 2,
                     ball(low).sin(),
@@ -448,7 +451,7 @@ def prove(source: str, real: str) -> Proof:
                 ),
                 "cosine": (far_cosine(r) + ball(beyond) * reach, ball(high).cos(), ball(low).cos()),
             }
-            for name, (distance, least, most_of_all) in ends.items():
+            for name, (distance, least, most_of_all) in cases.items():
                 off = Running(real).unrounded(program, start, name) + above(distance)
                 off += rounding(above(most_of_all) + off, bits)
                 worst[name] = max(worst[name], off / (2 * half_unit(below(least), bits)))

@@ -46,11 +46,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder, began = Path(name), time.perf_counter()
 
-        def tell(what: str) -> None:
+        def tell(step: str) -> None:
             nonlocal began
             memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
             print(
-                f"{time.perf_counter() - began:7.1f} s  {what} ({memory:.2f} GB at most so far)",
+                f"{time.perf_counter() - began:7.1f} s  {step} ({memory:.2f} GB at most so far)",
                 flush=True,
             )
             began = time.perf_counter()

@@ -62,7 +62,7 @@ class Timing:
     minute.
     """
 
-    who: str
+    contestant: str
     median: float
     rounds: tuple[float, ...]
     share: float = 1.0
@@ -202,21 +202,25 @@ def bench(
         for name in left_out
     }
     request = make_request(mechanism, functions, options)
-    made, beyond = making.programs_and_refusals(request, tell)
+    generated, refused_programs = making.programs_and_refusals(request, tell)
     programs = {
-        name: made[name] for name in requested_names if name in made
+        name: generated[name] for name in requested_names if name in generated
     }  # in the order of the request
-    refused |= beyond
+    refused |= refused_programs
     tell("compiling", 0, 1)
     build = Build(optimize=2, native=native)
     solver = Solver.from_programs(
         mechanism.name, programs, mechanism.sizes, optimize=2, native=native
     )
     peers, absent = available_peers(mechanism)
-    taken = {port.name: port.shape for program in programs.values() for port in program.inputs}
+    shape_by_input = {
+        port.name: port.shape for program in programs.values() for port in program.inputs
+    }
     drawn = {
         name: np.ascontiguousarray(values.astype(float))
-        for name, values in draw_states(mechanism, STATES, seed=11, derivative_shapes=taken).items()
+        for name, values in draw_states(
+            mechanism, STATES, seed=11, derivative_shapes=shape_by_input
+        ).items()
     }
     measured = []
     for done, name in enumerate(programs):
@@ -275,7 +279,7 @@ def _contestants(
     return {
         "c": batch,
         "latency": latency,
-        "bound": lambda: _each(bound),
+        "bound": lambda: _call_all(bound),
         "python": lambda: _spread(python, by_state),
         "blocks": lambda: python(*tiled, out=out),
     }
@@ -304,13 +308,13 @@ def _agreeing(
     return agreeing
 
 
-def _each(calls: list[Call]) -> None:
+def _call_all(calls: list[Call]) -> None:
     for call in calls:
         call()
 
 
 def _looped(calls: list[Call]) -> Callable[[], None]:
-    return lambda: _each(calls)
+    return lambda: _call_all(calls)
 
 
 def _spread(function: Callable[..., Any], states: list[tuple[Any, ...]]) -> None:
@@ -358,10 +362,10 @@ def race(
 
 def busy(timings: Iterable[Timing]) -> str:
     """Return in words what disturbed these races; empty if nothing did."""
-    seen = list(timings)
+    races = list(timings)
     share, load = (
-        min((t.share for t in seen), default=1.0),
-        max((t.load for t in seen), default=0.0),
+        min((t.share for t in races), default=1.0),
+        max((t.load for t in races), default=0.0),
     )
     if share >= BUSY_SHARE and load <= BUSY_LOAD:
         return ""

@@ -33,10 +33,10 @@ from symgen.reference.states import draw_states
 from symgen.support.errors import OutOfReach, RequestError, SymgenError
 from symgen.support.tables import table
 from symgen.verification.evaluating import Results
+from symgen.verification.exact_results import ExactResults
 from symgen.verification.floating import check_floating
 from symgen.verification.refusals import lines_by_reason
 from symgen.verification.report import Check
-from symgen.verification.truth import Truth
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.functions import BY_DEFAULT, FUNCTIONS
 from symgen.vocabulary.names import function_named
@@ -63,7 +63,7 @@ class Column:
     """One figure of a method; a smaller value is better in every column."""
 
     heading: str
-    what: str
+    description: str
     digits: int = 0
 
 
@@ -171,7 +171,7 @@ class Comparison:
             "methods": {
                 row.method: {
                     **{
-                        key: _plain(row.figures[key]) if key in row.figures else None
+                        key: _json_number(row.figures[key]) if key in row.figures else None
                         for key in COLUMNS
                     },
                     "missing": {key or "all": why for key, why in row.missing.items()},
@@ -191,7 +191,7 @@ class Comparison:
         }
 
 
-def _plain(figure: float) -> float | int | str:
+def _json_number(figure: float) -> float | int | str:
     if not isfinite(figure):
         return str(figure)  # JSON has no infinity
     return int(figure) if figure == int(figure) else round(figure, 4)
@@ -229,7 +229,7 @@ class Comparisons:
             "robot": self.robot,
             "machine": self.machine,
             "refused": self.refused,
-            "columns": {key: column.what for key, column in COLUMNS.items()},
+            "columns": {key: column.description for key, column in COLUMNS.items()},
             "functions": {comparison.function: comparison.facts() for comparison in self.compared},
         }
 
@@ -251,7 +251,9 @@ class Comparisons:
         ]
         lines += [*refused, ""] if refused else []
         width = max(len(column.heading) for column in COLUMNS.values()) + 2
-        lines += [f"{column.heading + ':':<{width}}{column.what}" for column in COLUMNS.values()]
+        lines += [
+            f"{column.heading + ':':<{width}}{column.description}" for column in COLUMNS.values()
+        ]
         lines += ["", *(f"{name + ':':<{width}}{value}" for name, value in self.machine.items())]
         return "\n".join(lines)
 
@@ -284,7 +286,7 @@ def compare(
         _refuse_without_task(() if functions is None else names_by_function)
     build = Build(optimize=2)
     machine = machine_facts(build, ())  # report a missing compiler before the long work
-    truth = Truth(
+    exact_results = ExactResults(
         mechanism,
         ROUND_OFF_STATES,
         frame=tip(mechanism) if mechanism.frames else None,
@@ -308,7 +310,7 @@ def compare(
         contest.measure(build)
         if contest.solvers:
             tell(f"timing {function}", done, total)
-            contest.time_and_judge(truth)
+            contest.time_and_judge(exact_results)
         done += 1
         try:
             compared.append(contest.comparison(names))
@@ -372,7 +374,7 @@ class _Contest:
             self.rows |= {method: weighed.result() for method, weighed in weighing.items()}
             self.solvers = {real: built.result() for real, built in building.items()}
 
-    def time_and_judge(self, truth: Truth) -> None:
+    def time_and_judge(self, exact_results: ExactResults) -> None:
         """Time the compiled methods in turns, and judge their round-off in every real type."""
         timed = self._typed[DOUBLE.name]
         for method, time in _times(timed, self.solvers[DOUBLE.name], self.mechanism).items():
@@ -380,7 +382,7 @@ class _Contest:
             by_real = {
                 real: typed[method] for real, typed in self._typed.items() if method in typed
             }
-            _judge(self.rows[method], by_real, self.solvers, truth)
+            _judge(self.rows[method], by_real, self.solvers, exact_results)
 
     def comparison(self, names: Sequence[str]) -> Comparison:
         """Return the rows in the order of `names`, and the default method. OutOfReach if the function has none."""
@@ -437,15 +439,15 @@ def _comparison(
         )
         needs = f"which needs {best.cost} operations (mul + add + div){why}"
         return Comparison(function, best.method, needs, tuple(rows.values()))
-    first, others = derived[0], derived[1:]
-    why = f"the fewest operations: mul + add + div = {first.cost:.0f}"
-    if others:
-        second = others[0]
-        why += f", against {second.cost:.0f} by {second.method}"
-        why += ", and first by name" if second.cost == first.cost else ""
+    best_row, slower_rows = derived[0], derived[1:]
+    why = f"the fewest operations: mul + add + div = {best_row.cost:.0f}"
+    if slower_rows:
+        next_row = slower_rows[0]
+        why += f", against {next_row.cost:.0f} by {next_row.method}"
+        why += ", and first by name" if next_row.cost == best_row.cost else ""
     else:
         why += ", by the only method that there is for this robot"
-    return Comparison(function, first.method, why, tuple(rows.values()))
+    return Comparison(function, best_row.method, why, tuple(rows.values()))
 
 
 def _distinct(programs: Mapping[str, Form]) -> tuple[dict[str, Form], dict[str, str]]:
@@ -501,11 +503,11 @@ def _weigh(mechanism: Mechanism, name: str, program: Form, build: Build) -> Row:
 
 
 def _judge(
-    row: Row, typed: Mapping[str, Form], solvers: Mapping[str, Solver], truth: Truth
+    row: Row, typed: Mapping[str, Form], solvers: Mapping[str, Solver], exact_results: ExactResults
 ) -> None:
     """Store the round-off of a method in each real type in its row."""
     for real, program in typed.items():
-        check = _round_off(program, solvers[real], truth)
+        check = _round_off(program, solvers[real], exact_results)
         row.figures[f"round_off_{real}"] = check.error
         if not check.passed:
             row.unjudged[f"round_off_{real}"] = (
@@ -538,7 +540,7 @@ def _name(program: Form) -> str:
     )
 
 
-def _round_off(program: Form, solver: Solver, truth: Truth) -> Check:
+def _round_off(program: Form, solver: Solver, exact_results: ExactResults) -> Check:
     """Return the check of the worst error, in the units of `symgen.verification.floating`."""
     real = np.dtype(REALS[program.real].numpy)
 
@@ -554,15 +556,19 @@ def _round_off(program: Form, solver: Solver, truth: Truth) -> Check:
             )
         )
 
-    return check_floating(program, run, truth, program.function, TextOptions(HOST))
+    return check_floating(program, run, exact_results, program.function, TextOptions(HOST))
 
 
 def _times(programs: Mapping[str, Form], solver: Solver, mechanism: Mechanism) -> dict[str, float]:
     """Return nanoseconds a call by method, all methods interleaved."""
-    taken = {port.name: port.shape for program in programs.values() for port in program.inputs}
+    shape_by_input = {
+        port.name: port.shape for program in programs.values() for port in program.inputs
+    }
     drawn = {
         name: np.ascontiguousarray(values.astype(float))
-        for name, values in draw_states(mechanism, STATES, seed=11, derivative_shapes=taken).items()
+        for name, values in draw_states(
+            mechanism, STATES, seed=11, derivative_shapes=shape_by_input
+        ).items()
     }
     contestants: dict[str, Callable[[], None]] = {}
     for method, program in programs.items():
@@ -604,14 +610,16 @@ def _functions_with_a_choice(
     several = [
         name for name in BY_DEFAULT if len(methods.applicable_providers(name, mechanism)) > 1
     ]
-    wanted = making.requested(mechanism, None)
+    requested_names = making.requested(mechanism, None)
     why = {
         name: making.refusal(mechanism, name, None) or "on request only, with -f"
         for name in several
-        if name not in wanted
+        if name not in requested_names
     }
     return {
-        name: methods.applicable_providers(name, mechanism) for name in several if name in wanted
+        name: methods.applicable_providers(name, mechanism)
+        for name in several
+        if name in requested_names
     }, why
 
 

@@ -116,8 +116,10 @@ def _divisor_bounds(
     mechanism, options = sample
     recognised = Recognition(mechanism, _with_prepared(program, port, prepared), options)
     divisors = {row: recognised.pivot(row) for row in rows}
-    others = positive_bounds(program, [row for row, entry in divisors.items() if entry is None])
-    bounds: dict[int, Bound] = {row: rounded_down(bound) for row, bound in others.items()}
+    least_values = positive_bounds(
+        program, [row for row, entry in divisors.items() if entry is None]
+    )
+    bounds: dict[int, Bound] = {row: rounded_down(bound) for row, bound in least_values.items()}
     first = program.inputs[port].size - len(pivots.prepared)
     for row, entry in divisors.items():
         if entry in pivots.prepared and entry in pivots.sound:

@@ -361,11 +361,12 @@ class Bodies:
         angular, linear = (
             [
                 sum(
-                    (flint.arb(r) * x for r, x in zip(row, _balls(part), strict=True)), flint.arb(0)
+                    (flint.arb(r) * x for r, x in zip(row, _balls(direction), strict=True)),
+                    flint.arb(0),
                 )
                 for row in link.rotation
             ]
-            for part in (column.angular, column.linear)
+            for direction in (column.angular, column.linear)
         )
         return LinearForm(angular, linear, _balls(link.shift))
 
@@ -385,9 +386,9 @@ class Bodies:
         inverse = self.central[p]
         assert inverse is not None
         spin = _root(inverse[0, 0] + inverse[1, 1] + inverse[2, 2])
-        far = reach + _length(self.centre(p))
+        distance = reach + _length(self.centre(p))
         return angular * spin + linear * _root(
-            1 / flint.arb(self.links[p].inertia.m) + spin**2 * far**2
+            1 / flint.arb(self.links[p].inertia.m) + spin**2 * distance**2
         )
 
     def _on_body(self, body: int, form: LinearForm) -> Ball:
@@ -488,8 +489,10 @@ class Bodies:
             )
             / 2
         )  # ∫ρ r² = ½ tr I
-        far = away + _length([flint.arb(x) for x in constants.displacement(self.loaded.pose)[1]])
-        return sliding * m + turning * (spread + 2 * far * m * centre + m * far**2)
+        distance = away + _length(
+            [flint.arb(x) for x in constants.displacement(self.loaded.pose)[1]]
+        )
+        return sliding * m + turning * (spread + 2 * distance * m * centre + m * distance**2)
 
 
 def _inverse_moments(link: Link) -> flint.arb_mat | None:
@@ -500,10 +503,10 @@ def _inverse_moments(link: Link) -> flint.arb_mat | None:
         return None
     J = _central_moments(link)
     axes = [r for r in range(3) if not all(constants.is_zero(x) for x in J[r])]
-    part = _minor(J, axes)
-    if not axes or not _is_positive(part):
+    block = _minor(J, axes)
+    if not axes or not _is_positive(block):
         return None
-    inverse, position = part.inv(), {r: n for n, r in enumerate(axes)}
+    inverse, position = block.inv(), {r: n for n, r in enumerate(axes)}
 
     def entry(r: int, c: int) -> Ball:
         if r in position and c in position:

@@ -26,23 +26,31 @@ LOADS = 64
 """Number of different run-time loads among the states."""
 
 
-def subdivide(program: Program, ranges: Ranges, pieces: int = PIECES) -> dict[str, list[Interval]]:
+def subdivide(
+    program: Program, ranges: Ranges, cell_count: int = PIECES
+) -> dict[str, list[Interval]]:
     """Return one Interval per element, by argument: end points per cell for the positions that are
     read, one interval otherwise.
     """
     ranges_of = ranges.for_program(program)
-    read = sorted(
+    positions = sorted(
         {
             row.value[1]
             for row in program.rows
             if row.op == "input" and program.inputs[row.value[0]].name == "q"
         }
     )
-    pieces = min(pieces, VALUES // len(program.rows))
-    per_position = max(1, int(pieces ** (1 / max(1, len(read))) + 1e-9))
+    cell_count = min(cell_count, VALUES // len(program.rows))
+    per_position = max(1, int(cell_count ** (1 / max(1, len(positions))) + 1e-9))
     cells = (
-        dict(zip(read, np.indices((per_position,) * len(read)).reshape(len(read), -1), strict=True))
-        if read and per_position > 1
+        dict(
+            zip(
+                positions,
+                np.indices((per_position,) * len(positions)).reshape(len(positions), -1),
+                strict=True,
+            )
+        )
+        if positions and per_position > 1
         else {}
     )
     return {
@@ -73,12 +81,12 @@ def _enclose(element_range: Range) -> Interval:
     )
 
 
-def _cut(element_range: Range, parts: int, cell: Array | None) -> Interval:
+def _cut(element_range: Range, count: int, cell: Array | None) -> Interval:
     enclosure = _enclose(element_range)
     if cell is None:
         return enclosure
-    ends = np.linspace(enclosure.lo[0], enclosure.hi[0], parts + 1)
-    return Interval(ends[cell], ends[cell + 1])
+    bounds = np.linspace(enclosure.lo[0], enclosure.hi[0], count + 1)
+    return Interval(bounds[cell], bounds[cell + 1])
 
 
 def random_states(

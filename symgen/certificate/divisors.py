@@ -305,7 +305,7 @@ def _certify_constraint_pivots(
     if not mu > 0:
         reason = LOST if constraints.damped else SINGULAR
         return [
-            DivisorCertificate(row, None, reason=reason, description=constraints.what(k))
+            DivisorCertificate(row, None, reason=reason, description=constraints.describe_pivot(k))
             for row, k in pivots.items()
         ]
     own_values = [OwnInertia("", "", mu)] * len(constraints.recognition.samples.joints)
@@ -316,7 +316,9 @@ def _certify_constraint_pivots(
         _constraint_error(constraints.recognition, mu, forward, arithmetic),
     )
     return [
-        replace(certificate, joint=None, description=constraints.what(pivots[certificate.row]))
+        replace(
+            certificate, joint=None, description=constraints.describe_pivot(pivots[certificate.row])
+        )
         for certificate in certified
     ]
 
@@ -418,7 +420,7 @@ class ConstraintPivots(NamedTuple):
     recognition: Recognition
     damped: bool
 
-    def what(self, k: int) -> str:
+    def describe_pivot(self, k: int) -> str:
         """Return a description of a pivot."""
         return f"({'damped ' if self.damped else ''}row {len(self.recognition.samples.joints) - k} of A M^-1 A^T)"
 
@@ -471,8 +473,8 @@ def find_constraint_pivots(
         closure_parts = [_closure_rows(samples, mechanism, options)] if loops else []
         for contact_parts in _contact_rows(recognition, options) if has_contacts else [()]:
             A, switch = (
-                np.concatenate(parts, axis=1)
-                for parts in zip(*closure_parts, *contact_parts, strict=True)
+                np.concatenate(arrays, axis=1)
+                for arrays in zip(*closure_parts, *contact_parts, strict=True)
             )
             candidate = Recognition(
                 mechanism, samples.program, options, _constraint_samples(samples, A, switch, damped)
@@ -540,7 +542,7 @@ def _contact_rows(
     A = contacts.jacobian(reference, samples.states["q"])
     switch = np.repeat(samples.states["active"], contacts.AXES, axis=-1)
     for model in recognition.models:
-        parts = []
+        rows_and_switches = []
         for index, frame in enumerate(reference.contacts):
             rows = slice(contacts.AXES * index, contacts.AXES * (index + 1))
             path = [frame.body, *model.ancestors(frame.body)]
@@ -548,8 +550,8 @@ def _contact_rows(
             axes, _ = samples.in_outer_frame(
                 path[max(len(path) - 2, 0)], link.placement, link.slack
             )
-            parts.append((transposed(axes) @ A[:, rows], switch[:, rows]))
-        yield parts
+            rows_and_switches.append((transposed(axes) @ A[:, rows], switch[:, rows]))
+        yield rows_and_switches
 
 
 def least_damping(

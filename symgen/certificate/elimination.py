@@ -129,7 +129,7 @@ class _Reader:
             joint: row for row, joint in recognised.divisors.items() if joint is not None
         }
 
-    # -- what rows are ---------------------------------------------------------------------------------------------------
+    # -- meaning of rows -------------------------------------------------------------------------------------------------
 
     def without_negation(self, row: int) -> int:
         """Return the row behind any negations."""
@@ -178,12 +178,12 @@ class _Reader:
             return self.sum_at(pair, current.args[0], -sign, depth)
         if current.op in ("add", "sub"):
             first, second = current.args
-            parts = (
+            operand_sums = (
                 self.sum_at(pair, first, sign, depth + 1),
                 self.sum_at(pair, second, sign if current.op == "add" else -sign, depth + 1),
             )
-            if any(part.products for part in parts):
-                return _combine(parts)
+            if any(operand.products for operand in operand_sums):
+                return _combine(operand_sums)
         product = self.product_at(pair, row, sign) if current.op == "mul" else None
         return Sum((row,), (), depth) if product is None else Sum((), (product,), depth, 1)
 
@@ -270,14 +270,14 @@ class _Reader:
         return self.rows[row].op == "const" and abs(self.rows[row].value) == 1
 
 
-def _combine(parts: Iterable[Sum]) -> Sum:
+def _combine(operands: Iterable[Sum]) -> Sum:
     """Return the sum of sums, with one operation more."""
-    parts = list(parts)
+    operands = list(operands)
     return Sum(
-        tuple(chain.from_iterable(part.leaves for part in parts)),
-        tuple(chain.from_iterable(part.products for part in parts)),
-        max(part.depth for part in parts),
-        1 + sum(part.operations for part in parts),
+        tuple(chain.from_iterable(operand.leaves for operand in operands)),
+        tuple(chain.from_iterable(operand.products for operand in operands)),
+        max(operand.depth for operand in operands),
+        1 + sum(operand.operations for operand in operands),
     )
 
 

@@ -85,10 +85,18 @@ class Interval:
     def __mul__(self, other: Interval) -> Interval:
         if other is self:
             return self.squared()
-        ends = [self.lo * other.lo, self.lo * other.hi, self.hi * other.lo, self.hi * other.hi]
+        products = [self.lo * other.lo, self.lo * other.hi, self.hi * other.lo, self.hi * other.hi]
         return Interval(
-            down(np.minimum(np.minimum(ends[0], ends[1]), np.minimum(ends[2], ends[3]))),
-            up(np.maximum(np.maximum(ends[0], ends[1]), np.maximum(ends[2], ends[3]))),
+            down(
+                np.minimum(
+                    np.minimum(products[0], products[1]), np.minimum(products[2], products[3])
+                )
+            ),
+            up(
+                np.maximum(
+                    np.maximum(products[0], products[1]), np.maximum(products[2], products[3])
+                )
+            ),
         )
 
     def squared(self) -> Interval:
@@ -98,9 +106,22 @@ class Interval:
         """Return the quotient; the whole real line if the divisor may be 0."""
         crosses = (other.lo <= 0) & (other.hi >= 0)
         with np.errstate(all="ignore"):
-            ends = [self.lo / other.lo, self.lo / other.hi, self.hi / other.lo, self.hi / other.hi]
-            low = down(np.minimum(np.minimum(ends[0], ends[1]), np.minimum(ends[2], ends[3])))
-            high = up(np.maximum(np.maximum(ends[0], ends[1]), np.maximum(ends[2], ends[3])))
+            quotients = [
+                self.lo / other.lo,
+                self.lo / other.hi,
+                self.hi / other.lo,
+                self.hi / other.hi,
+            ]
+            low = down(
+                np.minimum(
+                    np.minimum(quotients[0], quotients[1]), np.minimum(quotients[2], quotients[3])
+                )
+            )
+            high = up(
+                np.maximum(
+                    np.maximum(quotients[0], quotients[1]), np.maximum(quotients[2], quotients[3])
+                )
+            )
         return Interval(np.where(crosses, -np.inf, low), np.where(crosses, np.inf, high))
 
     def within(self, size: Any) -> Interval:
@@ -126,7 +147,7 @@ class Interval:
     def logarithm(self) -> Interval:
         if not np.all(self.lo > 0):
             return Interval(np.full_like(self.lo, -np.inf), np.full_like(self.hi, np.inf))
-        return Interval(_ends(self.lo, "log")[0], _ends(self.hi, "log")[1])
+        return Interval(_function_bounds(self.lo, "log")[0], _function_bounds(self.hi, "log")[1])
 
     def angle(self, x: Interval) -> Interval:
         """Return atan2(self, x): any angle where `cuts`, else the range of the corners, since atan2
@@ -152,7 +173,7 @@ class Interval:
         return Interval(down(self.lo - by), up(self.hi + by))
 
 
-def _ends(points: Array, name: str) -> tuple[Array, Array]:
+def _function_bounds(points: Array, name: str) -> tuple[Array, Array]:
     """Return lower and upper bounds of a FLINT function at each of `points`; each distinct point is
     evaluated once.
     """
@@ -171,21 +192,21 @@ def _angles(y: Array, x: Array) -> tuple[Array, Array]:
     distinct, inverse = np.unique(np.stack([y.ravel(), x.ravel()]), axis=1, return_inverse=True)
     values = [flint.arb.atan2(flint.arb(float(a)), flint.arb(float(b))) for a, b in distinct.T]
     low, high = (
-        np.array([float(ball_end) for ball_end in ends])
-        for ends in zip(*((v.lower(), v.upper()) for v in values), strict=True)
+        np.array([float(ball_end) for ball_end in bounds])
+        for bounds in zip(*((v.lower(), v.upper()) for v in values), strict=True)
     )
     return down(low)[inverse].reshape(y.shape), up(high)[inverse].reshape(y.shape)
 
 
 def _circular(x: Interval, name: str, phase: float) -> Interval:
     """Return sine or cosine; the maxima are at (2k + phase) π, the minima at (2k + 1 + phase) π."""
-    (low_a, high_a), (low_b, high_b) = _ends(x.lo, name), _ends(x.hi, name)
+    (low_a, high_a), (low_b, high_b) = _function_bounds(x.lo, name), _function_bounds(x.hi, name)
 
-    def holds(odd: int) -> Array:
+    def contains_extremum(odd: int) -> Array:
         first = np.ceil((x.lo - _NEAR) / (2 * math.pi) - (phase + odd) / 2 - _NEAR)
         return np.asarray((first * 2 + odd + phase) * math.pi <= x.hi + _NEAR * 10)
 
-    far = x.size > _TURNS_KNOWN
-    low = np.where(far | holds(1), -1.0, np.minimum(low_a, low_b))
-    high = np.where(far | holds(0), 1.0, np.maximum(high_a, high_b))
+    beyond_known_turns = x.size > _TURNS_KNOWN
+    low = np.where(beyond_known_turns | contains_extremum(1), -1.0, np.minimum(low_a, low_b))
+    high = np.where(beyond_known_turns | contains_extremum(0), 1.0, np.maximum(high_a, high_b))
     return Interval(np.maximum(low, -1.0), np.minimum(high, 1.0))

@@ -92,7 +92,9 @@ class Recognition:
 
     @cached_property
     def multipliers(self) -> dict[int, Multiplier | Gain]:
-        """The rows that are what their names say: a multiplier or an element of a gain."""
+        """The rows whose values confirm the meaning of their names: multipliers and elements of
+        gains.
+        """
         proposed = {
             index: meaning
             for index, row in enumerate(self.rows)
@@ -106,9 +108,9 @@ class Recognition:
 
     def _confirmed(self, row: int, proposed: Iterable[Meaning]) -> Meaning | None:
         """Return the first proposed meaning that the row's values confirm."""
-        return next((meaning for meaning in proposed if self._holds(row, meaning)), None)
+        return next((meaning for meaning in proposed if self._values_confirm(row, meaning)), None)
 
-    def _holds(self, row: int, meaning: Pivot | Multiplier | Gain) -> bool:
+    def _values_confirm(self, row: int, meaning: Pivot | Multiplier | Gain) -> bool:
         if isinstance(meaning, Gain):
             return any(
                 self.samples.same(self.samples.rows[row], values)
@@ -147,13 +149,13 @@ class Recognition:
         """Gains of each degree of freedom, in each distinct frame of its link."""
         gains = {}
         for k, (body, _) in enumerate(self.mechanism.dofs):
-            *others, plain = (model.links[body] for model in self.models)
+            *regrouped, reframed = (model.links[body] for model in self.models)
             links = [
-                plain,
+                reframed,
                 *(
                     link
-                    for link in others
-                    if link.placement is not plain.placement or not link.slack.is_zero
+                    for link in regrouped
+                    if link.placement is not reframed.placement or not link.slack.is_zero
                 ),
             ]
             gains[k] = [self.samples.gain(k, link.placement, link.slack) for link in links]

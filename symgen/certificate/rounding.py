@@ -347,16 +347,16 @@ def half_angle_ratios(program: Program) -> dict[int, HalfAngleRatio]:
         return {}
     ratios = {}
     for index, row in enumerate(program.rows):
-        parts = _parts(program.rows, row)
-        if parts is not None:
-            root, square, w = parts
+        ratio_rows = _match_half_angle_ratio(program.rows, row)
+        if ratio_rows is not None:
+            root, square, w = ratio_rows
             floor = least_sums(program, [root]).get(root)
             if floor is not None:
                 ratios[index] = HalfAngleRatio(square, w, float(down(float(floor))))
     return ratios
 
 
-def _parts(rows: Sequence[Row], row: Row) -> tuple[int, int, int] | None:
+def _match_half_angle_ratio(rows: Sequence[Row], row: Row) -> tuple[int, int, int] | None:
     """Return the rows of r, S and w of a row that is A/r, or A·(1/r); else None."""
     angle, root = (rows[row.args[0]], row.args[1]) if row.op == "div" else _reciprocal(rows, row)
     if angle is None or angle.op != "atan2" or rows[root].op != "sqrt":

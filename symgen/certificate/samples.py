@@ -116,7 +116,7 @@ class Samples:
             return 0
         with self.scalars.working():
             for sign in (1, -1):
-                if all(_near(x, sign * y) for x, y in zip(a, b, strict=True)):
+                if all(_are_close(x, sign * y) for x, y in zip(a, b, strict=True)):
                     return sign
         return 0
 
@@ -227,9 +227,8 @@ class Samples:
 
 
 def _carriers(mechanism: Mechanism, reference: Reference) -> list[list[int]]:
-    """Return for each entry of v the entries that move what it moves, ascending, itself last.
-
-    With mimic joints, these are the entries that the elimination couples it with.
+    """Return for each entry of v the entries of the joints that carry it, ascending, with the entry
+    itself last. With mimic joints, these are the entries that the elimination couples with it.
     """
     if mechanism.coupled:
         return filled_pattern(mechanism)
@@ -239,7 +238,7 @@ def _carriers(mechanism: Mechanism, reference: Reference) -> list[list[int]]:
     ]
 
 
-def _near(a: Any, b: Any) -> bool:
+def _are_close(a: Any, b: Any) -> bool:
     size = max(flint.arb(abs(a)).abs_upper(), flint.arb(abs(b)).abs_upper())
     return bool(abs(a - b) <= _EQUAL * size)
 

@@ -3,7 +3,7 @@
 0 done · 1 the answer is no (a verification failed) · 2 the request cannot be carried out, one sentence on stderr.
 A signal that ends the work gives 128 + its number, as a shell does. SYMGEN_TRACEBACK=1 shows where an error came from.
 
-Nothing heavy is imported here: a command brings in what it needs when it runs.
+This module imports only light modules; a command imports the others when it runs.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ NO, REFUSED = 1, 2
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run `symgen` on `argv` (default: the process's own arguments) and return its exit code; raises nothing."""
+    """Run `symgen` on `argv` (default: the process's own arguments) and return its exit code; no exception leaves it."""
     gc.set_threshold(
         100_000, 50, 100
     )  # a command makes millions of small objects and few circles: collect seldom
@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             if (cause := _cause(error)) is not None:
                 return _stopped(cause)
             if isinstance(error, OSError):
-                abandon(output)  # what a full disk did not take must not fail once more at exit
+                abandon(output)  # on a full disk, flushing at exit would fail again
             return _say(sentence(error), NO if isinstance(error, Unfulfilled) else REFUSED)
 
 
@@ -69,8 +69,8 @@ class Terminated(KeyboardInterrupt):
 
 def _cause(error: BaseException) -> KeyboardInterrupt | None:
     """Return the signal that led to `error`, or None: argparse fails to clean up after an interruption."""
-    before = error.__context__
-    return before if before is None or isinstance(before, KeyboardInterrupt) else _cause(before)
+    context = error.__context__
+    return context if context is None or isinstance(context, KeyboardInterrupt) else _cause(context)
 
 
 def _stopped(stop: KeyboardInterrupt) -> int:
@@ -83,20 +83,20 @@ def _stopped(stop: KeyboardInterrupt) -> int:
 def _terminable() -> Iterator[None]:
     """Let SIGTERM end the work as SIGINT does, unless the caller of symgen set another handler."""
     try:
-        ours = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-        before = signal.signal(signal.SIGTERM, _terminate) if ours else None
+        is_default = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+        previous_handler = signal.signal(signal.SIGTERM, _terminate) if is_default else None
     except ValueError:  # only the main thread may
-        ours = False
+        is_default = False
     try:
         yield
     finally:
-        if ours:
-            signal.signal(signal.SIGTERM, before)
+        if is_default:
+            signal.signal(signal.SIGTERM, previous_handler)
 
 
 def _terminate(number: int, frame: object) -> None:
     """End the compilers too, as Ctrl-C at a terminal does; otherwise symgen would wait for them."""
-    for children in glob.glob("/proc/self/task/*/children"):  # Linux alone has them
+    for children in glob.glob("/proc/self/task/*/children"):  # only Linux has these files
         with contextlib.suppress(OSError):
             for child in Path(children).read_text().split():
                 os.kill(int(child), signal.SIGTERM)
@@ -104,7 +104,7 @@ def _terminate(number: int, frame: object) -> None:
 
 
 def sentence(error: Exception) -> str:
-    """Return one line for a person that says what went wrong."""
+    """Return one line that explains an error to the user."""
     if isinstance(error, SymgenError):
         text = str(error)
     elif isinstance(error, MemoryError):
@@ -175,7 +175,7 @@ def _warnings_last() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _messages(options: Namespace) -> Iterator[None]:
-    """Set up what a command prints on stderr beside its answer.
+    """Set up the messages of a command on stderr.
 
     With -q it prints nothing; an error is raised and printed by the caller. With -v it also prints the log of the package:
     methods and why, caches, times.
@@ -191,13 +191,13 @@ def _messages(options: Namespace) -> Iterator[None]:
 
     log, handler = logging.getLogger("symgen"), logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("symgen: %(message)s"))
-    before = log.level
+    previous_level = log.level
     log.addHandler(handler)
     log.setLevel(logging.INFO)
     try:
         yield
     finally:
-        log.setLevel(before)
+        log.setLevel(previous_level)
         log.removeHandler(handler)
 
 

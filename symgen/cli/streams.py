@@ -44,18 +44,18 @@ class Answer(_Substitute):
                 "standard output is closed; let it lead to a file, a pipe or /dev/null"
             )
             return len(text)
-        with self._named():
+        with self._naming_errors():
             return self._stream.write(text)
 
     def flush(self) -> None:
         if self._error is not None:
             raise self._error
         if self._stream is not None:
-            with self._named():
+            with self._naming_errors():
                 self._stream.flush()
 
     @contextlib.contextmanager
-    def _named(self) -> Iterator[None]:
+    def _naming_errors(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:
@@ -69,18 +69,18 @@ class Notes(_Substitute):
     """Standard error. Text that cannot be written is dropped, so that no command fails for want of a note."""
 
     def write(self, text: str) -> int:
-        with self._forgiven():
+        with self._dropping_errors():
             if self._stream is not None:
                 self._stream.write(text)
         return len(text)
 
     def flush(self) -> None:
-        with self._forgiven():
+        with self._dropping_errors():
             if self._stream is not None:
                 self._stream.flush()
 
     @contextlib.contextmanager
-    def _forgiven(self) -> Iterator[None]:
+    def _dropping_errors(self) -> Iterator[None]:
         try:
             yield
         except OSError:

@@ -1,1 +1,3 @@
-"""A folder of C, written whole or not at all, with what is known of it."""
+"""Delivery of a folder of C: its files, self-test, evidence and manifest, written completely or not
+at all.
+"""

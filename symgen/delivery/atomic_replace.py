@@ -64,28 +64,30 @@ def replace_folder(folder: Path, files: Mapping[str, str], name: str) -> None:
     replaced. All other entries move along. Raises RequestError, with the old folder untouched, if symgen did not write the folder, if
     the disk refuses, or if another process keeps writing there.
     """
-    work = folder
+    work_folder = folder
     new_parents: list[Path] = []
     try:
-        folder = _place(folder)
-        work = folder.with_name(f".{folder.name}.symgen")
+        folder = _resolved_folder(folder)
+        work_folder = folder.with_name(f".{folder.name}.symgen")
         new_parents = [parent for parent in folder.parents if not os.path.lexists(parent)]
         os.makedirs(folder.parent, exist_ok=True)
-        with disk.locked_file(work.with_name(f"{work.name}.lock")):
-            _recover(work, folder)
-            standing(folder, files, name)  # raises before anything is written
-            _replace(work, folder, files, name)
+        with disk.locked_file(work_folder.with_name(f"{work_folder.name}.lock")):
+            _recover(work_folder, folder)
+            current_contents(folder, files, name)  # raises before anything is written
+            _replace(work_folder, folder, files, name)
     except OSError as error:
-        rest = f"nothing was changed, {_REMEDIES.get(error.errno or 0, 'choose another folder')}"
-        if work != folder and os.path.lexists(work):
-            rest = f"unfinished work is in {work}, and the next run cleans it up"
+        consequence = (
+            f"nothing was changed, {_REMEDIES.get(error.errno or 0, 'choose another folder')}"
+        )
+        if work_folder != folder and os.path.lexists(work_folder):
+            consequence = f"unfinished work is in {work_folder}, and the next run cleans it up"
         for parent in new_parents:
-            with suppress(OSError):  # others may have put something there
+            with suppress(OSError):  # another process may have added files
                 os.rmdir(parent)
-        raise RequestError(f"{folder} cannot be written: {_reason(error)}; {rest}") from None
+        raise RequestError(f"{folder} cannot be written: {_reason(error)}; {consequence}") from None
 
 
-def _place(folder: Path) -> Path:
+def _resolved_folder(folder: Path) -> Path:
     """Return the path with links followed, so that the target of a link is replaced and not the link.
 
     Raises RequestError for a path at which no folder can be.
@@ -100,9 +102,9 @@ def _place(folder: Path) -> Path:
         raise RequestError(
             f"{folder} is the root of the file system and cannot be replaced; name a folder, such as ./c"
         )
-    if (stands := _working_directory_in(folder)) != "":
+    if (relation := _working_directory_in(folder)) != "":
         raise RequestError(
-            f"{folder} {stands} and cannot be replaced; name a folder inside the working directory, such as ./c"
+            f"{folder} {relation} and cannot be replaced; name a folder inside the working directory, such as ./c"
         )
     obstacle = next((path for path in folder.parents if path.exists() and not path.is_dir()), None)
     if obstacle is not None:
@@ -112,38 +114,40 @@ def _place(folder: Path) -> Path:
     return folder
 
 
-def _replace(work: Path, folder: Path, files: Mapping[str, str], robot: str) -> None:
+def _replace(work_folder: Path, folder: Path, files: Mapping[str, str], robot: str) -> None:
     """Write the new folder, exchange it for the old one, and clean up."""
     landed = False
     try:
-        _write(work, files)
-        _take_along(work, folder, standing(folder, files, robot), files)
-        _swap(work, folder)
+        _write(work_folder, files)
+        _take_along(work_folder, folder, current_contents(folder, files, robot), files)
+        _swap(work_folder, folder)
         landed = True
         with suppress(FileNotFoundError):
-            os.rename(work / "new", work / "old")  # from here on the name tells which folder it is
-        disk.sync(work)
+            os.rename(
+                work_folder / "new", work_folder / "old"
+            )  # its name now marks it as the old folder
+        disk.sync(work_folder)
         disk.sync(folder.parent)
-        _recover(work, folder)
+        _recover(work_folder, folder)
     except BaseException as error:
         with suppress(OSError):  # the next run tries again
-            _recover(work, folder)
+            _recover(work_folder, folder)
         if landed and isinstance(error, OSError):
-            rest = (
-                f"the old folder is in {work}, and the next run cleans it up"
-                if os.path.lexists(work)
+            consequence = (
+                f"the old folder is in {work_folder}, and the next run cleans it up"
+                if os.path.lexists(work_folder)
                 else "it may not be on disk yet, so write it again"
             )
             raise RequestError(
-                f"{folder} is written, but the disk refused afterwards: {_reason(error)}; {rest}"
+                f"{folder} is written, but the disk refused afterwards: {_reason(error)}; {consequence}"
             ) from None
         raise
 
 
-def _write(work: Path, files: Mapping[str, str]) -> None:
+def _write(work_folder: Path, files: Mapping[str, str]) -> None:
     """Write the new folder to disk."""
-    os.mkdir(work, 0o700)
-    new = work / "new"
+    os.mkdir(work_folder, 0o700)
+    new = work_folder / "new"
     os.mkdir(new)
     shared = sorted(shares(files))
     for name in shared:
@@ -156,16 +160,18 @@ def _write(work: Path, files: Mapping[str, str]) -> None:
 
 def _write_file(path: Path, text: str) -> None:
     """Write a new file completely."""
-    rest = memoryview(text.encode())
+    unwritten = memoryview(text.encode())
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
-        while rest:
-            rest = rest[os.write(handle, rest) :]
+        while unwritten:
+            unwritten = unwritten[os.write(handle, unwritten) :]
     finally:
         os.close(handle)
 
 
-def _take_along(work: Path, folder: Path, contents: Standing, files: Collection[str]) -> None:
+def _take_along(
+    work_folder: Path, folder: Path, contents: CurrentContents, files: Collection[str]
+) -> None:
     """Bring the user's entries into the new folder, after the journal is on disk."""
     linked = {}
     for name in contents.foreign:
@@ -173,14 +179,15 @@ def _take_along(work: Path, folder: Path, contents: Standing, files: Collection[
             status = os.lstat(folder / name)
             if not stat.S_ISDIR(status.st_mode):
                 linked[name] = status.st_ino
-    part = work / "journal.part"
+    unfinished_journal = work_folder / "journal.part"
     _write_file(
-        part, json.dumps({"own": sorted(contents.symgens), "new": sorted(files), "linked": linked})
+        unfinished_journal,
+        json.dumps({"own": sorted(contents.symgens), "new": sorted(files), "linked": linked}),
     )
-    disk.sync(part)
-    os.rename(part, work / "journal")
-    disk.sync(work)
-    new = work / "new"
+    disk.sync(unfinished_journal)
+    os.rename(unfinished_journal, work_folder / "journal")
+    disk.sync(work_folder)
+    new = work_folder / "new"
     for name in contents.foreign:
         (new / name).parent.mkdir(exist_ok=True)
         if name in linked:
@@ -195,69 +202,73 @@ def _take_along(work: Path, folder: Path, contents: Standing, files: Collection[
         disk.sync(path)
 
 
-def _swap(work: Path, folder: Path) -> None:
+def _swap(work_folder: Path, folder: Path) -> None:
     """Exchange the new folder and the old one."""
-    new = work / "new"
+    new = work_folder / "new"
     if disk.path_exists(folder):
         if disk.exchange(new, folder):
             return
-        os.rename(folder, work / "old")
+        os.rename(folder, work_folder / "old")
     os.rename(new, folder)
 
 
-def _recover(work: Path, folder: Path) -> None:
+def _recover(work_folder: Path, folder: Path) -> None:
     """Complete or undo work in progress. Afterwards the destination holds the old or the new folder, and nothing remains beside it.
 
     The state of the disk decides, not that of the program, because a kill or an interruption may come between any two steps.
     """
-    if not disk.path_exists(work):
+    if not disk.path_exists(work_folder):
         return
-    journal = _journal(work)
+    journal = _journal(work_folder)
     if journal is None:
-        with suppress(FileNotFoundError):  # nothing but text of symgen's yet
-            shutil.rmtree(work / "new")
+        with suppress(FileNotFoundError):  # it has only files of symgen
+            shutil.rmtree(work_folder / "new")
     else:
-        if disk.path_exists(work / "old"):
+        if disk.path_exists(work_folder / "old"):
             if disk.path_exists(folder):
-                _settle(work / "old", folder, journal.old, journal.linked)
+                _settle(work_folder / "old", folder, journal.old, journal.linked)
             else:
-                os.rename(work / "old", folder)
-        if disk.path_exists(work / "new"):
+                os.rename(work_folder / "old", folder)
+        if disk.path_exists(work_folder / "new"):
             names = journal.old | journal.new  # the old folder or the new one
             if not disk.path_exists(folder) and not all(
-                mine for _, mine in entries(work / "new", names)
+                is_symgens for _, is_symgens in entries(work_folder / "new", names)
             ):
-                os.rename(work / "new", folder)
+                os.rename(work_folder / "new", folder)
             else:
-                _settle(work / "new", folder, names, journal.linked)
-        os.unlink(work / "journal")
+                _settle(work_folder / "new", folder, names, journal.linked)
+        os.unlink(work_folder / "journal")
     with suppress(FileNotFoundError):
-        os.unlink(work / "journal.part")
-    os.rmdir(work)
+        os.unlink(work_folder / "journal.part")
+    os.rmdir(work_folder)
 
 
-def _settle(left: Path, folder: Path, names: Collection[str], linked: Mapping[str, int]) -> None:
-    """Empty the folder `left` and remove it: delete symgen's files, and move the user's entries to `folder`.
+def _settle(
+    leftover: Path, folder: Path, names: Collection[str], linked: Mapping[str, int]
+) -> None:
+    """Empty the folder `leftover` and remove it.
+
+    symgen's files are deleted, and the user's entries are moved to `folder`.
 
     The folder is not deleted as a tree, because a program that still works in it may create one more file.
     """
     for _ in range(_ROUNDS):
-        for name, is_symgens in entries(left, names):
+        for name, is_symgens in entries(leftover, names):
             with suppress(FileNotFoundError):
                 if is_symgens:
-                    os.unlink(left / name)
+                    os.unlink(leftover / name)
                 else:
-                    _bring(left / name, folder / name, linked.get(name))
+                    _bring(leftover / name, folder / name, linked.get(name))
         try:
             for shared in shares(names):
                 with suppress(FileNotFoundError, NotADirectoryError):
-                    os.rmdir(left / shared)
-            os.rmdir(left)
+                    os.rmdir(leftover / shared)
+            os.rmdir(leftover)
             return
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
-    raise OSError(errno.ENOTEMPTY, f"another program keeps writing into {left}")
+    raise OSError(errno.ENOTEMPTY, f"another program keeps writing into {leftover}")
 
 
 def _bring(path: Path, destination: Path, inode: int | None) -> None:
@@ -292,15 +303,15 @@ def _free(existing_path: Path) -> Path:
     return path
 
 
-def _journal(work: Path) -> Journal | None:
+def _journal(work_folder: Path) -> Journal | None:
     """Return the journal, or None if there is none. OSError if it is damaged."""
     try:
-        facts = json.loads((work / "journal").read_bytes())
+        facts = json.loads((work_folder / "journal").read_bytes())
         return Journal(frozenset(facts["own"]), frozenset(facts["new"]), dict(facts["linked"]))
     except FileNotFoundError:
         return None
     except (ValueError, TypeError, KeyError):
-        raise OSError(errno.EINVAL, f"{work / 'journal'} is damaged") from None
+        raise OSError(errno.EINVAL, f"{work_folder / 'journal'} is damaged") from None
 
 
 def _leads_to_itself(link: Path) -> bool:
@@ -315,14 +326,14 @@ def _leads_to_itself(link: Path) -> bool:
 def _working_directory_in(folder: Path) -> str:
     """Return in words that `folder` is or contains the working directory; "" for any other folder."""
     try:
-        here = Path.cwd()
+        working_directory = Path.cwd()
     except FileNotFoundError:  # it was removed
         return ""
     return (
         "is the working directory"
-        if folder == here
+        if folder == working_directory
         else "holds the working directory"
-        if here.is_relative_to(folder)
+        if working_directory.is_relative_to(folder)
         else ""
     )
 
@@ -338,27 +349,27 @@ def _reason(error: OSError) -> str:
 
 
 @dataclass(frozen=True)
-class Standing:
+class CurrentContents:
     """Contents of a folder: names that symgen gave (`symgens`), and entries of the user (`foreign`)."""
 
     symgens: frozenset[str] = frozenset()
     foreign: tuple[str, ...] = ()
 
 
-def standing(folder: Path, files: Collection[str], robot: str) -> Standing:
+def current_contents(folder: Path, files: Collection[str], robot: str) -> CurrentContents:
     """Return the contents of `folder` before `files` of `robot` replace symgen's.
 
     Raises RequestError if symgen did not write the folder, or if a file of the user has one of the names, and OSError if the folder
     cannot be listed.
     """
     if not disk.path_exists(folder):
-        return Standing()
+        return CurrentContents()
     if not folder.is_dir():
         raise RequestError(
             f"{folder} is a file, not a folder; choose a folder that does not exist yet"
         )
     if not os.listdir(folder):
-        return Standing()
+        return CurrentContents()
     symgens = frozenset(_written(folder, robot, functions_only="manifest.json" not in files))
     foreign = tuple(name for name, is_symgens in entries(folder, symgens) if not is_symgens)
     clash = next(
@@ -373,7 +384,7 @@ def standing(folder: Path, files: Collection[str], robot: str) -> Standing:
         raise RequestError(
             f"{folder / clash} was not written by symgen and would be replaced; move it away"
         )
-    return Standing(symgens, foreign)
+    return CurrentContents(symgens, foreign)
 
 
 def entries(folder: Path, names: Collection[str]) -> Iterator[tuple[str, bool]]:
@@ -391,7 +402,7 @@ def entries(folder: Path, names: Collection[str]) -> Iterator[tuple[str, bool]]:
 
 
 def shares(names: Collection[str]) -> set[str]:
-    """The folders in which files of `own` stand."""
+    """Return the folders that contain files of `names`."""
     return {name.partition("/")[0] for name in names if "/" in name}
 
 

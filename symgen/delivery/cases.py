@@ -23,16 +23,16 @@ from symgen.vocabulary.target import Target
 
 Number = float | Fraction
 
-BEYOND = 3
+LAST_BLOCK_STATES = 3
 """States of the last block, which is not full."""
 SHRINK = Fraction(1, 1024)
-"""Share of the numbers by which a state is smaller than the same state one time around before."""
+"""Relative difference between a state and its previous copy: a block repeats the states of the cases, each time slightly smaller."""
 SLACK = Fraction(1, 8)
 """Share of the largest result by which results may differ in a build that fuses operations; states differ by more."""
 SPARE = 256
-"""Numbers by which the stack is overwritten further down than the arrays of a function reach: other variables lie between them."""
+"""Numbers of the stack that are overwritten beyond the arrays of a function, because other variables lie between them."""
 SPACED = 3
-"""The largest step from element to element of an array whose states stand apart."""
+"""Largest stride between the elements of an array whose states are not contiguous."""
 
 
 class Equation(NamedTuple):
@@ -50,8 +50,8 @@ class SelfTestCase:
     """One state and the answer there, for the self-test.
 
     `arguments` and `results` are flat and in the order of the C call. `tolerances` bounds the absolute error of every entry of
-    every result. Where `equations` has one for a result, that is what the result is judged by. Arguments should be exact in the
-    program's real type.
+    every result. A result with an entry in `equations` is judged by that equation. Arguments should be exact in the program's
+    real type.
     """
 
     function: str
@@ -61,7 +61,7 @@ class SelfTestCase:
     equations: tuple[Equation | None, ...] = ()
 
 
-def filled(
+def self_test_context(
     programs: Mapping[str, Form], target: Target, cases: list[SelfTestCase]
 ) -> dict[str, Any]:
     """Return the context of the template: data and calls of each function with a case, all matrices, and words of C."""
@@ -93,11 +93,11 @@ def filled(
         "works": any(programs[function].looped for function in judged if function in programs),
         "all_alias": not any(map(printer().forbids_aliasing, programs.values())),
     }
-    left = [function for function in programs if function not in judged]
+    unjudged_functions = [function for function in programs if function not in judged]
     return spelt | {
         "tests": tests,
         "total": len(tests),
-        "unjudged": left,
+        "unjudged": unjudged_functions,
         "matrices": matrices,
         "entrywise": entrywise,
         "blocks": _blocks(programs.values(), tests, real),
@@ -137,7 +137,7 @@ class _Call:
     work: Sequence[str]
 
     def text(self, argument: int | None = None, result: int | None = None) -> str:
-        """The call; with an argument and a result, where one or both of them lie in the array `shared`."""
+        """Return the call; the given argument and result, if any, lie in the array `shared`."""
         inputs, outputs = list(self.inputs), list(self.outputs)
         if argument is not None:
             inputs[argument] = self.shared[argument]
@@ -146,7 +146,7 @@ class _Call:
         return ", ".join([*inputs, *outputs, *self.work])
 
     def with_too_small_work(self) -> str:
-        """The call that states a workspace of zero numbers."""
+        """Return the call with a workspace of size zero."""
         return ", ".join([*self.inputs, *self.outputs, *self.work[:-1], "0"])
 
 
@@ -214,7 +214,7 @@ def _table(
 def _judged_result(
     program: Form, target: Target, cases: list[SelfTestCase], index: int, tables: _Tables
 ) -> dict[str, Any]:
-    """Table of what one result is compared with, its tolerances, and the arguments of the judge."""
+    """Return the expected values of one result, its tolerances, and the arguments of the judge."""
     port = program.outputs[index]
     solved = _equations_of(cases, index)
     if solved:
@@ -287,8 +287,8 @@ def _check_case(program: Form, case: SelfTestCase) -> None:
     allowed = [len(values) for values in case.tolerances]
     fits = sizes == stated and result_sizes == allowed == _equation_sizes(case, result_sizes)
     if not fits or not all(math.isfinite(number) for number in _numbers_of(case)):
-        what = f"sizes {stated} and {allowed} for {sizes}, or a number that is not finite"
-        raise RequestError(f"a self-test case of {program.function} has {what}")
+        fault = f"sizes {stated} and {allowed} for {sizes}, or a number that is not finite"
+        raise RequestError(f"a self-test case of {program.function} has {fault}")
 
 
 def _equation_sizes(case: SelfTestCase, result_sizes: Sequence[int]) -> list[int]:
@@ -301,9 +301,14 @@ def _equation_sizes(case: SelfTestCase, result_sizes: Sequence[int]) -> list[int
 
 
 def _numbers_of(case: SelfTestCase) -> Iterator[Number]:
-    """All numbers of a case."""
-    parts = [part for equation in case.equations if equation is not None for part in equation]
-    for values in (*case.arguments, *case.results, *case.tolerances, *parts):
+    """Yield all numbers of a case."""
+    equation_fields = [
+        equation_field
+        for equation in case.equations
+        if equation is not None
+        for equation_field in equation
+    ]
+    for values in (*case.arguments, *case.results, *case.tolerances, *equation_fields):
         yield from values
 
 
@@ -374,7 +379,7 @@ def _blocks_of_function(
     """
     room = _states(real.lanes) + real.lanes
     arrays: list[dict[str, Any]] = []
-    ports, at = (*form.inputs, *form.outputs), 0
+    ports, offset = (*form.inputs, *form.outputs), 0
     for k, (port, table) in enumerate(zip(ports, (*arguments, *results), strict=True)):
         is_argument = k < len(arguments)
         arrays.append(
@@ -382,30 +387,30 @@ def _blocks_of_function(
                 "number": k,
                 "argument": is_argument,
                 "size": port.size,
-                "at": at,
+                "at": offset,
                 "laid": f"{table['table']}_laid",
                 "table": table["table"],
                 "one": f"{table['table']}_one" if is_argument else table["name"],
                 "positions": int(port.name in POSITIONS),
             }
         )
-        at += room * (SPACED * port.size + 1 + k)
+        offset += room * (SPACED * port.size + 1 + k)
     needs = printer().driver(form, target)["needs"] if target.text.batch else 0
     work = ["work_of_many", *([str(needs)] if target.checked else [])] if needs else []
-    alone = [
+    single_arguments = [
         cast_array(port, array["one"], target.name) if array["argument"] else array["one"]
         for port, array in zip(ports, arrays, strict=True)
     ]
     return {
         "blocks": arrays,
-        "laid": at,
-        "room": at - int(arrays[len(arguments)]["at"]),
+        "laid": offset,
+        "room": offset - int(arrays[len(arguments)]["at"]),
         "exactly": work,
         "needs": needs,
-        "alone": ", ".join([*alone, *last]),
+        "alone": ", ".join([*single_arguments, *last]),
     }
 
 
 def _states(lanes: int) -> int:
     """Return the number of states: two full blocks and a partial one."""
-    return 2 * lanes + BEYOND
+    return 2 * lanes + LAST_BLOCK_STATES

@@ -1,4 +1,4 @@
-"""Contents of a folder of C: programs of one mechanism, the options they were made with, and what is known of them."""
+"""Contents of a folder of C: programs of one mechanism, the options that they were built with, and measured or proved facts."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ UNPROVED_PIVOTS = (
 
 @dataclass(frozen=True)
 class FolderContents:
-    """Programs of a mechanism by function, and what the folder says beside their C.
+    """Programs of a mechanism by function, and the other facts that the folder states.
 
     `name` replaces the robot's as the C name. `options` and `text` are those of the programs, which the manifest records.
     `evidence` is plain data for the manifest and the README ("cost" and "proof": `symgen.delivery.evidence`). `divisor_bounds` are
-    certified bounds of divisors by function and row (`Source`). `left_out` says why other functions are not in the folder,
-    `missing` why some that were asked for are not.
+    certified bounds of divisors by function and row (`Source`). `left_out` has the reasons why other functions are not in the
+    folder, `missing` those for requested functions.
     """
 
     mechanism: Mechanism
@@ -81,7 +81,7 @@ class FolderContents:
                 f"{number.name}: {number.unit}",
                 tuple(next(defaults) for _ in range(number.size)),
             )
-            for number in adjusted.asked
+            for number in adjusted.parameters
         ]
 
     @cached_property

@@ -32,23 +32,23 @@ def convert(
     Raises RequestError, and changes nothing, if `out` has no known suffix, is a file that symgen did not convert, or if a joint cannot
     be expressed in the format. Raises DescriptionError if `robot` cannot be read.
     """
-    of_format = chosen(out, to)
+    of_format = writer_of(out, to)
     path = target(out, None if isinstance(robot, Mechanism) else robot)
     written: Written = of_format.write(robot if isinstance(robot, Mechanism) else load(robot))
-    put(path, written.text)
+    write_whole(path, written.text)
     return written.left_out
 
 
-def chosen(out: str | PathLike[str], to: str | None = None) -> Any:
+def writer_of(out: str | PathLike[str], to: str | None = None) -> Any:
     """Return the writer module that `to` names, or that the suffix of `out` selects."""
     if to is not None:
         return writers()[nearest(to, writers(), "format to convert to")]
     suffix = Path(out).suffix.lower()
     if suffix not in suffixes():
-        what = f"a file of suffix '{suffix}'" if suffix else "a name without suffix"
+        suffix_phrase = f"a file of suffix '{suffix}'" if suffix else "a name without suffix"
         endings = ", ".join(sorted(suffixes()))
         raise RequestError(
-            f"{os.fspath(out)}: no format goes with {what}; give a name that ends in {endings}, or say --to "
+            f"{os.fspath(out)}: no format goes with {suffix_phrase}; give a name that ends in {endings}, or say --to "
             f"{'|'.join(writers())}"
         )
     return suffixes()[suffix]
@@ -76,7 +76,7 @@ def target(out: str | PathLike[str], robot: str | PathLike[str] | None = None) -
     return path
 
 
-def put(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str) -> None:
     """Write the text to `path`, whole or not at all."""
     try:
         files.write_file(path, text.encode())

@@ -44,12 +44,12 @@ def entry_names(joint: Joint) -> dict[str, list[str]]:
 def entries(mechanism: Mechanism) -> list[dict[str, str]]:
     """Return for each joint the `unit` of its first coordinate, and its entries of `q` and `v` in words."""
     return [
-        {"unit": joint.type.positions[0].unit} | _own(mechanism, index)
+        {"unit": joint.type.positions[0].unit} | _joint_entries(mechanism, index)
         for index, joint in enumerate(mechanism.joints)
     ]
 
 
-def _own(mechanism: Mechanism, index: int) -> dict[str, str]:
+def _joint_entries(mechanism: Mechanism, index: int) -> dict[str, str]:
     """Return the entries of a joint in words, or the leader's entries for a follower."""
     if (coupling := mechanism.joint_couplings[index]) is None:
         joint = mechanism.joints[index]
@@ -57,13 +57,13 @@ def _own(mechanism: Mechanism, index: int) -> dict[str, str]:
             "q": _of_q(joint, mechanism.q_slices[index].start),
             "v": _of_v(joint, mechanism.v_slices[index].start),
         }
-    at, rate = (
+    position, rate = (
         f"{letter}[{slices[coupling.leader].start}]"
         for letter, slices in (("q", mechanism.q_slices), ("v", mechanism.v_slices))
     )
     unit = mechanism.joints[index].type.positions[0].unit
     return {
-        "q": f"none: {coupling.of(at)} ({unit})",
+        "q": f"none: {coupling.of(position)} ({unit})",
         "v": f"none: {coupling._replace(offset=Fraction(0)).of(rate)}",
     }
 
@@ -115,11 +115,11 @@ def of_header(mechanism: Mechanism) -> tuple[str, ...]:
         lines = [
             "Mimic joints (followers) have no entries of q and v. Entries of the other joints, counted from 0:"
         ]
-    for index, (joint, said) in enumerate(zip(mechanism.joints, entries(mechanism), strict=True)):
+    for index, (joint, words) in enumerate(zip(mechanism.joints, entries(mechanism), strict=True)):
         if _several(joint):
-            lines += [f"  joint {index}, {joint.kind}: {said['q']}", f"    {said['v']}"]
+            lines += [f"  joint {index}, {joint.kind}: {words['q']}", f"    {words['v']}"]
         elif mechanism.coupled:
-            lines.append(f"  joint {index}, {joint.kind}: {said['q']}")
+            lines.append(f"  joint {index}, {joint.kind}: {words['q']}")
     lines.append("a and tau have the entries of v.")
     if mechanism.coupled:
         lines.append(
@@ -146,24 +146,25 @@ def _of_q(joint: Joint, first: int) -> str:
     kind = joint.type
     if not _several(joint):
         return f"{_span('q', first, 1)} ({kind.positions[0].unit})"
-    whole = kind.nq if kind.quaternion is None else kind.quaternion
-    phrases, at = [], 0
+    vector_count = kind.nq if kind.quaternion is None else kind.quaternion
+    phrases, entry = [], 0
     for (placed, unit), run in groupby(
-        kind.positions[:whole],
+        kind.positions[:vector_count],
         lambda position: (not kind.directed and position.unit == "m", position.unit),
     ):
         names = [position.name for position in run]
         if placed:
             phrases.append(
-                f"{_span('q', first + at, len(names))} place {' '.join(name[-1] for name in names)} ({unit})"
+                f"{_span('q', first + entry, len(names))} place {' '.join(name[-1] for name in names)} ({unit})"
             )
         else:
             phrases += [
-                f"{_span('q', first + at + k, 1)} {name} ({unit})" for k, name in enumerate(names)
+                f"{_span('q', first + entry + k, 1)} {name} ({unit})"
+                for k, name in enumerate(names)
             ]
-        at += len(names)
+        entry += len(names)
     if kind.quaternion is not None:
-        phrases.append(f"{_span('q', first + at, 4)} unit quaternion x y z w")
+        phrases.append(f"{_span('q', first + entry, 4)} unit quaternion x y z w")
     return ", ".join(phrases)
 
 
@@ -172,16 +173,16 @@ def _of_v(joint: Joint, first: int) -> str:
     kind = joint.type
     if kind.along is None:
         return f"{_span('v', first, kind.nv)} {'the rates' if kind.nv > 1 else 'its rate'}"
-    phrases, at = [], 0
+    phrases, entry = [], 0
     for unit, run in groupby(
         zip(kind.velocities, kind.along, strict=True), lambda velocity: velocity[0].rate_unit
     ):
         axes = ["xyz"[axis] for _, axis in run]
-        what = "linear" if unit == "m/s" else "angular"
+        velocity_kind = "linear" if unit == "m/s" else "angular"
         phrases.append(
-            f"{_span('v', first + at, len(axes))} {what} velocity {' '.join(axes)} ({unit})"
+            f"{_span('v', first + entry, len(axes))} {velocity_kind} velocity {' '.join(axes)} ({unit})"
         )
-        at += len(axes)
+        entry += len(axes)
     return ", ".join([*phrases, "in the body's axes"])
 
 

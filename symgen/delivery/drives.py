@@ -1,4 +1,4 @@
-"""Applied drives and gravity compensation for README, header and manifest; nothing if there are none."""
+"""Applied drives and gravity compensation for README, header and manifest; empty texts without them."""
 
 from __future__ import annotations
 
@@ -85,11 +85,11 @@ def _of_joints(mechanism: Mechanism, kinds: frozenset[str]) -> tuple[str, ...]:
     if not kinds:
         return ()
     speed = f"; e = {float(mechanism.friction_speed):.12g}" if "friction" in kinds else ""
-    said = ["M has their armature on its diagonal"] if "armature" in kinds else []
+    clauses = ["M has their armature on its diagonal"] if "armature" in kinds else []
     terms = " + ".join(term for kind, term in _TERMS.items() if kind in kinds)
-    said += ["tau and c include"] if terms else []
+    clauses += ["tau and c include"] if terms else []
     return (
-        f"Drives are part of it: {', and '.join(said)}{'' if terms else '.'}",
+        f"Drives are part of it: {', and '.join(clauses)}{'' if terms else '.'}",
         *([f"  {terms}{speed}"] if terms else []),
         f"{'of each joint. ' if terms else ''}g, C, U, Y, forces between bodies and momenta are those of the bodies alone.",
     )

@@ -160,7 +160,7 @@ def proof_sheet(
             mechanism, programs, options, text, compiled=False, with_eva=True, files=Files(name)
         ).facts()
     except BuildError as missing:
-        without = prove_programs(
+        proof_without_eva = prove_programs(
             mechanism, programs, options, text, compiled=False, files=Files(name)
         )
-        return without.facts() | {"eva_missing": str(missing)}
+        return proof_without_eva.facts() | {"eva_missing": str(missing)}

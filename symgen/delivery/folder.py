@@ -17,7 +17,7 @@ from typing import Any
 
 from symgen.delivery import coordinates, drives, loops
 from symgen.delivery.atomic_replace import replace_folder
-from symgen.delivery.cases import filled
+from symgen.delivery.cases import self_test_context
 from symgen.delivery.contents import FolderContents, unfelt_wrench
 from symgen.delivery.manifest import manifest, wrapped_command
 from symgen.emission import printer, render, wrapper
@@ -117,7 +117,7 @@ def _common_context(contents: FolderContents, real: str) -> dict[str, Any]:
 
 def _selftest(contents: FolderContents) -> dict[str, Any]:
     """Names of the template of the self-test."""
-    tests = filled(contents.programs, contents.target, list(contents.cases))
+    tests = self_test_context(contents.programs, contents.target, list(contents.cases))
     return tests | {"adjustable": first(contents.parameters)}
 
 
@@ -126,7 +126,7 @@ def _selftest(contents: FolderContents) -> dict[str, Any]:
 
 @dataclass
 class _Sources:
-    """Texts of the functions and of what wraps them, and the lists that CMake builds them from."""
+    """Texts of the functions and of their wrappers, and the lists of files that CMake builds."""
 
     texts: dict[str, str]
     compiled: list[str]
@@ -326,11 +326,13 @@ def _function_row(form: Form, symbol: str) -> dict[str, Any]:
 def _functions_in_parts(
     programs: Mapping[str, Form], target: Target, size: int
 ) -> list[dict[str, Any]]:
-    """Functions that are cut in parts, with the number of parts and the bytes that the parts share."""
-    parts = {target.symbol(name): printer().parts(form, target) for name, form in programs.items()}
+    """Return the functions that are cut in parts, with the number of parts and of shared bytes."""
+    parts_and_bytes = {
+        target.symbol(name): printer().parts(form, target) for name, form in programs.items()
+    }
     return [
         {"symbol": symbol, "parts": count, "bytes": shared * size}
-        for symbol, (count, shared) in parts.items()
+        for symbol, (count, shared) in parts_and_bytes.items()
         if count
     ]
 
@@ -502,9 +504,9 @@ def _proof(sheet: Facts) -> dict[str, Any]:
     }
 
 
-def _span(ends: Iterable[float]) -> str:
+def _span(bounds: Iterable[float]) -> str:
     """Return a range in words."""
-    return " to ".join(f"{end:.6g}" for end in ends)
+    return " to ".join(f"{end:.6g}" for end in bounds)
 
 
 def _certificate(joint: Facts) -> str:
@@ -545,9 +547,9 @@ def _bound(value: float | None) -> str:
     )
 
 
-def _rounded(value: float, digits: int, how: str) -> str:
+def _rounded(value: float, digits: int, rounding: str) -> str:
     """Return a number rounded to significant digits in one direction."""
-    with localcontext(prec=digits, rounding=how):
+    with localcontext(prec=digits, rounding=rounding):
         return f"{float(+Decimal(repr(value))):.{digits}g}"  # a decimal with at most so many digits is unchanged
 
 

@@ -1,4 +1,4 @@
-"""Loop closures of a robot for header, README and manifest; nothing if there are none."""
+"""Loop closures of a robot for header, README and manifest; empty texts for a robot without them."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ KNOWN_FACTS = frozenset(
 
 
 def why_unknown(recorded: Mapping[str, Any], function: str, form: Form) -> str:
-    """Reason why this version cannot say what a function of another version's manifest is; "" if it can.
+    """Return why this version cannot interpret a function in another version's manifest; "" if it can.
 
     `recorded` is the manifest. An unknown option or fact may change what the function computes.
     """
@@ -184,17 +184,17 @@ def why_unknown(recorded: Mapping[str, Any], function: str, form: Form) -> str:
     if facts:
         return f"its fact '{facts[0]}' is unknown"
     if entry.get("arguments") != _port_facts(form.inputs):
-        return "its arguments are others now"
+        return "its arguments have changed"
     if entry.get("result") != (results[0] if len(results) == 1 else results):
-        return "its results are others now"
+        return "its results have changed"
     return ""
 
 
 def command(contents: FolderContents, facts: Mapping[str, Any]) -> list[str]:
-    """The canonical command, word by word, to be given inside the folder: it writes the same bytes to ../NAME-again.
+    """Return the words of the canonical command, which runs in the folder and writes the same bytes to ../NAME-again.
 
-    `facts` are those of the manifest. Every choice is named, and nothing of the machine: what the reading decided (gravity,
-    locked joints, snaps) stands in NAME.toml.
+    `facts` are those of the manifest. The command states every choice, but no property of the machine. NAME.toml has the
+    choices of the reader (gravity, locked joints, snaps).
     """
     options, name = facts["options"], facts["robot"]
     words = ["symgen", "generate", f"{name}.toml", "-o", f"../{name}-again"]
@@ -236,19 +236,19 @@ def name_in_command(recorded: str) -> str | None:
 
 
 def wrapped_command(recorded: str, width: int = 110) -> list[str]:
-    """Lines of a command for a shell, broken behind backslashes, never between an option and its value."""
-    parts: list[str] = []
+    """Return the lines of a command for a shell, broken after backslashes, never between an option and its value."""
+    groups: list[str] = []
     for word in shlex.split(recorded):
         option_without_value = (
-            parts and parts[-1].startswith("-") and " " not in parts[-1] and word[:1] != "-"
+            groups and groups[-1].startswith("-") and " " not in groups[-1] and word[:1] != "-"
         )
         if option_without_value:
-            parts[-1] += f" {shlex.quote(word)}"
+            groups[-1] += f" {shlex.quote(word)}"
         else:
-            parts.append(shlex.quote(word))
+            groups.append(shlex.quote(word))
     lines = [""]
-    for part in parts:
-        if lines[-1] and len(lines[-1]) + len(part) > width:
+    for group in groups:
+        if lines[-1] and len(lines[-1]) + len(group) > width:
             lines.append(" ")
-        lines[-1] += f" {part}" if lines[-1] else part
+        lines[-1] += f" {group}" if lines[-1] else group
     return [line + " \\" for line in lines[:-1]] + lines[-1:]

@@ -84,13 +84,13 @@ def _mimic(mechanism: Mechanism) -> Iterable[Omission]:
             name: {"joint": m.joint, "multiplier": float(m.multiplier), "offset": float(m.offset)}
             for name, m in coupled.items()
         }
-        said = "; ".join(
+        relations = "; ".join(
             f"{name} = {m['multiplier']:.12g} {m['joint']} + {m['offset']:.12g}"
             for name, m in joints.items()
         )
         yield {
             "kind": "mimic",
-            "text": f"joints that are declared to follow others move freely: {said}",
+            "text": f"joints that are declared to follow others move freely: {relations}",
             "joints": joints,
         }
 
@@ -109,14 +109,14 @@ def _limits(mechanism: Mechanism) -> Iterable[Omission]:
     """Yield the declared limits, which the C does not enforce."""
     joints = {}
     for joint in mechanism.joints:
-        ends = (
+        limits = (
             (name, getattr(joint.limits, name)) for name in ("lower", "upper", "velocity", "effort")
         )
-        if declared := {name: float(value) for name, value in ends if value is not None}:
+        if declared := {name: float(value) for name, value in limits if value is not None}:
             joints[joint.name] = declared
     if joints:
-        of = len(mechanism.joints) if mechanism.coupled else mechanism.nv
-        text = f"limits of position, velocity and effort are declared for {len(joints)} of {of} joints and not enforced"
+        joint_count = len(mechanism.joints) if mechanism.coupled else mechanism.nv
+        text = f"limits of position, velocity and effort are declared for {len(joints)} of {joint_count} joints and not enforced"
         yield {"kind": "limits", "text": text, "joints": joints}
 
 

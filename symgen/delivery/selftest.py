@@ -23,8 +23,9 @@ from symgen.support.collector import collector_at_rest
 from symgen.verification import running_error
 from symgen.verification.adjusted import draw_adjusted_robot
 from symgen.verification.evaluating import flatten_state, scalar_runner
+from symgen.verification.exact_results import ExactResults
 from symgen.verification.floating import allowance, is_difference
-from symgen.verification.long import LONG, LongTruth
+from symgen.verification.long import LONG, LongExactResults
 from symgen.verification.residuals import (
     RESIDUALS,
     SOLVED,
@@ -32,14 +33,13 @@ from symgen.verification.residuals import (
     natural_size,
     right_hand_side,
 )
-from symgen.verification.truth import Truth
 from symgen.vocabulary.functions import ASSEMBLE, ASSEMBLING, FUNCTIONS, PREPARING
 from symgen.vocabulary.options import PLAIN, ProgramOptions, TextOptions
 from symgen.vocabulary.reals import REALS
 
 STATES = 3
 SEED = 7
-FEWER = 1  # of a long robot, whose numbers are many
+LONG_ROBOT_STATES = 1  # of a long robot, whose numbers are many
 ZERO = 1e-30
 """An answer below this share of its bound is zero except for the last digits of constants."""
 ROUNDING = 1  # unit more: the answer itself is printed in the real type
@@ -57,10 +57,15 @@ def cases(
     checks = {FUNCTIONS[form.function].long_check for form in loops}
     if not frame and mechanism.frames and checks - {"forces", "solution"}:
         frame = tip(mechanism)  # forces and accelerations depend on no frame
-    truth = LongTruth(mechanism, FEWER, SEED, frame) if loops else None
+    long_exact_results = (
+        LongExactResults(mechanism, LONG_ROBOT_STATES, SEED, frame) if loops else None
+    )
     with collector_at_rest():
         long_cases = [
-            case for form in loops if truth is not None for case in _of_loops(form, truth, text)
+            case
+            for form in loops
+            if long_exact_results is not None
+            for case in _of_loops(form, long_exact_results, text)
         ]
     programs = {f: program for f, program in programs.items() if program not in loops}
     return long_cases + (_near(mechanism, programs, options, text) if programs else [])
@@ -71,7 +76,7 @@ def _near(
 ) -> list[SelfTestCase]:
     """Return the cases of programs that the reference can evaluate in time."""
     anew = draw_adjusted_robot(mechanism, programs, options, SEED)
-    truth = Truth(
+    exact_results = ExactResults(
         mechanism,
         STATES,
         SEED,
@@ -84,28 +89,30 @@ def _near(
         adjusted=anew,
         baumgarte=options.baumgarte,
     )
-    truth.set_results(
+    exact_results.set_results(
         {
-            f: scalar_runner(truth.scalars, program)
+            f: scalar_runner(exact_results.scalars, program)
             for f, program in programs.items()
             if f in PREPARING
         }
     )
     return [
-        case for program in programs.values() for case in _cases(program, truth, text)
+        case for program in programs.values() for case in _cases(program, exact_results, text)
     ] + _starts(mechanism, programs)
 
 
-def _of_loops(form: Form, truth: LongTruth, text: TextOptions) -> Iterable[SelfTestCase]:
+def _of_loops(
+    form: Form, exact_results: LongExactResults, text: TextOptions
+) -> Iterable[SelfTestCase]:
     """Yield the cases of a looped function of a long robot; none at states without a certain digit."""
-    exact, bounds = truth.exact_results(form), truth.bounds(form, text, ROUNDING)
-    for state in range(truth.count):
+    exact, bounds = exact_results.exact_results(form), exact_results.bounds(form, text, ROUNDING)
+    for state in range(exact_results.count):
         results = [flatten_state(exact[port.name][state]) for port in form.outputs]
         judged = [*zip(bounds[state], results, strict=True)]
         if any(not bound < float(np.abs(values.astype(float)).max()) for bound, values in judged):
             continue
         arguments = tuple(
-            tuple(Fraction(x) for x in flatten_state(truth.floats[port.name][state]))
+            tuple(Fraction(x) for x in flatten_state(exact_results.floats[port.name][state]))
             for port in form.inputs
         )
         yield SelfTestCase(
@@ -127,13 +134,13 @@ def _starts(mechanism: Mechanism, programs: Mapping[str, Form]) -> list[SelfTest
     return [SelfTestCase(ASSEMBLE, (tuple(q),), (), ()) for q in near]
 
 
-def _cases(program: Form, truth: Truth, text: TextOptions) -> Iterable[SelfTestCase]:
+def _cases(program: Form, exact_results: ExactResults, text: TextOptions) -> Iterable[SelfTestCase]:
     """Yield the cases of one program, at states where its real type has a digit of every result."""
-    exact = truth.results(program.function)
-    arguments = truth.arguments(program.function, truth.states)
-    bounds, equations = _bounds_and_equations(program, truth, text, exact)
+    exact = exact_results.results(program.function)
+    arguments = exact_results.arguments(program.function, exact_results.states)
+    bounds, equations = _bounds_and_equations(program, exact_results, text, exact)
     names = [port.name for port in program.outputs]
-    for state in range(truth.count):
+    for state in range(exact_results.count):
         if not _is_judged(program, bounds, equations, exact, state):
             continue
         yield SelfTestCase(
@@ -146,32 +153,32 @@ def _cases(program: Form, truth: Truth, text: TextOptions) -> Iterable[SelfTestC
 
 
 def _bounds_and_equations(
-    program: Form, truth: Truth, text: TextOptions, exact: Mapping[str, Array]
+    program: Form, exact_results: ExactResults, text: TextOptions, exact: Mapping[str, Array]
 ) -> tuple[dict[str, Array], dict[str, list[Equation]]]:
     """Return error bounds of every result, and the equations of results that solve M x = b, by name."""
     eps = REALS[program.real].eps
     unit, as_difference = (
-        eps * (allowance(program, truth, text) + ROUNDING),
-        is_difference(program, truth),
+        eps * (allowance(program, exact_results, text) + ROUNDING),
+        is_difference(program, exact_results),
     )
     summed = (
-        eps * (truth.mechanism.nv + 3) / 2
+        eps * (exact_results.mechanism.nv + 3) / 2
     )  # M and b are printed, and M x − b summed, in the real type
-    running = running_error.running_error_bounds(program, truth, text)
+    running = running_error.running_error_bounds(program, exact_results, text)
     bounds, equations = {}, {}
     for name in (port.name for port in program.outputs):
         if not is_solved(program.function, name):
             bounds[name] = unit * natural_size(
-                program.function, name, truth, as_difference, running
+                program.function, name, exact_results, as_difference, running
             )
             continue
-        with truth.scalars.working():
-            size = SOLVED[name](exact, truth).size
+        with exact_results.scalars.working():
+            size = SOLVED[name](exact, exact_results).size
         if name in RESIDUALS:
-            bounds[name] = unit * _answer_error(size, truth)
-            equations[name] = _equations(name, truth, (unit + summed) * size)
+            bounds[name] = unit * _answer_error(size, exact_results)
+            equations[name] = _equations(name, exact_results, (unit + summed) * size)
         else:
-            bounds[name] = unit * (size if name == "Minv" else _answer_error(size, truth))
+            bounds[name] = unit * (size if name == "Minv" else _answer_error(size, exact_results))
     return bounds, equations
 
 
@@ -201,7 +208,7 @@ def _is_judged(
 def _says_nothing(exact: Array, bounds: Array) -> bool:
     """True if no entry of a result exceeds its bound, or if a bound is not finite; False for a zero result."""
     allowed = np.ravel(np.asarray(bounds, dtype=float))
-    if not np.isfinite(allowed).all():  # of a derivative: something may be divided by nothing
+    if not np.isfinite(allowed).all():  # a derivative may divide by zero
         return True
     sizes = np.array([abs(float(x)) for x in _fractions(exact)])
     return bool(ZERO * allowed.min() < sizes.max() and not (sizes > allowed).any())
@@ -216,18 +223,18 @@ def _fractions(balls: Array) -> tuple[Fraction, ...]:
     return tuple(middle(ball) for ball in np.ravel(balls))
 
 
-def _equations(name: str, truth: Truth, tolerances: Array) -> list[Equation]:
+def _equations(name: str, exact_results: ExactResults, tolerances: Array) -> list[Equation]:
     """Return M x = b at every state, with the lower triangle of M."""
-    lower = np.tril_indices(truth.mechanism.nv)
+    lower = np.tril_indices(exact_results.mechanism.nv)
     return [
         Equation(_fractions(mass[lower]), _fractions(b), tuple(np.ravel(allowed).tolist()))
         for mass, b, allowed in zip(
-            truth.mass_matrix, right_hand_side(truth, name), tolerances, strict=True
+            exact_results.mass_matrix, right_hand_side(exact_results, name), tolerances, strict=True
         )
     ]
 
 
-def _answer_error(size: Array, truth: Truth) -> Array:
+def _answer_error(size: Array, exact_results: ExactResults) -> Array:
     """Return how far a residual of this size, a vector or columns, can move the answer: |M⁻¹| times the size."""
-    inverse = np.abs(np.asarray(truth.results("inverse_mass_matrix")["Minv"], dtype=float))
+    inverse = np.abs(np.asarray(exact_results.results("inverse_mass_matrix")["Minv"], dtype=float))
     return np.asarray(inverse @ size if size.ndim > 2 else (inverse @ size[..., None])[..., 0])

@@ -34,6 +34,7 @@ from symgen.pipeline import build
 from symgen.pipeline.build import Progress
 from symgen.pipeline.request import make_request
 from symgen.support.errors import ArgumentError, SymgenError, printable
+from symgen.support.lists import shortened_list
 from symgen.support.version import __version__
 from symgen.verification.folder import LARGEST_FILE, SHOWN, Folder, other_version, read_folder
 from symgen.verification.folder import programs as programs_of
@@ -166,28 +167,26 @@ NAMED = 5
 
 
 def check_printed(
-    at: Path, folder: Folder, programs: Mapping[str, Form], divisor_bounds: DivisorBounds
+    path: Path, folder: Folder, programs: Mapping[str, Form], divisor_bounds: DivisorBounds
 ) -> tuple[list[Check], list[str]]:
     """Return the checks of a folder's files, and a note about files that are not symgen's.
 
     `programs` are those of the folder's functions, `divisor_bounds` the certified bounds of their divisors.
     """
-    manifest = json.loads((at / "manifest.json").read_bytes())
+    manifest = json.loads((path / "manifest.json").read_bytes())
     subject = f"{folder.name}: files"
     if version := other_version(manifest):
         why = f"symgen {version} wrote them and this is {__version__}, so they are not compared"
         return [Check("files", subject, 0.0, 0.0, FILES, unjudged=why)], _foreign_files(
-            at, _names(manifest.get("files"))
+            path, _names(manifest.get("files"))
         )
     printed = _printed(folder, manifest, programs, divisor_bounds)
     wrong = [
         f"{name} {why}"
         for name, text in printed.items()
-        if (why := _unlike(at / name, text.encode()))
+        if (why := _unlike(path / name, text.encode()))
     ]
-    shown = "; ".join(wrong[:NAMED]) + (
-        f"; and {len(wrong) - NAMED} more" if len(wrong) > NAMED else ""
-    )
+    shown = shortened_list(wrong, NAMED, "; ", "; and ")
     checks = [Check("files", subject, float(len(wrong)), 0.0, FILES, shown, judged=len(printed))]
     recorded = [key for key in MEASURED if key in manifest]
     if recorded:
@@ -196,7 +195,7 @@ def check_printed(
         )
         why = f"the record of {' and '.join(recorded)} in manifest.json is not verified; run {commands} again to renew it"
         checks.append(Check("files", f"{folder.name}: evidence", 0.0, 0.0, FILES, unjudged=why))
-    return checks, _foreign_files(at, printed)
+    return checks, _foreign_files(path, printed)
 
 
 # -- folders of another version --
@@ -219,7 +218,7 @@ def unknown_functions(manifest: Mapping[str, Any], programs: Mapping[str, Form])
 def report_of_other_version(
     report: Report, version: str, programs: Mapping[str, Form], unknown: Mapping[str, str]
 ) -> Report:
-    """Return the report on a folder of another version: an unreadable text is not judged, and a note says what is.
+    """Return the report on a folder of another version: unreadable texts are not judged, and a note lists the judged checks.
 
     A text may differ because the other version derived or printed it differently, or because it was changed since. Wrong numbers of the
     compiled C have failed all the same.
@@ -288,8 +287,8 @@ def _left_out(
     folder: Folder, programs: Iterable[str], manifest: Mapping[str, Any]
 ) -> dict[str, str]:
     """Return the reasons of absent functions. If a reason is not recorded, it may lie in the methods, which are then asked."""
-    there = {word.partition("=")[0] for word in missing_words(manifest.get("not_modelled"))}
-    why = left_out(folder.mechanism, {*programs, *there}, folder.options.payload)
+    missing_names = {word.partition("=")[0] for word in missing_words(manifest.get("not_modelled"))}
+    why = left_out(folder.mechanism, {*programs, *missing_names}, folder.options.payload)
     for function, text in why.items():
         if text.removeprefix(function).strip() not in _recorded(manifest, function):
             try:
@@ -341,13 +340,13 @@ def _unlike(path: Path, expected: bytes) -> str:
     return f"differs from line {next(n for n, (line, wanted_line) in enumerate(lines, 1) if line != wanted_line)} on"
 
 
-def _foreign_files(at: Path, names: Iterable[str]) -> list[str]:
+def _foreign_files(path: Path, names: Iterable[str]) -> list[str]:
     """Return one note that names the files that symgen did not write."""
     foreign = [
-        printable(name, SHOWN) for name, is_symgens in entries(at, set(names)) if not is_symgens
+        printable(name, SHOWN) for name, is_symgens in entries(path, set(names)) if not is_symgens
     ]
-    more = f" … and {len(foreign) - NAMED} more" if len(foreign) > NAMED else ""
-    return [f"not symgen's, and not judged: {', '.join(foreign[:NAMED])}{more}"] if foreign else []
+    listed = shortened_list(foreign, NAMED, conjunction=" … and ")
+    return [f"not symgen's, and not judged: {listed}"] if foreign else []
 
 
 def _names(value: object) -> list[str]:

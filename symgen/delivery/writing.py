@@ -59,11 +59,11 @@ def left_out(
     The reason lies in the robot, not in the request. `refused` has the sentences of functions that no method gives. Functions of
     contacts are not listed, because no robot has contacts by itself.
     """
-    there = [name for name, function in FUNCTIONS.items() if not function.counts("NT")]
-    there += LOOP_FUNCTIONS if mechanism.loops else ()
+    candidates = [name for name, function in FUNCTIONS.items() if not function.counts("NT")]
+    candidates += LOOP_FUNCTIONS if mechanism.loops else ()
     why = {
         name: refusal(mechanism, name, payload)
-        for name in there
+        for name in candidates
         if name not in set(written_functions)
     }
     long = {"inverse_mass_matrix"} if mechanism.nv > INVERSE_ON_REQUEST_ABOVE else set()
@@ -147,7 +147,7 @@ def deliver(
 ) -> dict[str, Any]:
     """Write the folder of a Request; the rest is as in `generate`."""
     _refuse_name(name)
-    tell = progress or (lambda what, done, total: None)
+    tell = progress or (lambda task, done, total: None)
     mechanism, text = request.mechanism, request.text
     options = replace(
         request.options,
@@ -191,7 +191,7 @@ def deliver(
 def _evidence(
     request: Request, programs: Mapping[str, Form], bounds: DivisorBounds, name: str, tell: Progress
 ) -> dict[str, Any]:
-    """Measure the C on its target and prove what can be proved. TextRefused with `strict` if the compiler rejects the text."""
+    """Measure the C on its target and run the proofs. Raise TextRefused with `strict` if the compiler rejects the text."""
     mechanism, options, text = request.mechanism, request.options, request.text
     target = str(text.target)
     tell(f"measuring on {target}", 0, 2)
@@ -202,7 +202,7 @@ def _evidence(
         warn(sheets["cost"]["missing"], REFUSED)
     tell("proving", 1, 2)
     rows = {function: form for function, form in programs.items() if not form.looped}
-    if rows:  # nothing is proved of loops
+    if rows:  # proofs do not cover looped functions
         sheets["proof"] = proof_sheet(mechanism, rows, options, text, name)
     return sheets
 
@@ -211,8 +211,8 @@ def _words(request: Request) -> dict[str, str]:
     """Return {function: NAME or NAME=METHOD as requested}; empty if no function is named."""
     if request.functions is None:
         return {}
-    wanted = requested(request.mechanism, request.functions, request.options.payload)
-    return {name: f"{name}={method}" if method else name for name, method in wanted.items()}
+    method_of = requested(request.mechanism, request.functions, request.options.payload)
+    return {name: f"{name}={method}" if method else name for name, method in method_of.items()}
 
 
 def _refuse_name(name: str | None) -> None:

@@ -3,9 +3,9 @@ them.
 
 Columns of the regressor that are linear combinations of others in every state are found from its
 rows at random states. A column is independent if it is not a combination of the columns before it.
-Links are ordered from the base, parameters as m, h, J, so that a parent takes over what a joint
-cannot distinguish. A base parameter is the parameter of its own column plus contributions of
-others.
+Links are ordered from the base, parameters as m, h, J, so that parameters that a joint cannot
+distinguish are added to the parent's. A base parameter is the parameter of its column plus
+multiples of other parameters.
 
 Rows are of balls. A number below ZERO relative to the largest of its row counts as zero:
 elimination loses a few digits, and constants have `constants.KEPT_DIGITS`. A coefficient that is

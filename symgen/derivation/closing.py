@@ -18,8 +18,8 @@ from symgen.mechanism.mechanism import Mechanism
 class Closing:
     """One closed loop.
 
-    `kept` are the indices of its rows that are not identically zero. `moves` has, for the links on
-    either path, the number of these rows that they can move alone in the assembled pose.
+    `nonzero_rows` are the indices of its rows that are not identically zero. `moves` has, for the
+    links on either path, the number of these rows that they can move alone in the assembled pose.
     """
 
     name: str
@@ -27,13 +27,13 @@ class Closing:
     first: Frame
     second: Frame
     parameters: dict[str, Fraction]
-    kept: tuple[int, ...]
+    nonzero_rows: tuple[int, ...]
     moves: tuple[int, int]
 
     @property
     def rows(self) -> list[Row]:
         """The rows that are kept."""
-        return [self.type.rows[k] for k in self.kept]
+        return [self.type.rows[k] for k in self.nonzero_rows]
 
 
 def closings(

@@ -42,9 +42,9 @@ class PrecisionLoss(MechanismError):
     names the link or joint.
     """
 
-    def __init__(self, what: str, location: str = "") -> None:
-        super().__init__(f"{location}: {what}" if location else what)
-        self.what, self.location = what, location
+    def __init__(self, fault: str, location: str = "") -> None:
+        super().__init__(f"{location}: {fault}" if location else fault)
+        self.fault, self.location = fault, location
 
 
 ZERO, ONE = fmpq(0), fmpq(1)
@@ -99,7 +99,7 @@ def _with_digits(count: int, last: bool) -> Iterator[None]:
     """Compute with `count` digits inside the block; PrecisionLoss ends the block silently unless it
     is the `last`.
     """
-    before = _digits.set(count)
+    previous = _digits.set(count)
     try:
         with precision():
             yield
@@ -107,7 +107,7 @@ def _with_digits(count: int, last: bool) -> Iterator[None]:
         if last:
             raise
     finally:
-        _digits.reset(before)
+        _digits.reset(previous)
 
 
 def with_enough_precision(compute: Callable[[], T]) -> T:
@@ -124,7 +124,7 @@ def locating_errors(location: str) -> Iterator[None]:
     try:
         yield
     except PrecisionLoss as error:
-        raise PrecisionLoss(error.what, error.location or location) from None
+        raise PrecisionLoss(error.fault, error.location or location) from None
 
 
 def rational(value: Fraction | int) -> fmpq:
@@ -220,8 +220,8 @@ def _decimal_fraction(text: str) -> Fraction:
     `Fraction(text)`.
     """
     mantissa, _, exponent = text.partition("e")
-    before, _, after = mantissa.partition(".")
-    digits, power = int(before + after), int(exponent or 0) - len(after)
+    before_point, _, after_point = mantissa.partition(".")
+    digits, power = int(before_point + after_point), int(exponent or 0) - len(after_point)
     return Fraction(digits * 10**power) if power >= 0 else Fraction(digits, 10**-power)
 
 

@@ -155,7 +155,7 @@ class Linkage:
                 )
                 loads[frame.link] = loads[frame.link][0] + n, loads[frame.link][1] + f
         for i in dict.fromkeys(frame.link for frame in frames if frame.link >= 0):
-            self.name("wrench", i, Vector([entry for part in loads[i] for entry in part]))
+            self.name("wrench", i, Vector([entry for vector in loads[i] for entry in vector]))
         return loads
 
     def __len__(self) -> int:
@@ -242,12 +242,12 @@ class Linkage:
         return total
 
     def block_order(
-        self, blocks: Iterable[tuple[int, int]], what: str
+        self, blocks: Iterable[tuple[int, int]], step_text: str
     ) -> Iterator[tuple[int, int]]:
         """Yield the (to, of) joints of a matrix's blocks in the order in which their products are
         summed.
 
-        `what` is the text of each step.
+        `step_text` is the text of each step.
         """
         yield from blocks
 
@@ -281,7 +281,8 @@ class Linkage:
             bindings[symbol] = value * g if symbol in form.single else value
         row = [entry.as_coeff_Add() for entry in form.rotation[nonzero[0], :]]
         return Vector(
-            g * int(constant) + lower(rest, bindings, self.derivation) for constant, rest in row
+            g * int(constant) + lower(remainder, bindings, self.derivation)
+            for constant, remainder in row
         )
 
     @cached_property
@@ -498,10 +499,12 @@ class Linkage:
         outer = self._slack(link.parent).to_parent(outer)
         inner = slide + self.vector((k.ZERO, k.ZERO, axial))
         off_axis = not (slide[0].is_zero and slide[1].is_zero)
-        parts, components = (sum(not x.is_zero for x in v) for v in ((*inner, *outer), total))
+        split_count, total_count = (
+            sum(not x.is_zero for x in v) for v in ((*inner, *outer), total)
+        )
         return (
             total
-            if off_axis or not link.directed or inner.is_zero or parts > components
+            if off_axis or not link.directed or inner.is_zero or split_count > total_count
             else SplitShift(total, inner, outer)
         )
 

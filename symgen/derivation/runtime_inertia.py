@@ -132,8 +132,8 @@ def regroup_inertia(
         derivation.step(
             f"link {i + 1} ({link.name}): inertia that does not affect its joint is moved to its parent"
         )
-        kept, moved = _split(derivation, model, i, inertias[i])
-        inertias[i], inertias[link.parent] = kept, inertias[link.parent] + moved
+        retained, moved = _split(derivation, model, i, inertias[i])
+        inertias[i], inertias[link.parent] = retained, inertias[link.parent] + moved
     return inertias
 
 

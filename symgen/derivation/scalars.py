@@ -115,7 +115,7 @@ class Derivation:
         self.step_of: list[int] = []
         self.steps: list[str] = []
         self.budget = budget
-        self._taken: set[str] = set()
+        self._used_names: set[str] = set()
         self._constants: dict[tuple[int, int], int] = {}
         self._rows: dict[tuple[Any, ...], int] = {}
         self._numbers: dict[tuple[int, int], Scalar] = {}
@@ -323,8 +323,8 @@ class Derivation:
         """
         if a.row >= 0 and a.row not in self.names and self.rows[a.row][0] not in ("input", "const"):
             full = name if a.sign > 0 else f"neg_{name}"
-            if full not in self._taken:
-                self._taken.add(full)
+            if full not in self._used_names:
+                self._used_names.add(full)
                 self.names[a.row] = full
         return a
 
@@ -387,8 +387,8 @@ def lower(expression: Any, bindings: Mapping[Any, Scalar], derivation: Derivatio
     if expression.is_Rational:
         return derivation.number(int(expression.p), int(expression.q))
     if expression.is_Add or expression.is_Mul:
-        parts = [lower(arg, bindings, derivation) for arg in expression.args]
-        return reduce(operator.add if expression.is_Add else operator.mul, parts)
+        operands = [lower(arg, bindings, derivation) for arg in expression.args]
+        return reduce(operator.add if expression.is_Add else operator.mul, operands)
     if expression.is_Pow:
         return _lower_power(expression, bindings, derivation)
     name = str(expression.func)

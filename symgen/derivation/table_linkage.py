@@ -27,14 +27,14 @@ from symgen.mechanism.drives import NUMBERS
 from symgen.support.errors import MethodRefusal
 
 PREPARED = "prepared"
-"""The argument with the table rows of all links, one after the other, followed by OF_BASE."""
-OF_BASE = {"gravity": 3, "axes": 9, "push": 3, "place": 3, "pull": 3, "nothing": 1}
+"""The argument with the table rows of all links, one after the other, followed by BASE_NUMBERS."""
+BASE_NUMBERS = {"gravity": 3, "axes": 9, "push": 3, "place": 3, "pull": 3, "nothing": 1}
 """Numbers of the base, with their sizes: gravity in the axes of the root's base frame; these axes in base axes, row by row; the
 acceleration of the base if it is recorded as a link; the position of the base frame; gravity in base axes; and a zero that
 the derivation treats as variable.
 """
 SHARED = 7
-"""The number of trailing numbers of OF_BASE that are equal for all links that use them."""
+"""The number of trailing numbers of BASE_NUMBERS that are equal for all links that use them."""
 GEOMETRY = (
     "cos_gamma",
     "sin_gamma",
@@ -140,9 +140,9 @@ class Columns:
                 for candidate in similar
                 if all(k.same_numbers(row[name], row[candidate]) for row in rows)
             )
-            same = next(equal, None)
-            if same is not None:
-                column[name] = column[same]
+            equal_name = next(equal, None)
+            if equal_name is not None:
+                column[name] = column[equal_name]
                 continue
             column[name] = width
             width += 1
@@ -217,7 +217,7 @@ class Tabled(Linkage):
             for name in NUMBERS
             if name in columns_of_link.column
         }
-        self.behind = len(derivation.inputs[PREPARED]) - sum(OF_BASE.values())
+        self.behind = len(derivation.inputs[PREPARED]) - sum(BASE_NUMBERS.values())
         super().__init__(
             model,
             derivation,
@@ -268,9 +268,9 @@ class Tabled(Linkage):
         self, join: Callable[[Scalar, Scalar], Scalar], values: Mapping[int, Scalar]
     ) -> Scalar:
         """Combine the values of links, tip first."""
-        (last, total), *others = sorted(values.items(), reverse=True)
+        (last, total), *values_further_in = sorted(values.items(), reverse=True)
         self.step(last, "combined over the links")
-        for i, value in others:
+        for i, value in values_further_in:
             self.step(i, "combined over the links")
             total = join(total, value)
             self.name("joined", i, total)
@@ -287,16 +287,19 @@ class Tabled(Linkage):
         return link_sum if total is None else total + link_sum
 
     def block_order(
-        self, blocks: Iterable[tuple[int, int]], what: str
+        self, blocks: Iterable[tuple[int, int]], step_text: str
     ) -> Iterator[tuple[int, int]]:
         """Yield the blocks: first those of each joint with itself and its predecessors, then those
         with its successors.
         """
-        for to, of in sorted(
+        for row_joint, column_joint in sorted(
             blocks, key=lambda block: (block[1] > block[0], max(block), block[1] != block[0], block)
         ):
-            self.step(to, what + (", for the links that it carries" if of > to else ""))
-            yield to, of
+            self.step(
+                row_joint,
+                step_text + (", for the links that it carries" if column_joint > row_joint else ""),
+            )
+            yield row_joint, column_joint
 
     def product_over_links(self, factors_of: Mapping[int, Sequence[Scalar]]) -> Scalar:
         """Return the product of the factors of all links, link by link."""
@@ -318,10 +321,10 @@ class Tabled(Linkage):
         """Return gravity in base axes."""
         return Vector(self._of_the_base("pull"))
 
-    def _of_the_base(self, what: str) -> list[Scalar]:
-        before = [*OF_BASE][: [*OF_BASE].index(what)]
-        at = self.behind + sum(OF_BASE[name] for name in before)
-        return list(self.derivation.inputs[PREPARED][at : at + OF_BASE[what]])
+    def _of_the_base(self, quantity: str) -> list[Scalar]:
+        previous = [*BASE_NUMBERS][: [*BASE_NUMBERS].index(quantity)]
+        start = self.behind + sum(BASE_NUMBERS[name] for name in previous)
+        return list(self.derivation.inputs[PREPARED][start : start + BASE_NUMBERS[quantity]])
 
     def declared_frame(self, i: int) -> tuple[Rotation, Vector]:
         """Return rotation and origin of link i's declared frame on the link."""
@@ -444,8 +447,10 @@ class Tabled(Linkage):
         inner = slide + Vector((self.zero, self.zero, self.number(i, "along")))
         outer = self.numbers(i, ("outer_x", "outer_y", "outer_z"))
         off_axis = not (slide[0].is_zero and slide[1].is_zero)
-        parts, components = (sum(not x.is_zero for x in v) for v in ((*inner, *outer), total))
-        split = link.directed and not off_axis and not inner.is_zero and parts <= components
+        split_count, total_count = (
+            sum(not x.is_zero for x in v) for v in ((*inner, *outer), total)
+        )
+        split = link.directed and not off_axis and not inner.is_zero and split_count <= total_count
         return SplitShift(total, inner, outer) if split else total
 
 

@@ -102,7 +102,7 @@ ROWS = Type(
 )
 NUMBER = Type(_is_number, "a number")
 NUMBERS = Type(_is_numbers, "a list of numbers")
-WHOLE = Type(_is_integer, "an integer")
+INTEGER = Type(_is_integer, "an integer")
 SWITCH = Type(_is_switch, "True or False")
 PATH = Type(_is_path, "a path")
 CALL = Type(callable, "a function")
@@ -178,7 +178,7 @@ TYPES: dict[str, Type] = {
         ),
         SWITCH,
     ),
-    **dict.fromkeys(("optimize", "states", "seed"), WHOLE),
+    **dict.fromkeys(("optimize", "states", "seed"), INTEGER),
     "xacro": Type(lambda value: _is_table(value, _is_text), "a dict of names and strings"),
     "packages": Type(lambda value: _is_table(value, _is_path), "a dict of packages and folders"),
     "at": Type(lambda value: _is_table(value, _is_number), "a dict of coordinates and numbers"),

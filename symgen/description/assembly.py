@@ -55,8 +55,8 @@ LONGEST_MASS = 40
 MOST_STEPS = 1_000_000
 """Largest number of steps (translations and rotations) of all poses together.
 
-A link behind many fixed joints in a row keeps the steps of each of them exactly, and so does the
-next link: a row of n takes n²/2.
+A link after n fixed joints in series has the exact steps of all n joints, so a series of n joints
+takes n²/2 steps.
 """
 _CHAIN = "write it as joints of one coordinate with massless links between them"
 _REMEDIES = {"floating": "write 'free'", "ball": "write 'spherical'", "universal": _CHAIN}
@@ -89,12 +89,12 @@ class _Assembly:
     drives: frozenset[str] = NONE
     """Kinds of drives that are applied."""
 
-    def extend_pose(self, pose: Pose, more: Pose, location: Location) -> Pose:
-        """Return `pose` followed by `more`, and count its steps.
+    def extend_pose(self, pose: Pose, extension: Pose, location: Location) -> Pose:
+        """Return `pose` followed by `extension`, and count its steps.
 
         Raises DescriptionError if there are too many steps, or a sum has too many digits.
         """
-        total = compose_merged(pose, more)
+        total = compose_merged(pose, extension)
         self.steps += len(total)
         if self.steps > MOST_STEPS:
             raise location.error(
@@ -102,7 +102,7 @@ class _Assembly:
                 "a row",
                 "connect each link of such a row to the first link by one fixed joint",
             )
-        if not all(map(_is_writable, total[max(0, len(total) - len(more) - 1) :])):
+        if not all(map(_is_writable, total[max(0, len(total) - len(extension) - 1) :])):
             raise location.error(
                 "its pose on the body that carries it needs numbers beyond a double, or of more than "
                 f"{CANONICAL_DIGITS} digits",
@@ -163,51 +163,51 @@ def assemble(
     if options.mimic == "refuse":
         _refuse_mimics(tree, motions)
     order = order_joints(tree, order, options.joint_order, _moving_joints(order, motions, options))
-    work = _Assembly(
+    assembly = _Assembly(
         links={link.name: link for link in tree.links},
         carriers={root: _Carrier(BASE)},
         drives=_applied_drives(tree, options),
     )
     for connection in order:
-        _attach(connection, motions, work, root)
-    if not work.joints:
+        _attach(connection, motions, assembly, root)
+    if not assembly.joints:
         raise tree.location.error(
             "no joint moves, so there are no dynamics",
             "declare or unlock a joint that is not fixed",
         )
-    doubts = _doubts(tree, work, options.strict)
-    parts = _parts(work, tree.links)
+    doubts = _doubts(tree, assembly, options.strict)
+    parts = _parts_by_body(assembly, tree.links)
     open_chain = Mechanism(
         tree.name,
-        joints=tuple(work.joints),
-        bodies=tuple(Body(name, parts[i]) for i, name in enumerate(work.names)),
-        coupled=options.mimic == "couple" and any(joint.mimic for joint in work.joints),
+        joints=tuple(assembly.joints),
+        bodies=tuple(Body(name, parts[i]) for i, name in enumerate(assembly.names)),
+        coupled=options.mimic == "couple" and any(joint.mimic for joint in assembly.joints),
     )
-    loops, idle_notes = _effective_loops(tree, work, open_chain)
+    loops, idle_notes = _effective_loops(tree, assembly, open_chain)
     notes = [
         *(Note("snap", snap.text) for snap in snapper.snaps),
         *tree.notes,
-        *work.notes,
+        *assembly.notes,
         *idle_notes,
-        *_remarks(tree, work, options, open_chain),
+        *_remarks(tree, assembly, options, open_chain),
         *doubts,
-        *remarks.note_massless_ends(work.joints, parts),
-        *remarks.note_free_joints_in_a_row(work.joints, parts),
+        *remarks.note_massless_ends(assembly.joints, parts),
+        *remarks.note_free_joints_in_a_row(assembly.joints, parts),
         *remarks.note_loops([loop.name for loop in loops]),
         *_base_remarks(tree, order, root, options),
     ]
     mechanism = replace(
         open_chain,
-        frames=_frames(tree, work, root),
+        frames=_frames(tree, assembly, root),
         gravity=_first_known(options.gravity, tree.gravity, EARTH),
         base=root,
         notes=tuple(dict.fromkeys(Note(note.kind, printable(note.text)) for note in notes)),
         source=source,
         source_sha256=source_sha256,
         base_parts=parts[BASE],
-        friction_speed=_friction_speed(tree, work, options.friction_speed),
+        friction_speed=_friction_speed(tree, assembly, options.friction_speed),
         loops=loops,
-        start=_start(tree, work.joints, loops),
+        start=_start(tree, assembly.joints, loops),
     )
     mechanism = replace(
         mechanism,
@@ -260,19 +260,19 @@ def _applied_drives(tree: Tree, options: AssemblyOptions) -> frozenset[str]:
 
 
 def _remarks(
-    tree: Tree, work: _Assembly, options: AssemblyOptions, mechanism: Mechanism
+    tree: Tree, assembly: _Assembly, options: AssemblyOptions, mechanism: Mechanism
 ) -> list[Note]:
     """Return the notes on joints, weights and names."""
     # A lumped description may lack the leader of a mimic joint; the first reading reported that.
     leaders = {connection.name for connection in tree.connections}
     if tree.read_before:
-        leaders |= {joint.mimic.joint for joint in work.joints if joint.mimic is not None}
-    ignored = [] if GRAVCOMP in work.drives else _links_with_gravcomp(work, tree.links)
+        leaders |= {joint.mimic.joint for joint in assembly.joints if joint.mimic is not None}
+    ignored = [] if GRAVCOMP in assembly.drives else _links_with_gravcomp(assembly, tree.links)
     return [
-        *remarks.note_mimics(work.joints, leaders, mechanism.coupled),
-        *remarks.note_unapplied_drives(work.joints),
+        *remarks.note_mimics(assembly.joints, leaders, mechanism.coupled),
+        *remarks.note_unapplied_drives(assembly.joints),
         *remarks.note_ignored_gravity_compensation(ignored),
-        *remarks.note_joint_order(options.joint_order, [joint.name for joint in work.joints]),
+        *remarks.note_joint_order(options.joint_order, [joint.name for joint in assembly.joints]),
         *remarks.note_c_name(tree.name),
     ]
 
@@ -287,22 +287,24 @@ def _base_remarks(
         link.name: sum((inertial.mass for inertial in link.inertials), Fraction(0))
         for link in tree.links
     }
-    ends = [(joint.parent, joint.child, joint.kind == "fixed") for joint in order]
-    return remarks.note_fixed_base(root, masses, ends, options.base is not None)
+    parents_and_children = [(joint.parent, joint.child, joint.kind == "fixed") for joint in order]
+    return remarks.note_fixed_base(root, masses, parents_and_children, options.base is not None)
 
 
 def _with_notes_on_ranges(mechanism: Mechanism) -> Mechanism:
     """Return the mechanism with notes on the ranges that mimic joints leave to their leaders."""
     if not mechanism.coupled:
         return mechanism
-    more = [note for note in remarks.note_empty_ranges(mechanism) if note not in mechanism.notes]
-    return replace(mechanism, notes=(*mechanism.notes, *more)) if more else mechanism
+    range_notes = [
+        note for note in remarks.note_empty_ranges(mechanism) if note not in mechanism.notes
+    ]
+    return replace(mechanism, notes=(*mechanism.notes, *range_notes)) if range_notes else mechanism
 
 
-def _friction_speed(tree: Tree, work: _Assembly, chosen: Fraction | None) -> Fraction:
+def _friction_speed(tree: Tree, assembly: _Assembly, chosen: Fraction | None) -> Fraction:
     """Return ε of the user, else of the description; the default if no joint has friction."""
     speed = chosen if chosen is not None else tree.friction_speed
-    if speed is None or not any(joint.drive.friction for joint in work.joints):
+    if speed is None or not any(joint.drive.friction for joint in assembly.joints):
         return FRICTION_SPEED
     if (fault := speed_fault(speed)) is not None:
         raise tree.location.error(*fault)
@@ -325,11 +327,11 @@ def _refuse_unsupported(tree: Tree, motions: Mapping[str, Pose]) -> None:
         if connection.kind in kinds():
             _refuse_missing_parameters(connection)
         elif connection.kind != "fixed" and connection.name not in motions:
-            plain = connection.kind.strip().lower()
+            normalized_kind = connection.kind.strip().lower()
             remedy = (
-                f"write '{plain}'"
-                if plain in (*kinds(), "fixed")
-                else _REMEDIES.get(plain, "declare another type")
+                f"write '{normalized_kind}'"
+                if normalized_kind in (*kinds(), "fixed")
+                else _REMEDIES.get(normalized_kind, "declare another type")
             )
             raise connection.location.error(
                 f"its type {quote(connection.kind)} is not supported (supported: {', '.join(kinds())}, fixed)",
@@ -349,17 +351,17 @@ def _refuse_missing_parameters(connection: Connection) -> None:
 
 
 def _attach(
-    connection: Connection, motions: Mapping[str, Pose], work: _Assembly, base: str
+    connection: Connection, motions: Mapping[str, Pose], assembly: _Assembly, base: str
 ) -> None:
     """Add the body that `connection` moves, or lump its child into the carrier of the parent."""
-    parent = work.carriers[connection.parent]
-    pose = work.extend_pose(parent.pose, connection.pose, connection.location)
+    parent = assembly.carriers[connection.parent]
+    pose = assembly.extend_pose(parent.pose, connection.pose, connection.location)
     is_fixed = connection.kind == "fixed"
     if not is_fixed and connection.name not in motions:
-        work.carriers[connection.child] = _Carrier(len(work.joints))
-        work.names.append(connection.child)
-        drive, withheld, unapplied = _split_drive(connection, work.drives)
-        work.joints.append(
+        assembly.carriers[connection.child] = _Carrier(len(assembly.joints))
+        assembly.names.append(connection.child)
+        drive, withheld, unapplied = _split_drive(connection, assembly.drives)
+        assembly.joints.append(
             Joint(
                 connection.name,
                 connection.kind,
@@ -375,18 +377,19 @@ def _attach(
             )
         )
         return
-    work.carriers[connection.child] = _Carrier(
-        parent.body, work.extend_pose(pose, motions.get(connection.name, ()), connection.location)
+    assembly.carriers[connection.child] = _Carrier(
+        parent.body,
+        assembly.extend_pose(pose, motions.get(connection.name, ()), connection.location),
     )
-    carrier = base if parent.body == BASE else work.names[parent.body]
-    mass = sum((i.mass for i in work.links[connection.child].inertials), Fraction(0))
+    carrier = base if parent.body == BASE else assembly.names[parent.body]
+    mass = sum((i.mass for i in assembly.links[connection.child].inertials), Fraction(0))
     weight = fraction_text(mass)
     text = f"{connection.child} ({weight if len(weight) <= LONGEST_MASS else f'{float(mass):.9g}'} kg) onto {carrier}"
     if is_fixed:
-        work.notes.append(Note("lump", f"{text}, through the fixed joint {connection.name}"))
+        assembly.notes.append(Note("lump", f"{text}, through the fixed joint {connection.name}"))
     else:
         motion = motions[connection.name]
-        work.notes.append(
+        assembly.notes.append(
             Note(
                 "lock", f"{text}, joint {connection.name} locked at {locked_position_text(motion)}"
             )
@@ -398,7 +401,7 @@ def _attach(
                 if isinstance(s, Turn | Slide)
             )
             value = next(map(float, moves), 0.0)
-            work.notes += remarks.note_locked_value(
+            assembly.notes += remarks.note_locked_value(
                 connection.name,
                 value,
                 connection.limits,
@@ -436,20 +439,20 @@ def _split_drive(
     return drive, connection.drive.only(EVERY - kinds), (*remaining, *more)
 
 
-def _parts(work: _Assembly, links: Iterable[Link]) -> dict[int, tuple[Part, ...]]:
+def _parts_by_body(assembly: _Assembly, links: Iterable[Link]) -> dict[int, tuple[Part, ...]]:
     """Return the parts of every body: its own link's first, then those of lumped links in declared
     order.
     """
-    parts: dict[int, list[Part]] = {i: [] for i in range(BASE, len(work.joints))}
+    parts: dict[int, list[Part]] = {i: [] for i in range(BASE, len(assembly.joints))}
     for is_own in (True, False):
         for link in links:
-            carrier = work.carriers[link.name]
-            if (carrier.body != BASE and work.names[carrier.body] == link.name) == is_own:
-                applied = carrier.body != BASE and GRAVCOMP in work.drives
+            carrier = assembly.carriers[link.name]
+            if (carrier.body != BASE and assembly.names[carrier.body] == link.name) == is_own:
+                applied = carrier.body != BASE and GRAVCOMP in assembly.drives
                 parts[carrier.body] += [
                     Part(
                         i.link or link.name,
-                        work.extend_pose(carrier.pose, i.pose, i.location),
+                        assembly.extend_pose(carrier.pose, i.pose, i.location),
                         i.mass,
                         _six(i.moments),
                         i.gravcomp if applied and i.mass else Fraction(0),
@@ -459,9 +462,9 @@ def _parts(work: _Assembly, links: Iterable[Link]) -> dict[int, tuple[Part, ...]
     return {i: tuple(p) for i, p in parts.items()}
 
 
-def _links_with_gravcomp(work: _Assembly, links: Iterable[Link]) -> list[str]:
+def _links_with_gravcomp(assembly: _Assembly, links: Iterable[Link]) -> list[str]:
     """Return the moving links that declare gravity compensation."""
-    moving = (link for link in links if work.carriers[link.name].body != BASE)
+    moving = (link for link in links if assembly.carriers[link.name].body != BASE)
     return [
         link.name
         for link in moving
@@ -475,20 +478,20 @@ def _six(
     return m[0], m[1], m[2], m[3], m[4], m[5]
 
 
-def _frames(tree: Tree, work: _Assembly, base: str) -> tuple[Frame, ...]:
+def _frames(tree: Tree, assembly: _Assembly, base: str) -> tuple[Frame, ...]:
     """Return one frame per declared link: the base, the bodies in order, then lumped links and
     additional frames as declared.
     """
 
-    def of(link: Link) -> Frame:
-        carrier = work.carriers[link.name]
+    def frame_of(link: Link) -> Frame:
+        carrier = assembly.carriers[link.name]
         return Frame(
-            link.name, carrier.body, work.extend_pose(carrier.pose, link.frame, link.location)
+            link.name, carrier.body, assembly.extend_pose(carrier.pose, link.frame, link.location)
         )
 
-    leading = dict.fromkeys([base, *work.names])
-    frames = [of(work.links[name]) for name in leading] + [
-        of(link) for link in tree.links if link.name not in leading
+    leading = dict.fromkeys([base, *assembly.names])
+    frames = [frame_of(assembly.links[name]) for name in leading] + [
+        frame_of(link) for link in tree.links if link.name not in leading
     ]
     used_names = {frame.name for frame in frames}
     for extra in tree.frames:
@@ -497,27 +500,30 @@ def _frames(tree: Tree, work: _Assembly, base: str) -> tuple[Frame, ...]:
                 f"the name {quote(extra.name)} is already a link or frame",
                 "give each frame its own name",
             )
-        if extra.link not in work.carriers:
+        if extra.link not in assembly.carriers:
             raise extra.location.error(
-                f"its body {quote(extra.link)} is not declared", link_hint(extra.link, work.links)
+                f"its body {quote(extra.link)} is not declared",
+                link_hint(extra.link, assembly.links),
             )
         used_names.add(extra.name)
-        carrier = work.carriers[extra.link]
+        carrier = assembly.carriers[extra.link]
         frames.append(
             Frame(
-                extra.name, carrier.body, work.extend_pose(carrier.pose, extra.pose, extra.location)
+                extra.name,
+                carrier.body,
+                assembly.extend_pose(carrier.pose, extra.pose, extra.location),
             )
         )
     return tuple(frames)
 
 
-def _doubts(tree: Tree, work: _Assembly, strict: bool) -> list[Note]:
+def _doubts(tree: Tree, assembly: _Assembly, strict: bool) -> list[Note]:
     """Return the notes on doubtful inertias."""
     return [
         note
         for link in tree.links
         for inertial in link.inertials
-        for note in _doubt(link, inertial, strict, work.carriers[link.name].body)
+        for note in _doubt(link, inertial, strict, assembly.carriers[link.name].body)
     ]
 
 
@@ -553,7 +559,7 @@ def _doubt(link: Link, inertial: Inertial, strict: bool, body: int) -> list[Note
 
 
 def _effective_loops(
-    tree: Tree, work: _Assembly, open_chain: Mechanism
+    tree: Tree, assembly: _Assembly, open_chain: Mechanism
 ) -> tuple[tuple[Loop, ...], list[Note]]:
     """Return the loops that constrain the mechanism, and notes on those that do not.
 
@@ -561,7 +567,7 @@ def _effective_loops(
     if they coincide in every pose. `open_chain` is the mechanism without its loops. Whether loops
     can close is not checked here.
     """
-    loops = _loops_between_bodies(tree, work)
+    loops = _loops_between_bodies(tree, assembly)
     if not loops:
         return (), []
     # imported here because it needs NumPy
@@ -577,13 +583,15 @@ def _effective_loops(
             f"loop {name} constrains nothing and is left out: no joint moves its frame on {declared[name].second.link} against its "
             f"frame on {declared[name].first.link}"
         )
-        apart = f"{text}, and they are apart by {distance:.2g} rad or parts of the robot's size"
-        notes.append(Note("idle", text) if distance <= ROUNDED else Note("warning", apart))
+        warning_text = (
+            f"{text}, and they are apart by {distance:.2g} rad or parts of the robot's size"
+        )
+        notes.append(Note("idle", text) if distance <= ROUNDED else Note("warning", warning_text))
         del loops[name]
     return tuple(loops.values()), notes
 
 
-def _loops_between_bodies(tree: Tree, work: _Assembly) -> dict[str, Loop]:
+def _loops_between_bodies(tree: Tree, assembly: _Assembly) -> dict[str, Loop]:
     """Return the declared loops by name, with their ends on the bodies that carry them."""
     frames = {frame.name: frame for frame in tree.frames}
     loops: dict[str, Loop] = {}
@@ -591,7 +599,7 @@ def _loops_between_bodies(tree: Tree, work: _Assembly) -> dict[str, Loop]:
         if loop.name in loops:
             raise loop.location.error("this name is already a loop", "give each loop its own name")
         (first_link, first), (second_link, second) = (
-            _loop_end(grip, frames, work) for grip in (loop.first, loop.second)
+            _loop_end(grip, frames, assembly) for grip in (loop.first, loop.second)
         )
         if first_link == second_link:
             raise loop.location.error(
@@ -601,19 +609,21 @@ def _loops_between_bodies(tree: Tree, work: _Assembly) -> dict[str, Loop]:
     return loops
 
 
-def _loop_end(grip: LoopEnd, frames: Mapping[str, ExtraFrame], work: _Assembly) -> tuple[str, End]:
+def _loop_end(
+    grip: LoopEnd, frames: Mapping[str, ExtraFrame], assembly: _Assembly
+) -> tuple[str, End]:
     """Return the link of a declared loop end, and the end on the body that carries the link."""
     link, pose = grip.link, grip.pose
     frame = frames.get(grip.link)
     if frame is not None:
-        link, pose = frame.link, work.extend_pose(frame.pose, grip.pose, grip.location)
-    if link not in work.carriers:
+        link, pose = frame.link, assembly.extend_pose(frame.pose, grip.pose, grip.location)
+    if link not in assembly.carriers:
         raise grip.location.error(
             f"its link {quote(grip.link)} is not declared",
-            link_hint(grip.link, [*work.carriers, *frames]),
+            link_hint(grip.link, [*assembly.carriers, *frames]),
         )
-    carrier = work.carriers[link]
-    return link, End(carrier.body, work.extend_pose(carrier.pose, pose, grip.location))
+    carrier = assembly.carriers[link]
+    return link, End(carrier.body, assembly.extend_pose(carrier.pose, pose, grip.location))
 
 
 def _start(tree: Tree, joints: Sequence[Joint], loops: Sequence[Loop]) -> Start:

@@ -72,8 +72,8 @@ class Robot:
             "friction_speed": friction_speed,
             "source": source or None,
         }
-        self._content: dict[str, Any] = {**_plain(top), "base": {"name": base}}
-        self._place = Location(f"robot {quote(name)}")
+        self._content: dict[str, Any] = {**_toml_value(top), "base": {"name": base}}
+        self._location = Location(f"robot {quote(name)}")
         read_declared(self._table(self._content, Snapper()))
 
     def body(
@@ -127,7 +127,7 @@ class Robot:
             "type": type,
             "axis": axis,
             "axes": axes,
-            **_pose_keys(xyz, rpy, quaternion, steps, self._at(name)),
+            **_pose_keys(xyz, rpy, quaternion, steps, self._location_of(name)),
             "limits": _with_names(limits, _LIMITS),
             "mimic": _with_names(mimic, _MIMIC),
             **numbers,
@@ -135,15 +135,15 @@ class Robot:
         table = {
             "name": name,
             "parent": parent,
-            "joint": _plain(joint_table),
+            "joint": _toml_value(joint_table),
             "mass": mass,
             "centre": centre,
             "inertia": _six_moments(inertia),
             "about": about,
             "gravcomp": gravcomp,
-            "part": None if parts is None else [*map(_plain, parts)],
+            "part": None if parts is None else [*map(_toml_value, parts)],
         }
-        body = _plain(table)
+        body = _toml_value(table)
         refuse_wrong_body(self._table(body, Snapper(), f"body {quote(name)}"))
         return self._append("body", body)
 
@@ -161,7 +161,7 @@ class Robot:
                 "mimic": _with_names(row.get("mimic"), _MIMIC),
                 "inertia": _six_moments(row.get("inertia")),
             }
-            self._append("row", _plain(table))
+            self._append("row", _toml_value(table))
         read_declared(self._table(self._content, Snapper()))
         return self
 
@@ -176,8 +176,12 @@ class Robot:
         steps: Sequence[Mapping[str, Any]] | None = None,
     ) -> Self:
         """Add a named frame on a body or the base, at a pose as in `body`."""
-        frame = _plain(
-            {"name": name, "body": body, **_pose_keys(xyz, rpy, quaternion, steps, self._at(name))}
+        frame = _toml_value(
+            {
+                "name": name,
+                "body": body,
+                **_pose_keys(xyz, rpy, quaternion, steps, self._location_of(name)),
+            }
         )
         refuse_wrong_frame(self._table(frame, Snapper(), f"frame {quote(name)}"))
         return self._append("frame", frame)
@@ -197,7 +201,7 @@ class Robot:
             "second": self._loop_end(second, name),
             **numbers,
         }
-        loop = _plain(table)
+        loop = _toml_value(table)
         refuse_wrong_loop(self._table(loop, Snapper(), f"loop {quote(name)}"))
         return self._append("loop", loop)
 
@@ -207,7 +211,7 @@ class Robot:
         """Set coordinates from which the loops are closed: by joint, one coordinate or all of them
         (rad, m, a quaternion x y z w).
         """
-        start = {**self._content.get("start", {}), **_plain({**(positions or {}), **more})}
+        start = {**self._content.get("start", {}), **_toml_value({**(positions or {}), **more})}
         read_declared(self._table({**self._content, "start": start}, Snapper()))
         self._content["start"] = start
         return self
@@ -223,7 +227,7 @@ class Robot:
     @property
     def label(self) -> str:
         """Name of the robot in messages."""
-        return self._place.file
+        return self._location.file
 
     def tree(self, snapper: Snapper) -> Tree:
         """Return the tree, as a reader of a file does."""
@@ -252,7 +256,11 @@ class Robot:
         """Return a loop end as a table; positional entries get their names."""
         if isinstance(end, Mapping) and "quaternion" in end:
             posed = _pose_keys(
-                end.get("xyz"), end.get("rpy"), end["quaternion"], end.get("steps"), self._at(name)
+                end.get("xyz"),
+                end.get("rpy"),
+                end["quaternion"],
+                end.get("steps"),
+                self._location_of(name),
             )
             return {
                 **{key: value for key, value in end.items() if key not in ("xyz", "quaternion")},
@@ -260,17 +268,17 @@ class Robot:
             }
         return _with_names(end, ("link", "xyz", "rpy"))
 
-    def _at(self, name: str) -> Location:
-        return self._place.at(f"{quote(name)}")
+    def _location_of(self, name: str) -> Location:
+        return self._location.at(f"{quote(name)}")
 
     def _table(self, content: dict[str, Any], snapper: Snapper, element: str = "") -> Table:
-        return Table(content, self._place.at(element) if element else self._place, snapper)
+        return Table(content, self._location.at(element) if element else self._location, snapper)
 
 
-def _plain(value: Any) -> Any:
+def _toml_value(value: Any) -> Any:
     """Return a value as TOML's parser would: tables, arrays, strings and integers. None is omitted."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(entry) for key, entry in value.items() if entry is not None}
+        return {str(key): _toml_value(entry) for key, entry in value.items() if entry is not None}
     if isinstance(value, str | bool):
         return str(value) if isinstance(value, str) else value
     if isinstance(value, Integral):
@@ -279,7 +287,7 @@ def _plain(value: Any) -> Any:
         return fraction_text(value)
     if isinstance(value, Real):
         return repr(float(value))
-    return [_plain(entry) for entry in value] if isinstance(value, Iterable) else repr(value)
+    return [_toml_value(entry) for entry in value] if isinstance(value, Iterable) else repr(value)
 
 
 def _pose_keys(
@@ -322,7 +330,7 @@ def _six_moments(inertia: Any) -> Any:
     rows = [list(entry) if _is_list(entry) else entry for entry in inertia]
     if len(rows) != 3 or not all(isinstance(row, list) and len(row) == 3 for row in rows):
         return rows
-    if any(_plain(rows[i][j]) != _plain(rows[j][i]) for i, j in ((1, 0), (2, 0), (2, 1))):
+    if any(_toml_value(rows[i][j]) != _toml_value(rows[j][i]) for i, j in ((1, 0), (2, 0), (2, 1))):
         raise ArgumentError(
             "the matrix of inertia is not symmetric; give six moments, or a symmetric matrix"
         )

@@ -125,12 +125,12 @@ def _notes(mechanism: Mechanism) -> list[str]:
 
 def number(value: Fraction) -> str:
     """Return a bare TOML number if any reader keeps all its digits, else the exact text in quotes."""
-    plain = fraction_text(value)
-    bare = "/" not in plain and (
-        len(plain) <= _BARE_DIGITS
-        or sum(c.isdigit() for c in plain.partition("e")[0]) <= _BARE_DIGITS
+    exact_text = fraction_text(value)
+    bare = "/" not in exact_text and (
+        len(exact_text) <= _BARE_DIGITS
+        or sum(c.isdigit() for c in exact_text.partition("e")[0]) <= _BARE_DIGITS
     )
-    return plain if bare else f'"{plain}"'
+    return exact_text if bare else f'"{exact_text}"'
 
 
 def vector(values: Iterable[Fraction]) -> str:

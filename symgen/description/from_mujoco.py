@@ -66,7 +66,7 @@ BODY, SITE = 1, 6
 """Object types of equalities (mjtObj)."""
 HOME = "home"
 """Name of the keyframe from which loops are closed, if it exists."""
-_LEFT_OUT = (
+_OMITTED_FEATURES = (
     ("ntendon", "tendons", "their forces, limits and armature are"),
     ("nflex", "flexible bodies", "they are"),
     ("nplugin", "plugins", "they are"),
@@ -259,8 +259,8 @@ class _Reading:
                         "make them equal",
                     )
         if kind in (SLIDE, HINGE) and stiffness:
-            rest = exact(model.qpos_spring[int(model.jnt_qposadr[joint])], location)
-            numbers |= {"stiffness": [stiffness], "rest": [rest]}
+            rest_position = exact(model.qpos_spring[int(model.jnt_qposadr[joint])], location)
+            numbers |= {"stiffness": [stiffness], "rest": [rest_position]}
         return Drive.of_velocities(numbers).only(
             name for name, switch in _SWITCHES.items() if not self._is_disabled(switch)
         )
@@ -340,7 +340,7 @@ class _Reading:
     def _loops(self, seats: list[_Seat]) -> tuple[DeclaredLoop, ...]:
         """Return the equalities that hold bodies together, at the points that MuJoCo has computed."""
         model, loops, inactive = self.model, list[DeclaredLoop](), list[str]()
-        used_names = {_text(model, int(at)) for at in model.name_eqadr}
+        used_names = {_text(model, int(address)) for address in model.name_eqadr}
         for k in (k for k in range(model.neq) if int(model.eq_type[k]) in _CLOSES):
             kind, name = (
                 int(model.eq_type[k]),
@@ -349,9 +349,14 @@ class _Reading:
             if self._is_disabled("EQUALITY") or not model.eq_active0[k]:
                 inactive.append(name)
                 continue
-            here = self.location.at(f"equality {quote(name)}")
+            loop_location = self.location.at(f"equality {quote(name)}")
             loops.append(
-                DeclaredLoop(name, _CLOSES[kind], *self._ends(k, kind, seats, here), location=here)
+                DeclaredLoop(
+                    name,
+                    _CLOSES[kind],
+                    *self._loop_ends(k, kind, seats, loop_location),
+                    location=loop_location,
+                )
             )
         self.notes += [
             *note_inactive_loops(inactive),
@@ -359,7 +364,7 @@ class _Reading:
         ]
         return tuple(loops)
 
-    def _ends(
+    def _loop_ends(
         self, k: int, kind: int, seats: list[_Seat], location: Location
     ) -> tuple[LoopEnd, LoopEnd]:
         """Return both ends of a loop."""
@@ -380,12 +385,12 @@ class _Reading:
                 far_end.link, far_end.pose, location
             )
         near, far = (Shift(vector(data[3 * i : 3 * i + 3], location)) for i in range(2))
-        ends: tuple[Pose, Pose] = ((near,), (far,))
+        end_poses: tuple[Pose, Pose] = ((near,), (far,))
         if kind == WELD:  # the data of a weld begin with the point of the second body
-            ends = pose(data[3:6], data[6:10], self.snapper, location), (near,)
+            end_poses = pose(data[3:6], data[6:10], self.snapper, location), (near,)
         return (
-            LoopEnd(seats[first].link, compose(seats[first].pose, ends[0]), location),
-            LoopEnd(seats[second].link, compose(seats[second].pose, ends[1]), location),
+            LoopEnd(seats[first].link, compose(seats[first].pose, end_poses[0]), location),
+            LoopEnd(seats[second].link, compose(seats[second].pose, end_poses[1]), location),
         )
 
     def _start(self) -> tuple[tuple[str, tuple[Angle, ...]], ...]:
@@ -412,9 +417,9 @@ class _Reading:
     def _note_omissions(self) -> None:
         """Note the other parts of MuJoCo's dynamics that are left out."""
         model = self.model
-        for count, what, left in _LEFT_OUT:
+        for count, feature, omission in _OMITTED_FEATURES:
             if getattr(model, count, 0):
-                self.notes.append(Note("warning", f"the model has {what}; {left} left out"))
+                self.notes.append(Note("warning", f"the model has {feature}; {omission} left out"))
         if hasattr(model, "actuator_armature") and model.actuator_armature.any():
             self.notes.append(
                 Note("warning", "actuators have armature of their own; it is left out")
@@ -447,30 +452,32 @@ class _Reading:
             )
             if name and name not in used_names:
                 used_names[name] = None
-                here = self.location.at(f"site {quote(name)}")
-                site_pose = pose(model.site_pos[site], model.site_quat[site], self.snapper, here)
+                site_location = self.location.at(f"site {quote(name)}")
+                site_pose = pose(
+                    model.site_pos[site], model.site_quat[site], self.snapper, site_location
+                )
                 frames.append(
-                    ExtraFrame(name, carrier.link, compose(carrier.pose, site_pose), here)
+                    ExtraFrame(name, carrier.link, compose(carrier.pose, site_pose), site_location)
                 )
         return tuple(frames)
 
-    def _is_disabled(self, what: str) -> bool:
+    def _is_disabled(self, flag: str) -> bool:
         """True if the model's options disable this part. The version of MuJoCo that made the model
         defines the bits.
         """
         bits = getattr(sys.modules.get("mujoco"), "mjtDisableBit", None)
         return bool(
             int(getattr(self.model.opt, "disableflags", 0))
-            & int(getattr(bits, f"mjDSBL_{what}", 0))
+            & int(getattr(bits, f"mjDSBL_{flag}", 0))
         )
 
-    def _name(self, addresses: str, index: int, what: str) -> str:
+    def _name(self, addresses: str, index: int, prefix: str) -> str:
         """Return the name of an element, or one made from its index."""
-        return _text(self.model, int(getattr(self.model, addresses)[index])) or f"{what}{index}"
+        return _text(self.model, int(getattr(self.model, addresses)[index])) or f"{prefix}{index}"
 
 
-def _negative(at: Vector3) -> Vector3:
-    return -at[0], -at[1], -at[2]
+def _negative(vector_entries: Vector3) -> Vector3:
+    return -vector_entries[0], -vector_entries[1], -vector_entries[2]
 
 
 def _text(model: Any, address: int) -> str:

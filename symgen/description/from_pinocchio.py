@@ -77,12 +77,12 @@ def _label(model: Any) -> str:
 
 @dataclass(frozen=True)
 class _Motion:
-    """One joint of the mechanism; `before` leads to it from the frame after the previous motion."""
+    """One joint of the mechanism; `pose_before` is its pose in the frame after the previous motion."""
 
     kind: str
     axis: Vector3 = Z_AXIS
     parameters: tuple[tuple[str, Fraction], ...] = ()
-    before: Pose = ()
+    pose_before: Pose = ()
     nq: int = 1
     nv: int = 1
 
@@ -132,7 +132,7 @@ def _tree(model: Any, snapper: Snapper) -> Tree:
                 motion.kind,
                 parent,
                 child.name,
-                compose(offset, motion.before),
+                compose(offset, motion.pose_before),
                 motion.axis,
                 location=joint_location,
                 parameters=motion.parameters,
@@ -161,30 +161,30 @@ def _tree(model: Any, snapper: Snapper) -> Tree:
 
 
 def _motions(
-    joint: Any, location: Location, snapper: Snapper, before: Pose = ()
+    joint: Any, location: Location, snapper: Snapper, pose_before: Pose = ()
 ) -> Iterator[_Motion]:
     """Yield the motions of a joint in order. Raises DescriptionError for an unsupported type."""
     name = joint.shortname().removeprefix(_PREFIX)
     details = joint.extract() if hasattr(joint, "extract") else joint
     aligned = _ALIGNED.fullmatch(name)
     if name == "Composite":
-        for part, placement in zip(details.joints, details.jointPlacements, strict=True):
-            part_pose = pose(
+        for component, placement in zip(details.joints, details.jointPlacements, strict=True):
+            component_pose = pose(
                 placement.translation, quaternion_of_matrix(placement.rotation), snapper, location
             )
-            yield from _motions(part, location, snapper, compose(before, part_pose))
-            before = ()
+            yield from _motions(component, location, snapper, compose(pose_before, component_pose))
+            pose_before = ()
     elif name == "Mimic":
         yield _mimic_motion(details, location)
     elif name in _SEQUENCES:
         for code in _SEQUENCES[name]:
-            yield _Motion(_KINDS[code[0]], _ALONG[code[1]], before=before)
-            before = ()
+            yield _Motion(_KINDS[code[0]], _ALONG[code[1]], pose_before=pose_before)
+            pose_before = ()
     elif name == "Universal":
-        yield _Motion("revolute", vector(details.axis1, location), before=before)
+        yield _Motion("revolute", vector(details.axis1, location), pose_before=pose_before)
         yield _Motion("revolute", vector(details.axis2, location))
     elif name in _SINGLE:
-        yield _Motion(_SINGLE[name], before=before, nq=joint.nq, nv=joint.nv)
+        yield _Motion(_SINGLE[name], pose_before=pose_before, nq=joint.nq, nv=joint.nv)
     elif aligned or name in _UNALIGNED:
         kind = _KINDS[aligned[1]] if aligned else _UNALIGNED[name]
         pitch = (("pitch", exact(details.pitch, location)),) if hasattr(details, "pitch") else ()
@@ -192,7 +192,7 @@ def _motions(
             kind,
             _ALONG[aligned[2]] if aligned else vector(details.axis, location),
             pitch,
-            before,
+            pose_before,
             nq=joint.nq,
         )
     else:

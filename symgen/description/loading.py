@@ -35,6 +35,7 @@ from symgen.mechanism.drives import selected_kinds, speed_fault
 from symgen.mechanism.mechanism import Mechanism
 from symgen.mechanism.notes import Note
 from symgen.support.errors import ArgumentError, DescriptionError, UnknownName, printable, warn
+from symgen.support.lists import shortened_list
 from symgen.vocabulary.options import ReadingOptions
 from symgen.vocabulary.poses import Vector3
 
@@ -125,7 +126,7 @@ def load(
     choices = _assembly_options(options)
     file_options = _file_options(options)
     robot, same_name_folder = _locate(robot, options["distribution"])
-    description = _with_file_name(_read(robot, snapper, file_options))
+    description = _with_file_name(_read_description(robot, snapper, file_options))
     tree = description.tree
     mechanism = assemble(
         tree,
@@ -203,7 +204,7 @@ def _locate(
     return in_distribution(os.fsdecode(robot), distribution, suffixes()), None
 
 
-def _read(
+def _read_description(
     robot: str | bytes | os.PathLike[str] | Declared, snapper: Snapper, file_options: FileOptions
 ) -> _Description:
     """Return the description, read by the reader of its format."""
@@ -499,7 +500,7 @@ def in_distribution(
     if not matching:
         raise UnknownName(f"{beginning} no robot {quote(name)}; {_nearest_stem(parts, paths)}")
     if len(matching) > 1:
-        listed = _list_names(_distinct_ends(matching, len(parts)))
+        listed = shortened_list(_distinct_ends(matching, len(parts)), SHOWN)
         raise ArgumentError(
             f"{beginning} {len(matching)} files {quote(name)}; give one of {listed}"
         )
@@ -529,18 +530,20 @@ def _nearest_stem(parts: tuple[str, ...], paths: Sequence[PackagePath]) -> str:
     """Return a hint with the file of the most similar name, or with the first files."""
     stems = sorted({path.stem for path in paths})
     close = difflib.get_close_matches(parts[-1] if parts else "", stems, n=1, cutoff=0.5)
-    return f"did you mean {quote(close[0])}?" if close else f"there are: {_list_names(stems)}"
+    return (
+        f"did you mean {quote(close[0])}?"
+        if close
+        else f"there are: {shortened_list(stems, SHOWN)}"
+    )
 
 
 def _distinct_ends(paths: Sequence[PackagePath], shortest: int) -> list[str]:
     """Return the shortest ends of the paths that distinguish them, with at least `shortest` parts."""
     longest = max(len(path.parts) for path in paths)
-    ends = [[path.parts[-count:] for path in paths] for count in range(shortest, longest + 1)]
-    distinct = next(candidates for candidates in ends if len(set(candidates)) == len(paths))
-    return ["/".join(parts) for parts in distinct]
-
-
-def _list_names(names: list[str]) -> str:
-    return ", ".join(names[:SHOWN]) + (
-        f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    endings_by_length = [
+        [path.parts[-count:] for path in paths] for count in range(shortest, longest + 1)
+    ]
+    distinct = next(
+        candidates for candidates in endings_by_length if len(set(candidates)) == len(paths)
     )
+    return ["/".join(parts) for parts in distinct]

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from symgen.description.quantities import quote
 from symgen.support.errors import RequestError, UnknownName
+from symgen.support.lists import shortened_list
 from symgen.vocabulary.names import nearest
 
 _LOOKED_AT = 2000
@@ -43,8 +44,8 @@ def missing_robot(text: str, builtin: Collection[str], readable: Collection[str]
     close = difflib.get_close_matches(path.stem, stems, n=1, cutoff=0.6)
     if close:
         return f"there is no file {quote(text, 200)}; did you mean '{stems[close[0]]}'?"
-    where = "in this folder" if folder == Path() else f"in {quote(folder, 200)}"
-    return f"there is no file {quote(path.name, 200)} {where}; check the path, or use a robot that 'symgen robots' lists"
+    folder_phrase = "in this folder" if folder == Path() else f"in {quote(folder, 200)}"
+    return f"there is no file {quote(path.name, 200)} {folder_phrase}; check the path, or use a robot that 'symgen robots' lists"
 
 
 def folder_remedy(folder: Path, readable: Collection[str]) -> str:
@@ -52,8 +53,7 @@ def folder_remedy(folder: Path, readable: Collection[str]) -> str:
     files = [str(folder / name) for name in _descriptions(folder, readable)]
     if not files:
         return "give a description file, or a folder that symgen generated"
-    more = f" (and {len(files) - 3} more)" if len(files) > 3 else ""
-    return f"give a description file, such as {', '.join(files[:3])}{more}, or a folder that symgen generated"
+    return f"give a description file, such as {shortened_list(files, 3)}, or a folder that symgen generated"
 
 
 def link_hint(name: str, links: Iterable[str]) -> str:

@@ -15,6 +15,7 @@ from symgen.description.quantities import Location, number
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Tree
 from symgen.mechanism.mechanism import Note
+from symgen.support.lists import shortened_list
 from symgen.vocabulary.poses import Pose, Rotate, Shift, Vector3, compose
 
 LARGEST = 1e300
@@ -40,9 +41,8 @@ class ModelInMemory:
 
 def note_inactive_loops(names: Sequence[str]) -> list[Note]:
     """Return a note on loops that are disabled in the model."""
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return (
-        [Note("info", f"inactive loops are left out: {', '.join(names[:SHOWN])}{more}")]
+        [Note("info", f"inactive loops are left out: {shortened_list(names, SHOWN)}")]
         if names
         else []
     )

@@ -27,6 +27,7 @@ from symgen.description.tree import (
 )
 from symgen.mechanism.joints import joint_type, kinds
 from symgen.support.errors import ArgumentError
+from symgen.support.lists import shortened_list
 from symgen.vocabulary.names import nearest
 
 FILE, PINOCCHIO = "file", "pinocchio"
@@ -75,9 +76,7 @@ def parents_first(tree: Tree) -> tuple[list[Connection], str]:
         raise tree.location.error("no link is declared", "declare at least two links and a joint")
     # A graph without a root consists of cycles, which are reported below.
     if len(roots) > 1:
-        listed = " and ".join(quote(name) for name in roots[:2]) + (
-            f" and {len(roots) - 2} more" if len(roots) > 2 else ""
-        )
+        listed = shortened_list(map(quote, roots), 2, separator=" and ")
         raise links[roots[1]].location.error(
             f"there are {len(roots)} root links ({listed})", "join all but one to a parent link"
         )
@@ -143,16 +142,16 @@ def _line(location: Location) -> str:
 
 def _reachable(connections: Sequence[Connection], roots: Sequence[str]) -> list[Connection]:
     """Return the joints on paths from `roots`, parents before children and otherwise as declared."""
-    below: dict[str, list[tuple[int, Connection]]] = {}
+    child_joints: dict[str, list[tuple[int, Connection]]] = {}
     for index, connection in enumerate(connections):
-        below.setdefault(connection.parent, []).append((index, connection))
-    waiting = [item for root in roots for item in below.get(root, [])]
+        child_joints.setdefault(connection.parent, []).append((index, connection))
+    waiting = [item for root in roots for item in child_joints.get(root, [])]
     heapq.heapify(waiting)
     order: list[Connection] = []
     while waiting:
         _, connection = heapq.heappop(waiting)
         order.append(connection)
-        for item in below.get(connection.child, []):
+        for item in child_joints.get(connection.child, []):
             heapq.heappush(waiting, item)
     return order
 
@@ -206,20 +205,20 @@ def _depth_first(order: Sequence[Connection], sort: bool) -> list[Connection]:
     """Return the joints branch by branch, each to its end; branches by the names of their joints if
     `sort`, else as declared.
     """
-    below: dict[str, list[Connection]] = {}
+    child_joints: dict[str, list[Connection]] = {}
     for connection in order:
-        below.setdefault(connection.parent, []).append(connection)
+        child_joints.setdefault(connection.parent, []).append(connection)
     if sort:
-        for branches in below.values():
+        for branches in child_joints.values():
             branches.sort(key=lambda connection: connection.name.encode())
     children = {connection.child for connection in order}
     root = next(
         (connection.parent for connection in order if connection.parent not in children), ""
     )
-    waiting, visited = list(reversed(below.get(root, []))), []
+    waiting, visited = list(reversed(child_joints.get(root, []))), []
     while waiting:
         visited.append(waiting.pop())
-        waiting += reversed(below.get(visited[-1].child, []))
+        waiting += reversed(child_joints.get(visited[-1].child, []))
     return visited
 
 
@@ -259,9 +258,8 @@ def _refuse_wrong_names(
         nearest(name, joints, "joint")
     missing = [name for name in joints if name in moving and name not in names]
     if missing:
-        more = f" and {len(missing) - 1} more" if missing[1:] else ""
         raise ArgumentError(
-            f"joint_order leaves out joint {quote(missing[0])}{more}; name every joint that has coordinates"
+            f"joint_order leaves out joint {shortened_list(map(quote, missing), 1)}; name every joint that has coordinates"
         )
 
 

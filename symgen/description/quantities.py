@@ -32,7 +32,7 @@ its factors.
 """
 _BITS = 1024
 _BEYOND_DOUBLE = 2**_BITS
-_PLAIN = 300
+_SHORT_BITS = 300
 """Bits of a numerator and a denominator below which the text of a number is always short enough."""
 
 _DECIMAL = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,4}))?", re.ASCII)
@@ -56,10 +56,10 @@ class Location:
     line: int | None = None
     element: str = ""
 
-    def error(self, what: str, hint: str = "") -> DescriptionError:
-        """Return the DescriptionError that says `what` is wrong here, and in `hint` what to do."""
+    def error(self, fault: str, hint: str = "") -> DescriptionError:
+        """Return the DescriptionError that says `fault` is wrong here, and in `hint` what to do."""
         return DescriptionError(
-            what, file=self.file, line=self.line, element=self.element, hint=hint
+            fault, file=self.file, line=self.line, element=self.element, hint=hint
         )
 
     def at(self, element: str, line: int | None = None) -> Location:
@@ -121,12 +121,12 @@ def number(text: str, location: Location = NOWHERE, digits: int = DIGITS) -> Fra
 
 def _decimal(text: str, location: Location, digits: int) -> Fraction:
     """Return the exact value of a decimal of any size within the limits on digits and exponent."""
-    parts = decimal_parts(text) if len(text) <= 4 * CANONICAL_DIGITS else None
-    if parts is None:
+    fields = decimal_parts(text) if len(text) <= 4 * CANONICAL_DIGITS else None
+    if fields is None:
         raise location.error(
             f"{quote(text)} is not a number", "write a plain decimal such as 0.25 or -1e-3"
         )
-    sign, before_point, after_point, exponent = parts
+    sign, before_point, after_point, exponent = fields
     if len((before_point + after_point).lstrip("0")) > digits:
         raise location.error(
             f"the number {quote(text, 24)} has more than {digits} digits", "write fewer digits"
@@ -185,7 +185,10 @@ def is_writable(value: Fraction) -> bool:
 
     Sums and products may have too many digits for that.
     """
-    if value.numerator.bit_length() <= _PLAIN and value.denominator.bit_length() <= _PLAIN:
+    if (
+        value.numerator.bit_length() <= _SHORT_BITS
+        and value.denominator.bit_length() <= _SHORT_BITS
+    ):
         return True
     try:
         return _quotient(fraction_text(value), NOWHERE, CANONICAL_DIGITS) == value
@@ -330,16 +333,16 @@ def angle_text(value: Angle) -> str:
 
 def fraction_text(value: Fraction) -> str:
     """Return `value` as the shortest exact decimal, or as `p/q` if no decimal terminates."""
-    above, below = value.numerator, value.denominator
-    twos, fives = (below & -below).bit_length() - 1, 0
-    odd = below >> twos
+    numerator, denominator = value.numerator, value.denominator
+    twos, fives = (denominator & -denominator).bit_length() - 1, 0
+    odd = denominator >> twos
     while odd % 5 == 0:
         odd, fives = odd // 5, fives + 1
     if odd != 1:
-        return f"{above}/{below}"
+        return f"{numerator}/{denominator}"
     places = max(twos, fives)
-    figures = str(abs(above) * 10**places // below)
-    sign = "-" if above < 0 else ""
+    figures = str(abs(numerator) * 10**places // denominator)
+    sign = "-" if numerator < 0 else ""
     if places == 0:
         zeros = len(figures) - len(figures.rstrip("0"))
         return sign + (figures if zeros < 16 else f"{figures[:-zeros]}e{zeros}")

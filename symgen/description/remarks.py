@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from symgen.mechanism.mechanism import BASE, Joint, Limits, Mechanism, Note, Part
+from symgen.support.lists import shortened_list
 from symgen.vocabulary.identifiers import renaming_note
 
 WORLD = "world"
@@ -88,11 +89,10 @@ def note_ignored_gravity_compensation(links: Sequence[str]) -> list[Note]:
     """Note links whose declared gravity compensation is not applied."""
     if not links:
         return []
-    more = f" and {len(links) - SHOWN} more" if len(links) > SHOWN else ""
     return [
         Note(
             "warning",
-            f"gravcomp of {', '.join(links[:SHOWN])}{more} is not applied: these links have their full weight",
+            f"gravcomp of {shortened_list(links, SHOWN)} is not applied: these links have their full weight",
         )
     ]
 
@@ -115,11 +115,10 @@ def note_massless_ends(joints: Sequence[Joint], parts: Mapping[int, Sequence[Par
             )
         ]
     if len(names) > 1:
-        more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
         return [
             Note(
                 "warning",
-                f"joints {', '.join(names[:SHOWN])}{more} move no mass: forward dynamics does not exist",
+                f"joints {shortened_list(names, SHOWN)} move no mass: forward dynamics does not exist",
             )
         ]
     return [
@@ -194,8 +193,7 @@ def note_joint_order(joint_order: str | Sequence[str], names: Sequence[str]) -> 
     if joint_order == "file":
         return []
     whose = "Pinocchio's" if joint_order == "pinocchio" else "the chosen"
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return [Note("info", f"joints are in {whose} order: {', '.join(names[:SHOWN])}{more}")]
+    return [Note("info", f"joints are in {whose} order: {shortened_list(names, SHOWN)}")]
 
 
 def note_c_name(name: str) -> list[Note]:
@@ -206,10 +204,9 @@ def note_c_name(name: str) -> list[Note]:
 
 def note_loops(names: Sequence[str]) -> list[Note]:
     """Note which functions the loops affect."""
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     scope = "only functions of constraints include the loops, all others are those of the open tree"
     return (
-        [Note("info", f"{scope}: loop{'s' * (len(names) > 1)} {', '.join(names[:SHOWN])}{more}")]
+        [Note("info", f"{scope}: loop{'s' * (len(names) > 1)} {shortened_list(names, SHOWN)}")]
         if names
         else []
     )
@@ -219,9 +216,9 @@ def note_locked_value(joint: str, value: float, limits: Limits, unit: str) -> li
     """Note a joint that is locked outside its range."""
     low, high = (None if limit is None else float(limit) for limit in (limits.lower, limits.upper))
     slack = _BEYOND * max(abs(low or 0), abs(high or 0))
-    below = low is not None and value < low - slack
+    is_below = low is not None and value < low - slack
     if (low is not None and high is not None and low > high) or not (
-        below or (high is not None and value > high + slack)
+        is_below or (high is not None and value > high + slack)
     ):
         return []
     span = " … ".join("" if limit is None else f"{limit:g}" for limit in (low, high))

@@ -26,7 +26,7 @@ from typing import NamedTuple
 from symgen.mechanism.mechanism import BASE, Frame, Mechanism
 from symgen.support.errors import RequestError
 
-WORDS = (
+TOOL_WORDS = (
     ("tcp", "grasp", "grasping", "grasptarget"),
     ("tool",),
     ("ee", "eef", "effector"),
@@ -53,7 +53,7 @@ ASIDE = frozenset(
     )
 )
 """Words after the tool word that are skipped."""
-PARTS = frozenset(
+PART_WORDS = frozenset(
     (
         "accelerometer",
         "camera",
@@ -120,7 +120,7 @@ def choose_tip(mechanism: Mechanism) -> Tip:
 
 
 def _depths(mechanism: Mechanism) -> dict[int, int]:
-    """How many joints move each body, without those beyond a mimic joint."""
+    """Return the number of joints on the path to each body, without bodies beyond a mimic joint."""
     depth = {BASE: 0}
     for body, joint in enumerate(mechanism.joints):
         if joint.mimic is None and joint.parent in depth:
@@ -129,26 +129,26 @@ def _depths(mechanism: Mechanism) -> dict[int, int]:
 
 
 def _by_body(tips: list[Frame]) -> dict[int, list[Frame]]:
-    on: dict[int, list[Frame]] = {}
+    frames_of_body: dict[int, list[Frame]] = {}
     for frame in tips:
-        on.setdefault(frame.body, []).append(frame)
-    return on
+        frames_of_body.setdefault(frame.body, []).append(frame)
+    return frames_of_body
 
 
 def _tip_by_name(mechanism: Mechanism, tips: list[Frame], depth: dict[int, int]) -> Tip | None:
     """Return the default frame by its name, or None."""
     frames_of = _by_body(tips)
-    for words in WORDS:
+    for words in TOOL_WORDS:
         bodies = {frame.body for frame in tips if _tool_word(frame.name) in words}
         parent = {body: mechanism.joints[body].parent for body in bodies}
         siblings = Counter(parent.values())
         jaws = {body for body in bodies if parent[body] != BASE and siblings[parent[body]] > 1}
-        ends = sorted(bodies - jaws)
-        if ends:
-            deepest = max(depth[body] for body in ends)
+        end_bodies = sorted(bodies - jaws)
+        if end_bodies:
+            deepest = max(depth[body] for body in end_bodies)
             chosen = [
                 _best(mechanism, [f for f in frames_of[body] if _tool_word(f.name) in words])
-                for body in ends
+                for body in end_bodies
                 if depth[body] == deepest
             ]
             return Tip(chosen[0], f"its name says '{_tool_word(chosen[0])}'", tuple(chosen[1:]))
@@ -158,17 +158,17 @@ def _tip_by_name(mechanism: Mechanism, tips: list[Frame], depth: dict[int, int])
 def _tip_by_shape(mechanism: Mechanism, tips: list[Frame], depth: dict[int, int]) -> Tip:
     """Return the default frame by the shape of the tree."""
     frames_of = _by_body(tips)
-    ends: dict[int, str] = {}
+    reasons: dict[int, str] = {}
     deepest = max(depth[body] for body in frames_of)
     height, branches = _heights(mechanism), Counter(mechanism.parents)
     for leaf in (body for body in sorted(frames_of) if depth[body] == deepest):
         hand = _before_fingers(mechanism, leaf, depth, height, branches)
         if hand is not None and hand in frames_of:
-            ends.setdefault(hand, "the last link before it branches")
+            reasons.setdefault(hand, "the last link before it branches")
         else:
-            ends.setdefault(leaf, "the end of the longest chain")
-    chosen = [_best(mechanism, frames_of[body]) for body in ends]
-    return Tip(chosen[0], next(iter(ends.values())), tuple(chosen[1:]))
+            reasons.setdefault(leaf, "the end of the longest chain")
+    chosen = [_best(mechanism, frames_of[body]) for body in reasons]
+    return Tip(chosen[0], next(iter(reasons.values())), tuple(chosen[1:]))
 
 
 def _heights(mechanism: Mechanism) -> list[int]:
@@ -213,7 +213,7 @@ def _best(mechanism: Mechanism, frames: list[Frame]) -> str:
     }
     return max(
         enumerate(frames),
-        key=lambda f: (not PARTS & set(_split(f[1].name)), f[1].name not in with_mass, f[0]),
+        key=lambda f: (not PART_WORDS & set(_split(f[1].name)), f[1].name not in with_mass, f[0]),
     )[1].name
 
 
@@ -224,7 +224,7 @@ def _tool_word(name: str) -> str:
         words.pop()
     return (
         ""
-        if not words or PARTS & set(words) or (words[-1] == "effector" and "end" not in words)
+        if not words or PART_WORDS & set(words) or (words[-1] == "effector" and "end" not in words)
         else words[-1]
     )
 

@@ -44,8 +44,12 @@ def sha256_of(data: bytes, included: Sequence[bytes] = ()) -> str:
     """Return the SHA-256 of a description; with included files, that of all their hashes, its own
     first.
     """
-    first, *more = (sha256(content).hexdigest() for content in (data, *included))
-    return sha256("\n".join((first, *more)).encode()).hexdigest() if more else first
+    first, *included_hashes = (sha256(content).hexdigest() for content in (data, *included))
+    return (
+        sha256("\n".join((first, *included_hashes)).encode()).hexdigest()
+        if included_hashes
+        else first
+    )
 
 
 @dataclass(frozen=True)

@@ -83,8 +83,8 @@ def statuses(programs: Mapping[str, Form], target: Target) -> list[dict[str, Any
         *(["REFUSED"] if target.checked else []),
     }
     return [
-        {"name": name, "value": value, "what": what}
-        for value, (name, what) in enumerate(STATUSES.items())
+        {"name": name, "value": value, "what": meaning}
+        for value, (name, meaning) in enumerate(STATUSES.items())
         if name in statuses_by_name
     ]
 

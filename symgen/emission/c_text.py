@@ -26,11 +26,11 @@ def comment(text: str) -> str:
 
 def one_line(text: str) -> str:
     """`text` on one line of printable characters of any alphabet, unable to end a comment or to continue a line."""
-    plain = "".join(c if c.isprintable() else " " for c in text).replace("\\", "/")
+    line = "".join(c if c.isprintable() else " " for c in text).replace("\\", "/")
     # The slashes are parted as often as needed: '**//' must not become '*/' by one replacement.
-    while "*/" in plain or "/*" in plain:
-        plain = plain.replace("*/", "* /").replace("/*", "/ *")
-    return " ".join(plain.replace("??", "? ?").split())
+    while "*/" in line or "/*" in line:
+        line = line.replace("*/", "* /").replace("/*", "/ *")
+    return " ".join(line.replace("??", "? ?").split())
 
 
 def literal(value: Fraction, real: Real) -> str:

@@ -101,8 +101,8 @@ def finite_rows(program: Program, live: Iterable[int]) -> list[int]:
     Those operands are divisors and both arguments of atan2. Constants and arguments, which are checked before, are left out.
     """
     results = [row for port in program.outputs for row in port.rows]
-    wanted = dict.fromkeys([*results, *hiding_rows(program, live)])
-    return [row for row in wanted if program.rows[row].op not in ("const", "input")]
+    compared_rows = dict.fromkeys([*results, *hiding_rows(program, live)])
+    return [row for row in compared_rows if program.rows[row].op not in ("const", "input")]
 
 
 def hiding_rows(program: Program, live: Iterable[int]) -> list[int]:
@@ -215,8 +215,8 @@ def statuses(forms: Iterable[Form], target: Target) -> list[dict[str, Any]]:
         *(["NO_WORK"] if any(form.looped for form in forms) else []),
     }
     return [
-        {"name": name, "value": value, "what": what}
-        for value, (name, what) in enumerate(STATUSES.items())
+        {"name": name, "value": value, "what": meaning}
+        for value, (name, meaning) in enumerate(STATUSES.items())
         if name in returned and target.checked
     ]
 

@@ -37,10 +37,10 @@ def calls(real: str, target: Target) -> dict[str, str]:
 
 def parameters(program: Form | Outline, target: Target) -> dict[str, str]:
     """The C parameter of each port of the Program, arguments first."""
-    taken = macros(target)
+    taken_names = macros(target)
     names: dict[str, str] = {}
     for port in (*program.inputs, *program.outputs):
-        names[port.name] = C.local(port.name, taken | set(names.values()))
+        names[port.name] = C.local(port.name, taken_names | set(names.values()))
     return names
 
 
@@ -202,10 +202,10 @@ class PrintedFunction:
     @cached_property
     def reserved_names(self) -> set[str]:
         """Names that no local gets."""
-        words = {self.target.symbol(self.program.function), *self.names.values()}
+        names = {self.target.symbol(self.program.function), *self.names.values()}
         if self.turn:
-            words |= {self.turn.kind, self.turn.function, self.turn.size}
-        return macros(self.target) | words | ({"value"} if self.structs else set())
+            names |= {self.turn.kind, self.turn.function, self.turn.size}
+        return macros(self.target) | names | ({"value"} if self.structs else set())
 
     @cached_property
     def spelling(self) -> Spelling:
@@ -247,8 +247,8 @@ class PrintedFunction:
     def unread(self) -> list[str]:
         """The arguments that no row reads."""
         rows = self.program.rows
-        read = {rows[i].value[0] for i in self.live if rows[i].op == "input"}
-        return [name for i, name in enumerate(self.inputs) if i not in read]
+        read_ports = {rows[i].value[0] for i in self.live if rows[i].op == "input"}
+        return [name for i, name in enumerate(self.inputs) if i not in read_ports]
 
 
 def function(printed: PrintedFunction) -> dict[str, Any]:
@@ -385,14 +385,16 @@ def _part(
 ) -> dict[str, Any]:
     """Return the facts of one part: it takes the arguments that it reads, the work array, and the results that it stores."""
     by_name = {parameter["name"]: parameter for parameter in function["parameters"]}
-    taken = [by_name[name] for name in inputs if name in part.reads]
+    part_parameters = [by_name[name] for name in inputs if name in part.reads]
     if part.takes or part.puts:
-        taken.append({**array, "qualifier": "" if part.puts else "const "})
-    taken += [by_name[name] for name in dict.fromkeys(store.name for store in part.stores)]
+        part_parameters.append({**array, "qualifier": "" if part.puts else "const "})
+    part_parameters += [
+        by_name[name] for name in dict.fromkeys(store.name for store in part.stores)
+    ]
     symbol, work = f"{function['symbol']}_part_{number}", array["name"]
     return {
         "symbol": symbol,
-        "parameters": taken,
+        "parameters": part_parameters,
         "groups": part.groups,
         "takes": [{"name": name, "place": C.at(work, index)} for name, index in part.takes],
         "puts": [{"name": name, "place": C.at(work, index)} for index, name in part.puts],

@@ -18,11 +18,15 @@ from symgen.vocabulary.target import Target
 
 
 def lane_step(
-    step: Program, target: Target, what: str, alike: Collection[str] = (), own_sines: bool = True
+    step: Program,
+    target: Target,
+    description: str,
+    shared_ports: Collection[str] = (),
+    own_sines: bool = True,
 ) -> dict[str, Any]:
-    """Return the facts of a step for the template; `what` names it in the head of the file.
+    """Return the facts of a step for the template; `description` names it in the head of the file.
 
-    All lanes share the ports that are `alike`. By `--trig auto` the sines are the text's own with `own_sines`, or those of <math.h>.
+    All lanes share the `shared_ports`. By `--trig auto` the sines are the text's own with `own_sines`, or those of <math.h>.
     """
     inline = target.text.trig == "inline"
     turn = definition.turn_of(step, target) if inline else None
@@ -30,14 +34,14 @@ def lane_step(
     initial_angles = [] if inline else definition.initial_angles(step)
     names = printed.names
     facts = _lanes.function(
-        printed, initial_angles, [names[port] for port in alike if port in names]
+        printed, initial_angles, [names[port] for port in shared_ports if port in names]
     )
     loop = own_sines and target.text.trig == "auto" and len(initial_angles) > 0
     facts |= {
         "symbol": target.symbol(step.function),
         "own_loop": loop,
         "own_sines": turn is not None or loop,
-        "comment": f"{what}: {operations_text(step)}",
+        "comment": f"{description}: {operations_text(step)}",
     }
     for array, port in zip(facts["parameters"], (*step.inputs, *step.outputs), strict=True):
         array["qualifier"] = "const " if port.name == CONSTANTS else ""

@@ -62,11 +62,13 @@ def function(
     names = {name: writer.local(name) for name in ("angle", "turn", "work", "status", "none")}
     angles = _checks.ancestors(program, [row for rows in together for row in rows])
     blocks = [writer.statements(angles)]
-    read = _name_sines(writer, together, names["turn"], lanes(program.real))
+    sine_arguments = _name_sines(writer, together, names["turn"], lanes(program.real))
     sines = _checks.ancestors(program, printed.sines)
     blocks += [writer.statements(sines), writer.statements()]
     checked = [*compared.angles, *compared.hiding, *(guard.row for guard in compared.guards)]
-    kept = {angle["value"]: 1 for angle in read} | {writer.text[row]: 3 for row in checked}
+    kept = {angle["value"]: 1 for angle in sine_arguments} | {
+        writer.text[row]: 3 for row in checked
+    }
     cut = _cut(printed, blocks, kept, writer)
     places = {name: LANES.at(names["work"], index) for name, index in cut.places.items()}
     text = {row: places.get(writer.text[row], writer.text[row]) for row in checked}
@@ -75,20 +77,23 @@ def function(
     work = {"name": names["work"], "size": cut.size, "count": cut.size}
     symbol = target.symbol(program.function)
     count = lanes(program.real)
-    numbers = cut.size + 3 * len(read) + sum(array["count"] for array in arrays)
+    numbers = cut.size + 3 * len(sine_arguments) + sum(array["count"] for array in arrays)
     return {
         "own": names,
-        "angles": count * len(read),
+        "angles": count * len(sine_arguments),
         "work": work,
         "driver": names_of_driver,
-        "read": [angle | {"value": places.get(angle["value"], angle["value"])} for angle in read],
+        "read": [
+            angle | {"value": places.get(angle["value"], angle["value"])}
+            for angle in sine_arguments
+        ],
         "before": loops[: cut.ends[1]],
         "between": loops[cut.ends[1] : cut.ends[2]],
         "loops": loops[cut.ends[2] :],
         "parts": []
         if printed.part is None
         else _functions(symbol, loops[cut.ends[2] :], arrays, work),
-        "parameters": _parameters(arrays, _unread(printed, loops, read), shared_arrays),
+        "parameters": _parameters(arrays, _unread(printed, loops, sine_arguments), shared_arrays),
         "checks": _conditions(printed, text) if target.checked else {},
         "bytes": REALS[program.real].size * count * numbers,
     }
@@ -163,7 +168,9 @@ def _parameters(
 
 
 def _unread(
-    printed: PrintedFunction, loops: Sequence[Mapping[str, Any]], read: Sequence[Mapping[str, str]]
+    printed: PrintedFunction,
+    loops: Sequence[Mapping[str, Any]],
+    sine_arguments: Sequence[Mapping[str, str]],
 ) -> set[str]:
     """Return the arguments that neither a loop, nor a check, nor an angle taken between two loops reads."""
     if printed.target.checked:
@@ -172,7 +179,8 @@ def _unread(
     return {
         name
         for name in printed.inputs
-        if name not in touched and not any(angle["value"].startswith(f"{name}[") for angle in read)
+        if name not in touched
+        and not any(angle["value"].startswith(f"{name}[") for angle in sine_arguments)
     }
 
 
@@ -186,11 +194,11 @@ def driver(program: Form, names: Mapping[str, str]) -> tuple[list[dict[str, Any]
         }
         for i, port in enumerate((*program.inputs, *program.outputs))
     ]
-    taken = set(names.values())
+    taken_names = set(names.values())
 
     def local(name: str) -> str:
-        local = C.local(name, taken)
-        taken.add(local)
+        local = C.local(name, taken_names)
+        taken_names.add(local)
         return local
 
     for array in arrays:

@@ -70,12 +70,12 @@ def tables_and_loops(loops: LoopFunction, language: Language = C) -> tuple[list[
 
 def _step_text(loops: LoopFunction, step: Program) -> str:
     """Return the static function of a step; of one angle <math.h> serves as well as a loop over one angle."""
-    plain = replace(loops.target, text=replace(loops.target.text, checked=False))
+    unchecked_target = replace(loops.target, text=replace(loops.target.text, checked=False))
     turn = definition.turn_of(step, loops.target)
     if turn and turn.lanes:
         turn = turn._replace(lanes=loops.angle_count)
-    printed = definition.PrintedFunction(step, plain, turn=turn)
-    return straight_line.text(definition.function(printed), plain.name, C)
+    printed = definition.PrintedFunction(step, unchecked_target, turn=turn)
+    return straight_line.text(definition.function(printed), unchecked_target.name, C)
 
 
 def step_heads(loops: LoopFunction) -> list[str]:

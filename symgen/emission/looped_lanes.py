@@ -68,9 +68,10 @@ def _block(form: LoopProgram, target: Target) -> dict[str, Any]:
     loops = LoopFunction(
         guarded(form, target) if target.checked else form, target, _lanes.lanes(form.real)
     )
-    plain = replace(target, text=replace(target.text, checked=False))
+    unchecked_target = replace(target, text=replace(target.text, checked=False))
     steps = [
-        lane_step(p, plain, "", (CONSTANTS,), _has_own_sines(loops, p)) for p in loops.functions
+        lane_step(p, unchecked_target, "", (CONSTANTS,), _has_own_sines(loops, p))
+        for p in loops.functions
     ]
     tables, block = tables_and_loops(loops)
     return {

@@ -12,10 +12,10 @@ def code(text: str) -> str:
 
     It is fenced by one backtick more than stand in a row in it. A backslash becomes a slash: none can undo what `cell` adds.
     """
-    plain = one_line(text)
-    fence = "`" * (1 + max((len(run) for run in re.findall("`+", plain)), default=0))
-    room = " " if plain[:1] == "`" or plain[-1:] == "`" or not plain else ""
-    return f"{fence}{room}{plain}{room}{fence}"
+    line = one_line(text)
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", line)), default=0))
+    room = " " if line[:1] == "`" or line[-1:] == "`" or not line else ""
+    return f"{fence}{room}{line}{room}{fence}"
 
 
 def cell(text: str) -> str:
@@ -25,8 +25,10 @@ def cell(text: str) -> str:
 
 def prose(text: str) -> str:
     """`text` on one line as words between others: what Markdown or HTML would read is escaped, and no address becomes a link."""
-    plain = re.sub(r"([`*\[\]<>&|~#!])", r"\\\1", one_line(text))
-    plain = re.sub(r"(?<![^\W_])_|_(?![^\W_])", r"\\_", plain)  # between letters it means nothing
+    escaped = re.sub(r"([`*\[\]<>&|~#!])", r"\\\1", one_line(text))
+    escaped = re.sub(
+        r"(?<![^\W_])_|_(?![^\W_])", r"\\_", escaped
+    )  # between letters it means nothing
     return re.sub(
-        r"\b(www)(?=\.)|:(?=//)", lambda match: match[0] + "\\", plain, flags=re.IGNORECASE
+        r"\b(www)(?=\.)|:(?=//)", lambda match: match[0] + "\\", escaped, flags=re.IGNORECASE
     )

@@ -65,13 +65,15 @@ def level_rows(rows: int) -> list[int]:
 
 
 def levels_over_parts(tree: ParallelScan, parts: int) -> list[tuple[int, int, int]]:
-    """Return the first number, the rows and the numbers of a row of each level: the run, what is known, and what is saved."""
+    """Return the first number, the rows and the numbers of a row of each level: upsweep value, downsweep value and saved values."""
     sizes = [tree.up_size + len(tree.initial)] + [
         tree.up_size + len(tree.initial) + tree.saved_size
     ] * parts
     rows = level_rows(parts)
-    ends = accumulate((count * size for count, size in zip(rows, sizes, strict=False)), initial=0)
-    return [*zip(ends, rows, sizes, strict=False)]
+    first_numbers = accumulate(
+        (count * size for count, size in zip(rows, sizes, strict=False)), initial=0
+    )
+    return [*zip(first_numbers, rows, sizes, strict=False)]
 
 
 class Places(NamedTuple):
@@ -79,7 +81,7 @@ class Places(NamedTuple):
     the levels over the parts in the workspace.
     """
 
-    runs: int
+    upsweeps: int
     downsweeps: int
     saved: int
     over: int

@@ -59,7 +59,7 @@ def lower(form: LoopProgram, target: Target, states: bool) -> Lowered:
     rows, width = form.part_count // chain.lanes * chain.rows, form.link_classes[0].width
     lanes = [] if states else [chain.lanes]
     sizes_by_name: dict[str, Sizes] = {table.name: table.size for table in lowering.tables}
-    sizes_by_name |= {f"{chain.symbol}_table": (rows, width, *lanes)}
+    sizes_by_name |= {chain.constants: (rows, width, *lanes)}
     called = [step["symbol"] for step in chain.steps] + [name for name, _ in chain.functions]
     sizes_by_name |= dict.fromkeys([*called, *definition.macros(target)], ())
     return Lowered(chain, lowering.tables, check(functions, sizes_by_name))
@@ -115,7 +115,7 @@ def block(form: LoopProgram, target: Target) -> dict[str, Any]:
         for part in range(form.part_count)
         for row in range(form.longest_part)
     ]
-    name, size = f"{chain.symbol}_table", (len(constants), form.link_classes[0].width)
+    name, size = chain.constants, (len(constants), form.link_classes[0].width)
     *stages, whole_function = functions
     return {
         "steps": chain.steps,

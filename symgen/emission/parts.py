@@ -164,8 +164,10 @@ def _allocate(pieces: _Pieces, last: Mapping[str, int]) -> tuple[list[Part], int
                 places[name] = heapq.heappop(free)
                 heapq.heappush(busy, (last[name], places[name]))
                 puts.append((places[name], name))
-        wanted = dict.fromkeys(name for name in pieces.used(n) if pieces.piece_of.get(name, n) < n)
-        takes = tuple((name, places[name]) for name in wanted)
+        earlier_names = dict.fromkeys(
+            name for name in pieces.used(n) if pieces.piece_of.get(name, n) < n
+        )
+        takes = tuple((name, places[name]) for name in earlier_names)
         stores = tuple(pieces.stored[n])
         parts.append(Part(takes, _grouped(piece), tuple(puts), stores, pieces.reads[n]))
     return parts, size, places
@@ -187,11 +189,11 @@ def _pieces(lines: list[Line], length: int, pair: str) -> list[list[Line]]:
         return []
     count = -(-len(lines) // length)
     across, torn = _across(lines, pair)
-    each = len(lines) / count
-    near = int(each / _NEAR)
+    piece_length = len(lines) / count
+    near = int(piece_length / _NEAR)
     cuts = [0]
     for k in range(1, count):
-        middle = round(k * each)
+        middle = round(k * piece_length)
         around = [
             at
             for at in range(max(cuts[-1] + 1, middle - near), min(len(lines), middle + near + 1))

@@ -160,9 +160,11 @@ def _call(call: s.Call, language: Language, margin: str) -> Iterator[str]:
     if not call.wrapped:
         yield f"{margin}{call.function}({', '.join(arguments)});"
         return
-    whole = f"{call.function}({', '.join(a.replace(' ', chr(0)) for a in arguments)});"
+    statement = f"{call.function}({', '.join(a.replace(' ', chr(0)) for a in arguments)});"
     width = language.width - len(margin)
-    first, *further = textwrap.wrap(whole, width, subsequent_indent=INDENT, break_long_words=False)
+    first, *further = textwrap.wrap(
+        statement, width, subsequent_indent=INDENT, break_long_words=False
+    )
     yield f"{margin}{first}".replace("\0", " ")
     for line in further:
         indent = " " * call.continuation

@@ -401,11 +401,11 @@ class _Lanes:
 
     def _as_rows(self, pointer: Declare) -> Value | None:
         """Return the value of a pointer to vectors: the address of a number is that of the first lane of a vector."""
-        first, *rest = pointer.value if isinstance(pointer.value, tuple) else (pointer.value,)
+        first, *offsets = pointer.value if isinstance(pointer.value, tuple) else (pointer.value,)
         if not isinstance(first, Address) or first.array in self.arrays:
             return pointer.value
         cast = Cast(pointer.kind, self.count, first)
-        return (cast, *rest) if rest else cast
+        return (cast, *offsets) if offsets else cast
 
 
 # -- threads -----------------------------------------------------------------------------------------------------------------
@@ -576,8 +576,8 @@ class _Checker:
         sizes = self.known[name] if declared is None else _sizes(declared)
         column = access.column if isinstance(access, Element) else None
         indices = [access.index] if column is None else [access.index, column]
-        wanted = {Element: {len(indices)}, Row: {2, 3}, Address: {1, 2}}[type(access)]
-        if len(sizes) not in wanted:
+        dimension_counts = {Element: {len(indices)}, Row: {2, 3}, Address: {1, 2}}[type(access)]
+        if len(sizes) not in dimension_counts:
             self._fail(name, f"has {len(sizes)} dimensions, not as many as its indices ask for")
         for index, size in zip(indices, sizes, strict=False):
             for end in self._ends(index):

@@ -239,5 +239,7 @@ class Writer:
 
     def _operand(self, i: int, rank: int, around: int = ATOM) -> str:
         """Row i as an operand that must bind as tightly as `rank`, in an operation of rank `around`."""
-        plain = self.rank[i] >= rank and (around, self.rank[i]) not in self.language.apart
-        return self.text[i] if plain else f"({self.text[i]})"
+        needs_no_parentheses = (
+            self.rank[i] >= rank and (around, self.rank[i]) not in self.language.apart
+        )
+        return self.text[i] if needs_no_parentheses else f"({self.text[i]})"

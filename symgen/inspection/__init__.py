@@ -56,7 +56,11 @@ def inspect(
     Letters i, j, k and l in place of indices stand for the links of a chain of like links. The
     formulas in these letters and the number of links n are a `General`: .block(n=50, i=3, j=7) is
     an entry. They are compared with chains of up to nine links. `.proved_from` names the definition
-    from which they are proved for every n, and is "" if they are compared only.
+    from which they are proved for every n, and is "" if they are compared only. A letter without
+    such a formula, such as P[i], is a `Steps`, with a SymgenWarning: the recursion step from the
+    next link. .block(n=50, i=3) is a block of it; its symbols q0, q1 and entry_R_C are the
+    coordinates of links i and i + 1 and the entries of the articulated-body inertia.
+    form="recursive" asks for it.
 
     Every result is the complete formula. In a notebook a SymPy object is rendered completely, a
     long MultiAngle by its largest terms + ⋯ with the number of the other terms.
@@ -66,6 +70,7 @@ def inspect(
     """
     from symgen.inspection.at import values_from_mapping
     from symgen.inspection.canonical import Canonical
+    from symgen.inspection.general.steps import Steps
     from symgen.inspection.parameters import parse_kinds
     from symgen.inspection.reading import CLOSED_AT_MOST, FormulaOptions, Recursive, read
     from symgen.inspection.sweeps import Loops
@@ -80,12 +85,12 @@ def inspect(
         closed_up_to=CLOSED_AT_MOST,
     )
     reading = read(mechanism, what, method, formula)
-    value: Any | Recursive | Loops | MultiAngle | Canonical = reading.value
+    value: Any | Recursive | Loops | Steps | MultiAngle | Canonical = reading.value
     if isinstance(value, Canonical):
         if formula.form is None:
             return value.sympy()
         return value if value.shape else value.entries[0]
-    if formula.form is None and isinstance(value, Recursive | Loops):
+    if formula.form is None and isinstance(value, Recursive | Loops | Steps):
         for note in reading.notes:
             warn(note)
     return value

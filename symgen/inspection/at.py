@@ -31,11 +31,11 @@ def parse_values(mechanism: Mechanism, text: str) -> Values:
     """
     values: Values = {}
     units = [coordinate.unit for joint in mechanism.leading for coordinate in joint.type.positions]
-    for part in text.split(","):
-        name, equals, number = (word.strip() for word in part.partition("="))
+    for assignment in text.split(","):
+        name, equals, number = (word.strip() for word in assignment.partition("="))
         if not equals or not name or not number:
             raise ArgumentError(
-                f"'{part.strip()}' is not an assignment; write --at q0=pi/2,q1=0 or --at JOINT=0.3"
+                f"'{assignment.strip()}' is not an assignment; write --at q0=pi/2,q1=0 or --at JOINT=0.3"
             )
         key = _parse_input(mechanism, name)
         is_angle = key[0] != "q" or units[key[1]] == "rad"

@@ -30,7 +30,7 @@ from functools import cached_property
 from math import gcd, lcm
 from typing import Any
 
-from flint import arb, fmpq, fmpq_mpoly_ctx
+from flint import Ordering, arb, fmpq, fmpq_mpoly_ctx, fmpz_mod_mpoly_ctx
 
 from symgen.derivation import constants as k
 from symgen.inspection.harmonic_text import DIGITS as PRINTED_DIGITS
@@ -44,14 +44,21 @@ from symgen.inspection.harmonics import (
 )
 from symgen.inspection.multiangle import DIGITS, MultiAngle
 from symgen.inspection.printing import print_grid
+from symgen.inspection.roots import inverse, multiply, with_root
 from symgen.ir.program import Program
 from symgen.support.errors import RequestError
 
 MOST_TERMS = 20_000
 """Most terms of a polynomial: a longer one is a method's recursion, not a formula to be read."""
-QUICK, PATIENT = 400_000, 4_000_000
-"""Most products of terms that a request may compute: by default, and if this form is requested."""
+QUICK, PATIENT, PATIENT_QUOTIENTS = 400_000, 4_000_000, 40_000_000
+"""Most products of terms that a request may compute: by default, and if this form is requested, without and
+with divisions. Polynomials of letters with divisions are multiplied ten times as fast.
+"""
 Exponents = tuple[int, ...]
+Terms = Mapping[Exponents, Any]
+"""Exponents and coefficient of each term of a polynomial."""
+RootTerms = dict[tuple[tuple[Index, bool], Monomial], dict[int, Fraction]]
+"""Cosine or sine and monomial of each term of a form, with its coefficient."""
 _SINGLE_FACTOR = re.compile(r"\w+(\([^()]*\))?")
 """A symbol, or the cosine or sine of a sum of angles."""
 
@@ -189,24 +196,34 @@ def canonical(
     is also raised for a row that is not a rational function of cosines and sines, and for a division
     if the constants are not exact.
     """
-    needed = needed_rows(program, rows)
-    inputs = {program.rows[r].value for r in needed if program.rows[r].op == "input"}
-    quaternions = tuple(entries for entries in names.quaternions if entries[3] in inputs)
-    scalars = [entries[3] for entries in quaternions]
-    rest = sorted(inputs.union(*quaternions).difference(scalars))
-    unknowns = _Unknowns(
-        [x for x in rest if x in names.angles],
-        [*scalars, *(x for x in rest if x not in names.angles)],
-        names,
-        most_products,
-        quaternions,
-    )
-    divides = any(program.rows[r].op == "div" for r in needed)
+    unknowns = Unknowns.of(inputs_of(program, rows), names, most_products)
+    divides = has_division(program, rows)
     if divides and not exact:
         raise TooLong(
             f"{names.label} has no canonical form: it has a division, and constants of the robot are irrational"
         )
-    ring: _Waves | _HalfAngles = _HalfAngles(unknowns) if divides else _Waves(unknowns, exact)
+    ring: Waves | HalfAngles = HalfAngles(unknowns) if divides else Waves(unknowns, exact)
+    values = values_of_rows(ring, program, rows)
+    forms = {r: ring.form(value) for r, value in values.items()}
+    return [forms[r] for r in rows]
+
+
+def has_division(program: Program, rows: Sequence[int]) -> bool:
+    """True if one of the equations that compute the rows is a division."""
+    return any(program.rows[r].op == "div" for r in needed_rows(program, rows))
+
+
+def inputs_of(program: Program, rows: Sequence[int]) -> set[Input]:
+    """Return the inputs from which the rows are computed."""
+    equations = [program.rows[r] for r in needed_rows(program, rows)]
+    return {equation.value for equation in equations if equation.op == "input"}
+
+
+def values_of_rows(
+    ring: Waves | HalfAngles, program: Program, rows: Sequence[int]
+) -> dict[int, Any]:
+    """Return the value of each row in the ring."""
+    needed = needed_rows(program, rows)
     values: dict[int, Any] = {}
     last = {used: r for r in needed for used in program.rows[r].args}
     kept = set(rows)
@@ -215,8 +232,7 @@ def canonical(
         for used in program.rows[r].args:
             if last[used] == r and used not in kept:
                 values.pop(used, None)
-    forms = {r: ring.form(values[r]) for r in kept}
-    return [forms[r] for r in rows]
+    return {r: values[r] for r in kept}
 
 
 def form_of_fraction(
@@ -240,14 +256,14 @@ def form_of_fraction(
     inputs = [(1, n) for n in range(len(others))]
     entries = tuple(tuple(inputs[others.index(x)] for x in group) for group in quaternions)
     scalars = [group[3] for group in entries]
-    unknowns = _Unknowns(
+    unknowns = Unknowns(
         [(0, i) for i in angles],
         [*scalars, *(x for x in inputs if x not in scalars)],
         named,
         QUICK,
         entries,
     )
-    field = _HalfAngles(unknowns)
+    field = HalfAngles(unknowns)
     if not quaternions:
         return field.form((above, below))
     order = [*unknowns.rotating, *inputs, *unknowns.rotating]
@@ -272,7 +288,7 @@ def _value(ring: Any, program: Program, row: int, values: Mapping[int, Any]) -> 
         return ring.add(*operands)
     if op == "sub":
         return ring.add(operands[0], ring.multiply(ring.constant(fmpq(-1)), operands[1]))
-    if op == "div" and isinstance(ring, _HalfAngles):
+    if op == "div" and isinstance(ring, HalfAngles):
         return ring.divide(*operands)
     raise TooLong(
         f"{ring.unknowns.names.label} has no canonical form: its equations contain a {op}"
@@ -280,7 +296,7 @@ def _value(ring: Any, program: Program, row: int, values: Mapping[int, Any]) -> 
 
 
 @dataclass(frozen=True)
-class _Unknowns:
+class Unknowns:
     """Unknowns of a form: `rotating` inputs are joint angles, `others` all other inputs.
 
     The w of each of the `quaternions` comes first in `others`, so that w² is the leading monomial
@@ -292,6 +308,20 @@ class _Unknowns:
     names: Names
     most_products: int
     quaternions: tuple[tuple[Input, ...], ...] = ()
+
+    @staticmethod
+    def of(inputs: set[Input], names: Names, most_products: int) -> Unknowns:
+        """Return the unknowns of forms of these inputs."""
+        quaternions = tuple(entries for entries in names.quaternions if entries[3] in inputs)
+        scalars = [entries[3] for entries in quaternions]
+        rest = sorted(inputs.union(*quaternions).difference(scalars))
+        return Unknowns(
+            [x for x in rest if x in names.angles],
+            [*scalars, *(x for x in rest if x not in names.angles)],
+            names,
+            most_products,
+            quaternions,
+        )
 
     @cached_property
     def symbols(self) -> list[Input]:
@@ -343,14 +373,14 @@ class _Unknowns:
         return multiples, offset
 
 
-class _Waves:
+class Waves:
     """Laurent polynomials in z_k = exp(i q_k), and polynomials in all other inputs, with complex
     coefficients (real part, imaginary part).
 
     Exponents: of z for every rotating input, then of `symbols`.
     """
 
-    def __init__(self, unknowns: _Unknowns, exact: bool) -> None:
+    def __init__(self, unknowns: Unknowns, exact: bool) -> None:
         self.unknowns, self.exact, self.products = unknowns, exact, 0
         self.rotating = len(unknowns.rotating)
         self.size = self.rotating + len(unknowns.symbols)
@@ -471,17 +501,24 @@ def _lower_squares(
     return total
 
 
-class _HalfAngles:
+class HalfAngles:
     """Rational functions (numerator, denominator) in t_k = tan(q_k/2) and all other inputs, in
     lowest terms; denominators are monic and have no w of a quaternion.
+
+    Coefficients are rational, or residues modulo the prime `modulus` if it is not 0.
     """
 
-    def __init__(self, unknowns: _Unknowns) -> None:
-        self.unknowns, self.products = unknowns, 0
+    def __init__(self, unknowns: Unknowns, modulus: int = 0) -> None:
+        self.unknowns, self.products, self.modulus = unknowns, 0, modulus
         self.rotating = len(unknowns.rotating)
         stems = [f"t{i}" for i in range(self.rotating)]
         stems += [f"x{i}" for i in range(len(unknowns.symbols))]
-        self.ring = fmpq_mpoly_ctx.get(stems, "lex")
+        residue_context: Any = fmpz_mod_mpoly_ctx
+        self.ring: Any = (
+            residue_context.get(stems, modulus, Ordering.lex)
+            if modulus
+            else fmpq_mpoly_ctx.get(stems, "lex")
+        )
         self.gens = self.ring.gens()
         self.one = self.ring.constant(1)
         self.relations = [
@@ -490,6 +527,8 @@ class _HalfAngles:
         ]
 
     def constant(self, x: Any) -> tuple[Any, Any]:
+        if self.modulus:
+            x = int(x.p) * pow(int(x.q), -1, self.modulus) % self.modulus
         return self.ring.constant(x), self.one
 
     def input(self, x: Input) -> tuple[Any, Any]:
@@ -497,8 +536,18 @@ class _HalfAngles:
 
     def multiples(self, value: tuple[Any, Any]) -> tuple[list[int], Any]:
         return self.unknowns.multiples_of(
-            {tuple(map(int, exponents)): x for exponents, x in value[0].to_dict().items()}
+            {
+                tuple(map(int, exponents)): self._signed(x)
+                for exponents, x in value[0].to_dict().items()
+            }
         )
+
+    def _signed(self, x: Any) -> Any:
+        """Return a residue as an integer of either sign, so that that of −1 is −1."""
+        if not self.modulus:
+            return x
+        residue = int(x)
+        return fmpq(residue - self.modulus if 2 * residue > self.modulus else residue)
 
     def cosine_and_sine(self, multiples: Sequence[int], offset: Any) -> tuple[tuple[Any, Any], ...]:
         if offset != 0:
@@ -614,46 +663,86 @@ class _HalfAngles:
         return above / leading, below / leading
 
     def form(self, value: tuple[Any, Any]) -> MultiAngle | Quotient:
-        halves = [
-            (max(above, below) + 1) // 2
-            for above, below in zip(value[0].degrees(), value[1].degrees(), strict=True)
-        ][: self.rotating]
-        above, below = (self._over_powers(part, halves) for part in value)
-        if len(above) > MOST_TERMS or len(below) > MOST_TERMS:
-            raise self.unknowns.too_long()
-        numbers = [Fraction(x) for x in below.values()]
-        factor = Fraction(
-            lcm(*(x.denominator for x in numbers)), gcd(*(x.numerator for x in numbers))
-        )
-        numerator, denominator = MultiAngle.of(above), MultiAngle.of(below)
-        if denominator.terms[0][2] < 0:
-            factor = -factor
-        numerator, denominator = numerator.scaled(factor), denominator.scaled(factor)
-        if max(abs(x) for _, _, x in denominator.terms) >= 10**PRINTED_DIGITS:
-            first = 1 / denominator.terms[0][2]
-            numerator, denominator = numerator.scaled(first), denominator.scaled(first)
-        if denominator.is_number:
-            return numerator.scaled(1 / denominator.terms[0][2])
-        return Quotient(numerator, denominator)
+        """Return the form of a fraction with rational coefficients."""
+        return self.form_of_terms(*({1: part.to_dict()} for part in value))
 
-    def _over_powers(self, polynomial: Any, halves: Sequence[int]) -> dict[Any, Fraction]:
+    def form_of_terms(
+        self, above: Mapping[int, Terms], below: Mapping[int, Terms]
+    ) -> MultiAngle | Quotient:
+        """Return the form of a fraction in lowest terms.
+
+        `above` and `below` have the terms of a polynomial for each integer d: those of the rational
+        coefficients of √d.
+        """
+        degrees = [
+            max(powers)
+            for powers in zip(
+                *(e for part in (above, below) for terms in part.values() for e in terms),
+                strict=True,
+            )
+        ]
+        halves = [(int(degree) + 1) // 2 for degree in degrees[: self.rotating]]
+        forms = [self._over_powers(part, halves) for part in (above, below)]
+        if any(len(form) > MOST_TERMS for form in forms):
+            raise self.unknowns.too_long()
+        return quotient(*forms)
+
+    def _over_powers(self, terms: Mapping[int, Terms], halves: Sequence[int]) -> RootTerms:
         """Return a polynomial divided by Π (1 + t²)^m as harmonics: t^j/(1 + t²)^m is
         cos(q/2)^(2m−j) sin(q/2)^j.
         """
-        by_monomial: dict[Monomial, dict[Any, Any]] = {}
-        for exponents, x in polynomial.to_dict().items():
-            powers = [int(power) for power in exponents]
-            pairs = tuple(
-                (2 * m - power, power)
-                for m, power in zip(halves, powers[: self.rotating], strict=True)
-            )
-            monomial = self.unknowns.monomial(powers[self.rotating :])
-            by_monomial.setdefault(monomial, {})[pairs] = x
-        coefficients: dict[Any, Fraction] = {}
-        for monomial, part in by_monomial.items():
+        by_monomial: dict[tuple[int, Monomial], dict[Any, Any]] = {}
+        for root, of_root in terms.items():
+            for exponents, x in of_root.items():
+                powers = [int(power) for power in exponents]
+                pairs = tuple(
+                    (2 * m - power, power)
+                    for m, power in zip(halves, powers[: self.rotating], strict=True)
+                )
+                monomial = self.unknowns.monomial(powers[self.rotating :])
+                by_monomial.setdefault((root, monomial), {})[pairs] = x
+        coefficients: RootTerms = {}
+        for (root, monomial), part in by_monomial.items():
             for short, waves in harmonic_sums(part).items():
                 index = self.unknowns.index([multiple // 2 for multiple in short])
                 for is_sine, x in zip((False, True), waves, strict=True):
                     if x != 0:
-                        coefficients[(index, is_sine), monomial] = Fraction(int(x.p), int(x.q))
+                        key = (index, is_sine), monomial
+                        coefficients.setdefault(key, {})[root] = Fraction(int(x.p), int(x.q))
         return coefficients
+
+
+def quotient(above: RootTerms, below: RootTerms) -> MultiAngle | Quotient:
+    """Return the form of a fraction in lowest terms, whose denominator begins with a positive
+    rational coefficient.
+    """
+    if not above:
+        return MultiAngle(())
+    first = below[min(below)]
+    if set(first) != {1}:
+        factor = inverse(first)
+        above, below = (
+            {key: multiply(x, factor) for key, x in form.items()} for form in (above, below)
+        )
+    numerator, denominator = (
+        MultiAngle.of(
+            {
+                (wave, with_root(monomial, root)): number
+                for (wave, monomial), x in form.items()
+                for root, number in x.items()
+            }
+        )
+        for form in (above, below)
+    )
+    first_number = below[min(below)][1]
+    numbers = [x for _, _, x in denominator.terms]
+    scale = Fraction(lcm(*(x.denominator for x in numbers)), gcd(*(x.numerator for x in numbers)))
+    if first_number < 0:
+        scale = -scale
+    numerator, denominator = numerator.scaled(scale), denominator.scaled(scale)
+    if max(abs(x) for _, _, x in denominator.terms) >= 10**PRINTED_DIGITS:
+        scale = 1 / (first_number * scale)
+        numerator, denominator = numerator.scaled(scale), denominator.scaled(scale)
+    if denominator.is_number:
+        return numerator.scaled(1 / denominator.terms[0][2])
+    return Quotient(numerator, denominator)

@@ -121,13 +121,15 @@ def choose(
     )
 
 
-def _choose(mechanism: Mechanism, what: str, method: str | None) -> Choice:
-    words = parse_request(what)
+def _choose(mechanism: Mechanism, request: str, method: str | None) -> Choice:
+    words = parse_request(request)
     if method is not None:
-        return _choose_of_method(mechanism, what, words, nearest(method, methods.names(), "method"))
+        return _choose_of_method(
+            mechanism, request, words, nearest(method, methods.names(), "method")
+        )
     result_by_name = results()
     if words is None:
-        raise _unknown(what)
+        raise _unknown(request)
     declaring = [
         name for name in methods_with_quantities() if words.letter in methods.find(name).quantities
     ]
@@ -136,18 +138,18 @@ def _choose(mechanism: Mechanism, what: str, method: str | None) -> Choice:
         for name in declaring
         if refusal_reason(mechanism, name, methods.find(name).quantities[words.letter]) is None
     ]
-    others = [f"--method {name}" for name in accepting[1:]]
+    other_choices = [f"--method {name}" for name in accepting[1:]]
     if words.letter in result_by_name and declaring:
-        others += [
+        other_choices += [
             f"--method {name}"
             for name in methods.providers(result_by_name[words.letter].function)[:1]
         ]
     if accepting:
         notes = (
             (
-                f"{words.letter} is that of {accepting[0]}; to see another {words.letter}, add {', '.join(others)}",
+                f"{words.letter} is that of {accepting[0]}; to see another {words.letter}, add {', '.join(other_choices)}",
             )
-            if others
+            if other_choices
             else ()
         )
         return Choice(
@@ -176,7 +178,7 @@ def _choose(mechanism: Mechanism, what: str, method: str | None) -> Choice:
         return Choice(
             words, PaperQuantity(papers[0], words.letter), method_of(papers[0]), alternatives
         )
-    raise _unknown(what)
+    raise _unknown(request)
 
 
 def _namesake(result: Result | None) -> list[str]:
@@ -189,7 +191,9 @@ def _namesake(result: Result | None) -> list[str]:
     ]
 
 
-def _choose_of_method(mechanism: Mechanism, what: str, words: Words | None, method: str) -> Choice:
+def _choose_of_method(
+    mechanism: Mechanism, request: str, words: Words | None, method: str
+) -> Choice:
     quantities, result_by_name = methods.find(method).quantities, results()
     if words is not None and words.letter in quantities:
         reason = refusal_reason(mechanism, method, quantities[words.letter])
@@ -221,10 +225,10 @@ def _choose_of_method(mechanism: Mechanism, what: str, words: Words | None, meth
         ]
         + computed
     )
-    raise UnknownName(f"{method} has no quantity '{what}'; it has: {listed}")
+    raise UnknownName(f"{method} has no quantity '{request}'; it has: {listed}")
 
 
-def _unknown(what: str) -> RequestError:
+def _unknown(request: str) -> RequestError:
     listed = ", ".join(item.heading for item in results().values())
     letters = {
         name: [
@@ -233,7 +237,7 @@ def _unknown(what: str) -> RequestError:
         for name in methods_with_quantities()
     }
     lettered = "; ".join(f"of {name} {', '.join(names)}" for name, names in letters.items())
-    return UnknownName(f"'{what}' is not a quantity; there are: {listed}; {lettered}")
+    return UnknownName(f"'{request}' is not a quantity; there are: {listed}; {lettered}")
 
 
 def listing(mechanism: Mechanism) -> str:

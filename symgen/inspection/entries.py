@@ -79,9 +79,13 @@ def answer(
                 mechanism, function, choice.method, frame=frame, task_rows=task_rows
             )
             return result_answer(mechanism, choice, choice.target, result_program, options)
-        derived, kept = symbolic(mechanism, function, keep, frame, choice.method, task_rows)
+        derived, kept_parameters = symbolic(
+            mechanism, function, keep, frame, choice.method, task_rows
+        )
         return _with_symbols(
-            result_answer(mechanism, choice, choice.target, derived, options), kept, CHOSEN
+            result_answer(mechanism, choice, choice.target, derived, options),
+            kept_parameters,
+            CHOSEN,
         )
     if isinstance(choice.target, PaperQuantity):
         raise choice.target.no_program("options that need a program")
@@ -98,15 +102,17 @@ CHOSEN = "in the frames that 'symgen show' lists"
 DECLARED = "in the declared link frames, rotated so that z is the joint's axis"
 
 
-def _with_symbols(plain_answer: Answer, kept: tuple[Parameter, ...], frames: str) -> Answer:
+def _with_symbols(
+    plain_answer: Answer, kept_parameters: tuple[Parameter, ...], frames: str
+) -> Answer:
     """Add the names of the kept parameters, and a note that explains them."""
-    if not kept:
+    if not kept_parameters:
         return plain_answer
-    note = symbol_note({p.kind for p in kept}, frames)
+    note = symbol_note({p.kind for p in kept_parameters}, frames)
     return replace(
         plain_answer,
         notes=(*plain_answer.notes, note),
-        symbols={(PORT, e): p.symbol for e, p in enumerate(kept)},
+        symbols={(PORT, e): p.symbol for e, p in enumerate(kept_parameters)},
     )
 
 
@@ -229,10 +235,12 @@ def declared_model(mechanism: Mechanism) -> Model:
     rotations keep exact constants exact.
     """
     axes = [k.unit(k.vector(joint.axis)) for joint in mechanism.joints]
-    return build_model(mechanism, [(_onto(axis), k.ORIGIN) for axis in axes], [None] * len(axes))
+    return build_model(
+        mechanism, [(onto_axis(axis), k.ORIGIN) for axis in axes], [None] * len(axes)
+    )
 
 
-def _onto(axis: k.Vec3) -> k.Mat3:
+def onto_axis(axis: k.Vec3) -> k.Mat3:
     """Return a rotation whose z column is `axis`: a permutation for a coordinate axis, else a half
     turn about axis + z.
     """
@@ -250,21 +258,23 @@ def derive_layout(
     model: Model,
     display: Callable[[Linkage, Block], Block],
     keep: tuple[str, ...] = (),
+    linkage_type: type[SymbolicLinkage] | None = None,
 ) -> Layout:
     """Return the layout of a quantity over any frames.
 
     `display` expresses a block in the axes in which it is shown; kinds in `keep` stay symbols.
+    `linkage_type` None takes the usual one.
     """
     quantity = methods.find(method).quantities[letter]
     shapes = {name: ARGUMENTS[name].sizes(mechanism.sizes) for name in quantity.inputs}
-    kept = parameters(model, keep)
-    if kept:
-        shapes[PORT] = (len(kept),)
+    kept_parameters = parameters(model, keep)
+    if kept_parameters:
+        shapes[PORT] = (len(kept_parameters),)
     derivation = Derivation({name: shape[0] for name, shape in shapes.items()})
     coupling = Coupling.of(mechanism)
     linkage = (
-        SymbolicLinkage(model, derivation, kept, coupling=coupling)
-        if kept
+        (linkage_type or SymbolicLinkage)(model, derivation, kept_parameters, coupling=coupling)
+        if kept_parameters or linkage_type
         else Linkage(model, derivation, coupling=coupling)
     )
     if mechanism.loops and quantity.of_loops:
@@ -291,7 +301,9 @@ def derive_layout(
         atoms += [x for row in block.rows for x in row]
     atoms.append(linkage.zero)
     return Layout(
-        derivation.freeze(letter, method, [(letter, (len(atoms),), atoms)], shapes), positions, kept
+        derivation.freeze(letter, method, [(letter, (len(atoms),), atoms)], shapes),
+        positions,
+        kept_parameters,
     )
 
 
@@ -315,8 +327,8 @@ def _rotate_rows(
     axes = Rotation([linkage.matrix(linkage.model.links[link].placement[0])])
     columns = []
     for column in zip(*rows, strict=True):
-        parts = [axes.to_parent(Vector(column[g : g + 3])) for g in range(0, len(column), 3)]
-        columns.append([x for part in parts for x in part])
+        rotated = [axes.to_parent(Vector(column[g : g + 3])) for g in range(0, len(column), 3)]
+        columns.append([x for vector in rotated for x in vector])
     return [list(row) for row in zip(*columns, strict=True)]
 
 
@@ -330,7 +342,7 @@ def quantity_answer(
     ):  # the quantity is one block, so the index selects an entry of it
         words = replace(words, indices=(), position=words.indices)
     name = heading(words.letter, quantity.indices)
-    if words.indices is None and quantity.indices and not quantity.whole:
+    if words.indices is None and quantity.indices and not quantity.is_matrix:
         raise ArgumentError(
             f"'{words.what}' needs an index: {name}, counted from 0 to {len(mechanism.joints) - 1}"
         )
@@ -453,7 +465,7 @@ def _block_notes(
 
 def _why_zero(quantity: Quantity, label: str) -> str:
     """Return why a block is zero; UnknownName if blocks outside the pattern do not exist."""
-    if not quantity.whole:
+    if not quantity.is_matrix:
         raise UnknownName(
             f"{label} does not exist: [{','.join(quantity.indices)}] exists where {quantity.nonzero}"
         )

@@ -58,13 +58,13 @@ class Equations:
 
 def needed_rows(derived: Program, targets: Sequence[int]) -> list[int]:
     """Return the rows from which the targets are computed, in order."""
-    seen, stack = set(), list(targets)
+    needed, stack = set(), list(targets)
     while stack:
         r = stack.pop()
-        if r not in seen:
-            seen.add(r)
+        if r not in needed:
+            needed.add(r)
             stack.extend(derived.rows[r].args)
-    return sorted(seen)
+    return sorted(needed)
 
 
 def closed_form_size(derived: Program, targets: Sequence[int], at: Values | None = None) -> int:
@@ -107,7 +107,7 @@ def equations(
     named_equations: list[tuple[Any, Any]] = []
     in_c: list[str] = []
     headings: list[str] = []
-    target_set, taken = set(targets), {row.name for row in derived.rows}
+    target_set, used_names = set(targets), {row.name for row in derived.rows}
     rows = needed_rows(derived, targets)
     uses = Counter(a for r in rows for a in derived.rows[r].args) + Counter(targets)
     sizes: dict[int, int] = {}
@@ -129,7 +129,7 @@ def equations(
                 value = _evaluate_irrational(value)
             is_repeated = sizes[r] > MOST_REPEATED and uses[r] > 1 and not value.is_number
             if named and r not in target_set and (row.name or is_repeated):
-                name, sign = unsigned_name(row.name, taken) if row.name else ("", 1)
+                name, sign = unsigned_name(row.name, used_names) if row.name else ("", 1)
                 symbol = formula_name(name) if name else f"t{in_c.count('')}"
                 named_equations.append((sp.Symbol(symbol, real=True), round_numbers(sign * value)))
                 in_c.append(name)
@@ -156,10 +156,10 @@ def apply_operation(row: Row, values: Mapping[int, Any]) -> Any:
     return _ACT[row.op](*(values[a] for a in row.args))
 
 
-def unsigned_name(name: str, taken: Collection[str]) -> tuple[str, int]:
+def unsigned_name(name: str, used_names: Collection[str]) -> tuple[str, int]:
     """Return (name, sign): the C names a row that holds −x neg_x, a reader sees −x."""
-    plain = name.removeprefix("neg_")
-    return (plain, -1) if plain != name and plain not in taken else (name, 1)
+    unsigned = name.removeprefix("neg_")
+    return (unsigned, -1) if unsigned != name and unsigned not in used_names else (name, 1)
 
 
 def _input_element(derived: Program, row: Any) -> tuple[str, int]:

@@ -9,6 +9,8 @@ from typing import Any, Protocol
 from symgen.inspection.harmonics import Index
 from symgen.inspection.names import latex
 from symgen.inspection.printing import align_latex, visible_width
+from symgen.inspection.roots import Monomial as Monomial
+from symgen.inspection.roots import Root, by_monomial, root_of_symbol, rounded, with_root
 from symgen.support.errors import RequestError
 from symgen.vocabulary.names import nearest
 
@@ -22,9 +24,6 @@ LINE_COLUMNS = 66
 LONGEST_RUN = 7
 """Most joints of equal multiple that a sum of angles names one by one; q0:29 is q0 + q1 + … + q29."""
 
-
-Monomial = tuple[tuple[str, int], ...]
-"""(symbol, power), sorted by symbol: m_1, c_1_x, q2, v0 …; () is 1."""
 Coefficient = dict[Monomial, Fraction]
 
 
@@ -46,7 +45,7 @@ def format_form(form: Form, format: str, most: int | None) -> str:
     number of the other terms. Raises RequestError if a Python or C sum would have to be shortened.
     """
     nearest(format, FORMATS, "format")
-    waves = form.waves()
+    waves = _printed_waves(form)
     if most is None or len(waves) <= most:
         terms = [_term(*item, format) for item in waves.items()]
         return (
@@ -59,18 +58,52 @@ def format_form(form: Form, format: str, most: int | None) -> str:
             f"this sum has {len(waves)} terms, and a shortened sum is not valid {'C' if format == 'c' else 'Python'}; "
             "--full prints all terms, --form recursive the equations of the C"
         )
-    largest = [_term(*item, format) for item in list(form.waves(largest=True).items())[:most]]
+    largest = [
+        _term(*item, format) for item in list(_printed_waves(form, largest=True).items())[:most]
+    ]
     remaining = len(waves) - most
     if format == "latex":
         return _lines(largest, rf"+ \cdots \text{{ {_terms(remaining)} }}")
-    first, *others = (_sum([term]) if n == 0 else " ".join(term) for n, term in enumerate(largest))
+    first, *more_terms = (
+        _sum([term]) if n == 0 else " ".join(term) for n, term in enumerate(largest)
+    )
     # Indented, so that no single line is a valid Python expression that could be mistaken for the whole.
     return "\n  ".join(
         [
             first,
-            *others,
+            *more_terms,
             f"+ … {_terms(remaining)} ({len(form)} harmonics in {len(waves)} cosines and sines)",
         ]
+    )
+
+
+def _printed_waves(form: Form, largest: bool = False) -> dict[tuple[Index, bool], Coefficient]:
+    """Return the coefficients as they are printed.
+
+    A sum of square roots is one decimal unless each of its numbers is printed exactly, so that no
+    digits cancel.
+    """
+    waves = form.waves(largest)
+    return {wave: _with_decimals(coefficient) for wave, coefficient in waves.items()}
+
+
+def _with_decimals(coefficient: Coefficient) -> Coefficient:
+    sums = by_monomial(coefficient)
+    if all(_is_exact(x) for root in sums.values() if set(root) != {1} for x in root.values()):
+        return coefficient
+    return {
+        with_root(monomial, integer): x
+        for monomial, root in sums.items()
+        for integer, x in (
+            root if all(map(_is_exact, root.values())) else {1: rounded(root, DIGITS + 3)}
+        ).items()
+    }
+
+
+def _is_exact(x: Fraction) -> bool:
+    """True if `number` prints all digits."""
+    return (_decimal_places(x.denominator) is not None and len(str(x.numerator)) <= DIGITS) or (
+        x.denominator < LONGEST_RATIO and abs(x.numerator) < LONGEST_RATIO
     )
 
 
@@ -82,34 +115,34 @@ def latex_lines(form: Form, most_columns: int = LINE_COLUMNS) -> list[str]:
     """Return the sum in LaTeX as lines of at most `most_columns` visible characters, if no single
     term is wider.
     """
-    pieces: list[str] = []
-    for wave, coefficient in form.waves().items():
-        piece = " ".join(_term(wave, coefficient, "latex"))
-        if visible_width(piece) <= most_columns:
-            pieces.append(piece)
+    addends_by_wave: list[str] = []
+    for wave, coefficient in _printed_waves(form).items():
+        addend = " ".join(_term(wave, coefficient, "latex"))
+        if visible_width(addend) <= most_columns:
+            addends_by_wave.append(addend)
             continue
         addends = [" ".join(_monomial(*item, "latex")) for item in coefficient.items()]
         if any(wave[0]) and len(addends) > 1:
             cosine = _term(wave, {(): Fraction(1)}, "latex")[1]
             addends[0] = rf"+ ({_filled(addends[:1], most_columns)[0]}"
             addends[-1] += rf") {cosine}"
-            pieces += addends
+            addends_by_wave += addends
         else:
-            pieces += addends if not any(wave[0]) else [piece]
-    return _filled(pieces, most_columns)
+            addends_by_wave += addends if not any(wave[0]) else [addend]
+    return _filled(addends_by_wave, most_columns)
 
 
-def _filled(pieces: Sequence[str], most_columns: int) -> list[str]:
+def _filled(signed_addends: Sequence[str], most_columns: int) -> list[str]:
     """Join signed pieces of a sum to lines, without the plus of the first."""
-    if not pieces:
+    if not signed_addends:
         return ["0"]
-    first = pieces[0]
+    first = signed_addends[0]
     lines = [first[2:] if first.startswith("+ ") else "-" + first[2:]]
-    for piece in pieces[1:]:
-        if visible_width(f"{lines[-1]} {piece}") <= most_columns:
-            lines[-1] += f" {piece}"
+    for addend in signed_addends[1:]:
+        if visible_width(f"{lines[-1]} {addend}") <= most_columns:
+            lines[-1] += f" {addend}"
         else:
-            lines.append(piece)
+            lines.append(addend)
     return lines
 
 
@@ -140,19 +173,19 @@ def _term(
 ) -> tuple[str, str]:
     """Return (sign, rest) of coefficient · cos(k·q) or sin(k·q)."""
     index, sine = wave
-    parts = [_monomial(monomial, x, format) for monomial, x in coefficient.items()]
+    monomials = [_monomial(monomial, x, format) for monomial, x in coefficient.items()]
     if not any(index):
-        return _signed(_sum(parts)) if len(parts) > 1 else parts[0]
+        return _signed(_sum(monomials)) if len(monomials) > 1 else monomials[0]
     trigonometric = (
         ("\\" if format == "latex" else "") + ("sin" if sine else "cos") + _angle(index, format)
     )
     dot = " " if format == "latex" else "*"
-    if len(parts) > 1:
+    if len(monomials) > 1:
         left_parenthesis, right_parenthesis = (
             (r"\left(", r"\right)") if format == "latex" else ("(", ")")
         )
-        return "+", f"{left_parenthesis}{_sum(parts)}{right_parenthesis}{dot}{trigonometric}"
-    sign, body = parts[0]
+        return "+", f"{left_parenthesis}{_sum(monomials)}{right_parenthesis}{dot}{trigonometric}"
+    sign, body = monomials[0]
     return sign, trigonometric if body == number(
         Fraction(1), format
     ) else f"{body}{dot}{trigonometric}"
@@ -174,7 +207,7 @@ def runs(index: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _angle(index: Sequence[int], format: str) -> str:
-    parts = []
+    multiples = []
     abbreviated = dict(runs(index)) if format in ("text", "latex") else {}
     skipped_to = 0
     for i, multiple in enumerate(index):
@@ -193,12 +226,13 @@ def _angle(index: Sequence[int], format: str) -> str:
                 else f"{abs(multiple)}*"
             )
             symbol = name if i in abbreviated else _symbol(name, format)
-            parts.append(("+" if multiple > 0 else "-", times + symbol))
-    return rf"\left({_sum(parts)}\right)" if format == "latex" else f"({_sum(parts)})"
+            multiples.append(("+" if multiple > 0 else "-", times + symbol))
+    return rf"\left({_sum(multiples)}\right)" if format == "latex" else f"({_sum(multiples)})"
 
 
 def _monomial(monomial: Sequence[tuple[str, int]], x: Fraction, format: str) -> tuple[str, str]:
-    factors = [_power(symbol, power, format) for symbol, power in monomial]
+    roots_first = sorted(monomial, key=lambda factor: root_of_symbol(factor[0]) is None)
+    factors = [_power(symbol, power, format) for symbol, power in roots_first]
     if abs(x) != 1 or not factors:
         factors.insert(0, number(abs(x), format))
     return "+" if x > 0 else "-", (" " if format == "latex" else "*").join(factors)
@@ -214,16 +248,23 @@ def _power(symbol: str, power: int, format: str) -> str:
 
 
 def _symbol(symbol: str, format: str) -> str:
+    root = root_of_symbol(symbol)
+    if root is not None and format in ("latex", "c"):
+        return rf"\sqrt{{{root}}}" if format == "latex" else f"sqrt({root}.0)"
     return latex(symbol) if format == "latex" else symbol
 
 
 def number(x: Fraction, format: str = "text") -> str:
     """Return a short decimal as it is, a short ratio as p/q, another number with DIGITS digits."""
-    places = _places(x.denominator)
-    if places is not None and len(str(x.numerator)) <= DIGITS:
-        digits = str(x.numerator * 10**places // x.denominator).rjust(places + 1, "0")
-        decimal = digits[:-places] + "." + digits[-places:] if places else digits
-        return decimal + ".0" if format == "c" and not places else decimal
+    decimal_places = _decimal_places(x.denominator)
+    if decimal_places is not None and len(str(x.numerator)) <= DIGITS:
+        digits = str(x.numerator * 10**decimal_places // x.denominator).rjust(
+            decimal_places + 1, "0"
+        )
+        decimal = (
+            digits[:-decimal_places] + "." + digits[-decimal_places:] if decimal_places else digits
+        )
+        return decimal + ".0" if format == "c" and not decimal_places else decimal
     if x.denominator < LONGEST_RATIO and x.numerator < LONGEST_RATIO:
         p, q = str(x.numerator), str(x.denominator)
         return (
@@ -240,7 +281,7 @@ def number(x: Fraction, format: str = "text") -> str:
     return text if exponent or "." in text or format != "c" else text + ".0"
 
 
-def _places(denominator: int) -> int | None:
+def _decimal_places(denominator: int) -> int | None:
     """Return the decimal places of p/denominator, None if it does not terminate within DIGITS."""
     return next((n for n in range(DIGITS + 1) if 10**n % denominator == 0), None)
 
@@ -252,16 +293,23 @@ def as_sympy(form: Form) -> Any:
     def symbol(name: str) -> Any:
         return sp.Symbol(name, real=True)
 
-    def exact(x: Fraction) -> Any:
-        value = sp.Rational(x.numerator, x.denominator)
-        return value if len(str(x.denominator)) <= 2 * DIGITS else sp.Float(value, DIGITS)
+    def exact(sum_of_roots: Root) -> Any:
+        numbers = [sp.Rational(x.numerator, x.denominator) for x in sum_of_roots.values()]
+        if all(len(str(x.denominator)) <= 2 * DIGITS for x in sum_of_roots.values()):
+            return sp.Add(
+                *(x * sp.sqrt(root) for x, root in zip(numbers, sum_of_roots, strict=True))
+            )
+        if set(sum_of_roots) == {1}:
+            return sp.Float(numbers[0], DIGITS)
+        value = rounded(sum_of_roots, DIGITS + 3)
+        return sp.Float(sp.Rational(value.numerator, value.denominator), DIGITS)
 
     terms = []
     for (index, sine), coefficient in form.waves().items():
         amount = sp.Add(
             *(
                 sp.Mul(exact(x), *(symbol(s) ** n for s, n in monomial))
-                for monomial, x in coefficient.items()
+                for monomial, x in by_monomial(coefficient).items()
             )
         )
         angle = sp.Add(

@@ -144,16 +144,16 @@ def meaning(name: str, heading: str) -> str:
     if any(text in heading for text in OF_COORDINATES):
         return ""
     stem = stem_of(name, heading)
-    for (text, letter), says in IN_STEP.items():
+    for (text, letter), explanation in IN_STEP.items():
         if stem == letter and text in heading:
-            return says
+            return explanation
     return NAMES.get("xx" if QUATERNION.match(stem) else stem, "")
 
 
 def stem_of(name: str, heading: str = "") -> str:
     """Return the letters of a name before its indices: PB of PB_6_1_2, b_less of b_less1_0_2."""
-    plain = OF_STAGE.sub("", name, count=1) if STAGE.match(heading) else name
-    words = plain.removeprefix("neg_").split("_")
+    unstaged = OF_STAGE.sub("", name, count=1) if STAGE.match(heading) else name
+    words = unstaged.removeprefix("neg_").split("_")
     first = next((n for n, word in enumerate(words) if word.isdigit()), len(words))
     return "_".join(INDEXED.sub(r"\1", word) for word in words[:first])
 
@@ -162,7 +162,7 @@ def legend(named: Sequence[tuple[Any, Any]], headings: Sequence[str]) -> list[st
     """Return a line for each stem among named equations, in their order: 'PB: block of …'."""
     lines: dict[str, None] = {}
     for (symbol, _), heading in zip(named, headings, strict=False):
-        says = meaning(str(symbol), heading)
-        if says:
-            lines[f"{stem_of(str(symbol), heading)}: {says}"] = None
+        explanation = meaning(str(symbol), heading)
+        if explanation:
+            lines[f"{stem_of(str(symbol), heading)}: {explanation}"] = None
     return list(lines)

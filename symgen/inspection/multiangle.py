@@ -21,11 +21,12 @@ from functools import lru_cache
 from typing import Any
 
 from symgen.derivation import constants as k
-from symgen.derivation.model import Model
+from symgen.derivation.model import Link, Model
 from symgen.inspection.harmonic_text import Coefficient, Monomial, as_sympy, format_form
 from symgen.inspection.harmonics import Index, harmonic_coefficients, round_coefficients
 from symgen.inspection.parameters import PORT, Parameter, derive_symbolic, parse_kinds
 from symgen.inspection.request import refuse_several
+from symgen.inspection.roots import by_monomial, root_of_symbol, rounded
 from symgen.ir.program import Numbers, Program
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline.derive import models
@@ -92,7 +93,7 @@ class MultiAngle:
             return dict(
                 sorted(
                     by_wave.items(),
-                    key=lambda item: (-max(abs(x) for x in item[1].values()), item[0]),
+                    key=lambda item: (-_size(item[1]), item[0]),
                 )
             )
         return by_wave
@@ -114,8 +115,9 @@ class MultiAngle:
         return tuple(sorted(rotating | translating))
 
     def symbols(self) -> tuple[str, ...]:
-        """Return the symbols in the coefficients, sorted."""
-        return tuple(sorted({symbol for _, monomial, _ in self.terms for symbol, _ in monomial}))
+        """Return the symbols in the coefficients, sorted, without square roots of integers."""
+        symbols = {symbol for _, monomial, _ in self.terms for symbol, _ in monomial}
+        return tuple(sorted(symbol for symbol in symbols if root_of_symbol(symbol) is None))
 
     def evaluate(
         self,
@@ -140,7 +142,7 @@ class MultiAngle:
             for monomial, x in coefficient.items():
                 product = numbers.constant(x)
                 for symbol, power in monomial:
-                    product = product * symbol_values[symbol] ** power
+                    product = product * _value_of(symbol, symbol_values, numbers) ** power
                 amount = amount + product
             if any(index):
                 angle = sum(multiple * q[i] for i, multiple in enumerate(index) if multiple)
@@ -172,6 +174,19 @@ class MultiAngle:
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.text('latex')}$"
+
+
+def _value_of(symbol: str, values: Mapping[str, Any], numbers: Numbers) -> Any:
+    root = root_of_symbol(symbol)
+    return values[symbol] if root is None else numbers.sqrt(numbers.constant(Fraction(root)))
+
+
+def _size(coefficient: Coefficient) -> Fraction:
+    """Return the largest magnitude among the numbers of a coefficient."""
+    return max(
+        abs(root[1] if set(root) == {1} else rounded(root, DIGITS))
+        for root in by_monomial(coefficient).values()
+    )
 
 
 def multiangle(
@@ -240,19 +255,22 @@ def has_exact_constants(mechanism: Mechanism) -> bool:
 def constants_are_exact(model: Model) -> bool:
     """True if all constants of a model are rational, and all angle offsets are quarter turns."""
     for link in model.links:
-        *rotations, offset = k.zxz(link.rotation)
-        inertia = link.inertia
-        numbers = (
-            *link.shift,
-            inertia.m,
-            *inertia.h,
-            *inertia.S,
-            *link.gravity,
-            *offset,
-            *(x for rotation in rotations for x in rotation),
-        )
-        if not all(k.is_rational(x) for x in numbers) or (
+        *_, offset = k.zxz(link.rotation)
+        if not all(k.is_rational(x) for x in link_constants(link)) or (
             link.turns and not any(k.is_zero(x) for x in offset)
         ):
             return False
     return True
+
+
+def link_constants(link: Link) -> tuple[k.Constant, ...]:
+    """Return the constants of a link, with the cosine and sine of each angle of its rotation."""
+    inertia = link.inertia
+    return (
+        *link.shift,
+        inertia.m,
+        *inertia.h,
+        *inertia.S,
+        *link.gravity,
+        *(x for angle in k.zxz(link.rotation) for x in angle),
+    )

@@ -30,18 +30,18 @@ def formula_name(name: str) -> str:
     words = name.split("_")
     numbers = [n for n, word in enumerate(words) if word.isdigit()]
     letter = "_".join(words[: numbers[0]]) if numbers else name
-    parts: list[str] = []
+    formula_words: list[str] = []
     for n, word in enumerate(words):
         link = _LINK.fullmatch(word)
         if link is not None:
-            parts.append(f"less{int(link[1]) - 1}")
+            formula_words.append(f"less{int(link[1]) - 1}")
         elif not word.isdigit():
-            parts.append(word)
+            formula_words.append(word)
         elif n == numbers[-1] and len(word) == 2 and _in_block(letter, len(numbers)):
-            parts += [str(int(digit) - 1) for digit in word]
+            formula_words += [str(int(digit) - 1) for digit in word]
         else:
-            parts.append(str(int(word) - 1))
-    return "_".join(parts)
+            formula_words.append(str(int(word) - 1))
+    return "_".join(formula_words)
 
 
 def _in_block(letter: str, indices: int) -> bool:

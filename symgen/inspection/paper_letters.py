@@ -85,16 +85,6 @@ class PaperOperators:
         self.rounded = links.rounded
 
     @property
-    def no_blocks(self) -> str | None:
-        """Why a derivation prints no blocks of this robot, or None."""
-        if self.no_form is None and has_several_coordinates(self.mechanism):
-            return (
-                f"a joint of '{self.mechanism.name}' has several coordinates; 'symgen inspect' "
-                "prints its blocks one by one"
-            )
-        return self.no_form
-
-    @property
     def no_form(self) -> str | None:
         """Why the operators of this robot have no canonical form, or None."""
         if self.mechanism.coupled:
@@ -171,7 +161,7 @@ class PaperOperators:
         quaternions = [
             tuple(f"q{index}" for index in entries) for entries in quaternion_indices(self.bodies)
         ]
-        return form_of_fraction(above, below, robot.angles, robot.others, names, quaternions)
+        return form_of_fraction(above, below, robot.angles, robot.other_symbols, names, quaternions)
 
     def canonical(self, block: Array, label: str) -> Canonical:
         """Return the canonical forms of a block."""
@@ -236,8 +226,8 @@ def paper_letter(
                 f"'{words.what}' has {len(words.position)} positions in the block; write two, as in {label}[0,0]"
             )
         row, column = (
-            parse_index(text, size[side], f"{label}, whose {what}")
-            for side, (text, what) in enumerate(
+            parse_index(text, size[side], f"{label}, whose {entry_kind}")
+            for side, (text, entry_kind) in enumerate(
                 zip(words.position, ("rows", "columns"), strict=True)
             )
         )
@@ -262,10 +252,10 @@ def _shape(
 ) -> tuple[int, int]:
     """Return the shape of a zero block."""
     blocks = {}
-    for others in operators.indices(letter):
-        block = operators.block(letter, others)
+    for block_indices in operators.indices(letter):
+        block = operators.block(letter, block_indices)
         if block is not None:
-            blocks[others] = block
+            blocks[block_indices] = block
             if not has_several_coordinates(operators.mechanism):
                 return block.shape[0], block.shape[1]
     rows, columns = (_sizes(operators.bodies, blocks, side) for side in (0, 1))

@@ -71,7 +71,7 @@ def parse_kinds(text: str | Iterable[str]) -> tuple[str, ...]:
     """
     if isinstance(text, str):
         text = {"all": tuple(KINDS), "none": ()}.get(
-            text.strip(), [part.strip() for part in text.split(",")]
+            text.strip(), [kind_name.strip() for kind_name in text.split(",")]
         )
     requested = tuple(text)
     for name in requested:
@@ -96,7 +96,7 @@ class SymbolicLinkage(Linkage):
         frame: Frame | None = None,
         coupling: Coupling = UNCOUPLED,
     ) -> None:
-        self._kept = {
+        self._atom_of = {
             p.symbol: atom
             for p, atom in zip(parameters, derivation.inputs.get(PORT, []), strict=True)
         }
@@ -104,7 +104,7 @@ class SymbolicLinkage(Linkage):
         super().__init__(model, derivation, frame, coupling=coupling)
 
     def _symbol_or_number(self, symbol: str, value: Constant) -> Scalar:
-        return self._kept[symbol] if symbol in self._kept else self.scalar(value)
+        return self._atom_of[symbol] if symbol in self._atom_of else self.scalar(value)
 
     def _triple(self, kind: str, i: int, values: Sequence[Constant]) -> Vector:
         return Vector(
@@ -206,20 +206,26 @@ def symbolic_linkage(
     arguments: Mapping[str, int],
     keep: str | Iterable[str] = "none",
     frame: str | None = None,
+    model: Model | None = None,
+    linkage_type: type[SymbolicLinkage] = SymbolicLinkage,
 ) -> tuple[SymbolicLinkage, tuple[Parameter, ...]]:
     """Return the robot laid out for any callable(Linkage), with the kinds in `keep` as inputs, and
     the parameters of these inputs.
 
     `arguments`: name -> number of elements; the argument "parameters" follows them if any parameter
-    is kept. `frame` names a declared link, for functions of a frame. Use the result inside
-    `symgen.derivation.constants.precision()`.
+    is kept. `frame` names a declared link, for functions of a frame. `model` None takes the chosen
+    frames. Use the result inside `symgen.derivation.constants.precision()`.
     """
-    model, _ = models(mechanism)
-    kept = parameters(model, keep)
+    model = models(mechanism)[0] if model is None else model
+    kept_parameters = parameters(model, keep)
     with k.precision():
-        derivation = Derivation({**arguments, **({PORT: len(kept)} if kept else {})}, MOST_ROWS)
+        derivation = Derivation(
+            {**arguments, **({PORT: len(kept_parameters)} if kept_parameters else {})}, MOST_ROWS
+        )
         chosen_frame = model.frame(mechanism, frame) if frame else None
-        return SymbolicLinkage(model, derivation, kept, chosen_frame, Coupling.of(mechanism)), kept
+        return linkage_type(
+            model, derivation, kept_parameters, chosen_frame, Coupling.of(mechanism)
+        ), kept_parameters
 
 
 def derive_symbolic(
@@ -229,8 +235,15 @@ def derive_symbolic(
     method: str | None = None,
     frame: Links = None,
     task_rows: Rows = None,
+    laid_out: tuple[Mechanism, Model] | None = None,
+    linkage_type: type[SymbolicLinkage] = SymbolicLinkage,
 ) -> tuple[Program, tuple[Parameter, ...]]:
-    """Return the Program of `symbolic` before any pass."""
+    """Return the Program of `symbolic` before any pass.
+
+    `laid_out` is a robot with the same joints whose constants are used, and its model; None takes
+    the robot itself in the chosen frames.
+    """
+    robot, model = laid_out or (mechanism, None)
     declared = FUNCTIONS[function_named(function)]
     method = default_method(mechanism, function) if method is None else method
     build = methods.derivation(method, function)
@@ -245,11 +258,13 @@ def derive_symbolic(
     }
     names = frame_names(mechanism, declared, options)
     try:
-        linkage, kept = symbolic_linkage(
-            mechanism,
+        linkage, kept_parameters = symbolic_linkage(
+            robot,
             {name: prod(shape) for name, shape in shapes.items()},
             keep,
             names[0] if names else None,
+            model,
+            linkage_type,
         )
         linkage.task_rows, linkage.base = (
             options.rows,
@@ -259,17 +274,17 @@ def derive_symbolic(
             NF=len(names), NR=0 if linkage.base is None else len(linkage.base), NK=len(options.rows)
         )
         with k.precision():
-            results = build(linkage, [linkage.model.frame(mechanism, name) for name in names])
+            results = build(linkage, [linkage.model.frame(robot, name) for name in names])
             results_named = _named_results(declared, sizes, results)
             program = linkage.derivation.freeze(
-                function, method, results_named, {**shapes, PORT: (len(kept),)}
+                function, method, results_named, {**shapes, PORT: (len(kept_parameters),)}
             )
     except TooManyRows:
         raise RequestError(
             f"{function} of '{mechanism.name}' by {method} has more than {MOST_ROWS} operations before "
             "simplification; lock joints that do not matter with --lock"
         ) from None
-    return program, kept
+    return program, kept_parameters
 
 
 def symbolic(
@@ -286,8 +301,8 @@ def symbolic(
     At the parameters' own values it equals the plain Program's function. `method` None takes the
     default method. Raises RequestError for an unknown function, kind, method or link.
     """
-    program, kept = derive_symbolic(mechanism, function, keep, method, frame, task_rows)
-    return passes.run(program), kept
+    program, kept_parameters = derive_symbolic(mechanism, function, keep, method, frame, task_rows)
+    return passes.run(program), kept_parameters
 
 
 def default_method(mechanism: Mechanism, function: str) -> str:

@@ -34,7 +34,7 @@ BALLS = Numbers(
 SAME = fmpq(1, 10**DIGITS)
 HUNDREDTHS = (26, -50, 10, 82)
 """Entries of a unit quaternion in hundredths: the squares add up to 100²."""
-SPATIAL = tuple(f"{part} {axis}" for part in ("angular", "linear") for axis in "xyz")
+SPATIAL = tuple(f"{kind} {axis}" for kind in ("angular", "linear") for axis in "xyz")
 Groups = tuple[tuple[str, int], ...]
 """(name, number of its rows or columns), in order."""
 
@@ -108,8 +108,8 @@ def _inputs_read(matrix: Answer) -> set[tuple[str, int]]:
     """Return the elements of arguments on which an answer depends."""
     program = matrix.program
     rows = [program.rows[r] for r in needed_rows(program, matrix.rows)]
-    read = {row.value for row in rows if row.op == "input"}
-    return {(program.inputs[port].name, element) for port, element in read}
+    read_elements = {row.value for row in rows if row.op == "input"}
+    return {(program.inputs[port].name, element) for port, element in read_elements}
 
 
 def _refuse_part_of_quaternion(mechanism: Mechanism, user_values: Values) -> None:
@@ -204,7 +204,7 @@ def _format_value(x: Angle) -> str:
     return text.replace("1*pi", "pi") if abs(x.pi.numerator) == 1 else text
 
 
-# -- what rows and columns belong to ----------------------------------------------------------------------------------------
+# -- joints of rows and columns ----------------------------------------------------------------------------------------------
 
 
 def _sides(

@@ -171,9 +171,9 @@ def print_equations(
         for n, heading in enumerate(headings)
     ]
     above += [""] * (len(named) + 1 - len(above))
-    taken = {str(name) for name, _ in named}
+    used_names = {str(name) for name, _ in named}
     names = [str(name) for name, _ in named]
-    last = label if format == "text" else _unique_name(label, taken, suffix)
+    last = label if format == "text" else _unique_name(label, used_names, suffix)
     equations = [
         *zip(names, (print_expression(x, format) for _, x in named), strict=True),
         (last, print_expression(value, format)),
@@ -244,14 +244,14 @@ def math_names(text: str) -> list[str]:
     return sorted({function or constant for function, constant in _CALLED.findall(text)})
 
 
-def _unique_name(label: str, taken: set[str], suffix: str) -> str:
+def _unique_name(label: str, used_names: set[str], suffix: str) -> str:
     """Return a label as an identifier: M[1,2] as M_1_2; P[2] as P_2_declared if the list has a
     P_2_0_0.
     """
     name = re.sub(r"\W+", "_", label).strip("_")
     return (
         f"{name}_{suffix}"
-        if any(other_name == name or other_name.startswith(f"{name}_") for other_name in taken)
+        if any(other_name == name or other_name.startswith(f"{name}_") for other_name in used_names)
         else name
     )
 
@@ -294,17 +294,17 @@ def _exponent_of_two(r: Any) -> int:
 
 
 def _terminates(value: Fraction) -> bool:
-    rest = value.denominator
+    remainder = value.denominator
     for prime in (2, 5):
-        while rest % prime == 0:
-            rest //= prime
-    return rest == 1
+        while remainder % prime == 0:
+            remainder //= prime
+    return remainder == 1
 
 
 def _decimal(r: Any) -> str:
     """Return a positive terminating Rational as a decimal."""
-    places, rest = 0, int(r.q)
-    while (10**places) % rest:
-        places += 1
-    digits = str(int(r.p) * (10**places // rest)).rjust(places + 1, "0")
-    return digits[:-places] + "." + digits[-places:]
+    decimal_places, denominator = 0, int(r.q)
+    while (10**decimal_places) % denominator:
+        decimal_places += 1
+    digits = str(int(r.p) * (10**decimal_places // denominator)).rjust(decimal_places + 1, "0")
+    return digits[:-decimal_places] + "." + digits[-decimal_places:]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -12,18 +13,49 @@ import sympy as sp
 
 from symgen.derivation import constants as k
 from symgen.inspection.at import Values
-from symgen.inspection.canonical import PATIENT, QUICK, Canonical, Names, TooLong, canonical
+from symgen.inspection.canonical import (
+    PATIENT,
+    PATIENT_QUOTIENTS,
+    QUICK,
+    Canonical,
+    Names,
+    TooLong,
+    canonical,
+    has_division,
+)
 from symgen.inspection.catalogue import Choice, PaperQuantity, Result, choose, results
 from symgen.inspection.coordinates import angle_indices, coordinate_notes, quaternion_indices
-from symgen.inspection.entries import CHOSEN, Answer, answer, declared_model, symbol_note
+from symgen.inspection.entries import (
+    CHOSEN,
+    Answer,
+    answer,
+    declared_model,
+    quantity_answer,
+    result_answer,
+    symbol_note,
+)
 from symgen.inspection.equations import Equations, closed_form_size, equations
 from symgen.inspection.general.formulas import Affine
 from symgen.inspection.general.request import (
     General,
+    chain_of,
     general,
     is_general,
     parse_general,
     with_proof,
+)
+from symgen.inspection.general.steps import (
+    LETTERS_WITH_STEPS,
+    SAMPLED,
+    Rule,
+    Steps,
+    rule_of,
+    steps,
+)
+from symgen.inspection.irrational import (
+    canonical_with_stand_ins,
+    has_exact_forms,
+    layout_of_stand_in,
 )
 from symgen.inspection.legend import legend
 from symgen.inspection.multiangle import (
@@ -34,6 +66,7 @@ from symgen.inspection.multiangle import (
     multiangle,
 )
 from symgen.inspection.paper_letters import check_form, paper_letter
+from symgen.inspection.parameters import derive_symbolic
 from symgen.inspection.printing import (
     FORMATS,
     import_lines,
@@ -48,9 +81,12 @@ from symgen.inspection.request import (
     parse_joint,
     parse_request,
 )
+from symgen.inspection.stand_ins import ExactLinkage
 from symgen.inspection.sweeps import Loops, loops
 from symgen.ir.loops import FRAMES
+from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
+from symgen.methods.shared.quantities import Quantity
 from symgen.pipeline.build import Progress, build_form
 from symgen.pipeline.derive import models
 from symgen.support.errors import MechanismError, RequestError, UnknownName
@@ -134,7 +170,7 @@ class Recursive:
 
 @dataclass(frozen=True)
 class Reading:
-    """`value`: an expression, a Matrix, Recursive, Loops, a MultiAngle or a Canonical; `notes`: one
+    """`value`: an expression, a Matrix, Recursive, Loops, General, Steps, a MultiAngle or a Canonical; `notes`: one
     sentence each.
     """
 
@@ -143,6 +179,8 @@ class Reading:
 
     def written(self, format: str, full: bool = False) -> str:
         if isinstance(self.value, MultiAngle | Canonical):
+            return self.value.text(format, full)
+        if isinstance(self.value, Steps):
             return self.value.text(format, full)
         if isinstance(self.value, General):
             return self.value.text(format)
@@ -198,8 +236,8 @@ def _in_rows_or_looped(
     try:
         return _in_rows(mechanism, choice, options)
     except (RequestError, MechanismError) as error:  # too many rows, or joints
-        whole = isinstance(choice.target, Result) and choice.words.indices is None
-        if not whole or options.keep:
+        is_whole_result = isinstance(choice.target, Result) and choice.words.indices is None
+        if not is_whole_result or options.keep:
             raise
         try:
             looped = _looped(mechanism, choice, options, explicit)
@@ -242,10 +280,64 @@ def _canonical(mechanism: Mechanism, choice: Choice, options: FormulaOptions) ->
         return entries.symbols.get((name, argument[1]), f"{name}{argument[1]}")
 
     names = Names(angles, symbol, mechanism.nq, entries.label, quaternions)
-    most_products = QUICK if options.form is None else PATIENT
-    forms = canonical(program, entries.rows, names, exact, most_products)
+    divides = has_division(program, entries.rows)
+    patient = PATIENT_QUOTIENTS if divides else PATIENT
+    most_products = QUICK if options.form is None else patient
+
+    def derive(robot: Mechanism) -> tuple[Program, Sequence[int]]:
+        derived = answer_of_stand_in(mechanism, choice, robot, options)
+        return derived.program, derived.rows
+
+    forms = None
+    if divides and not exact:
+        forms = canonical_with_stand_ins(mechanism, derive, names, most_products)
+    elif not exact and isinstance(choice.target, Quantity) and has_exact_forms(mechanism):
+        with suppress(TooLong):
+            forms = canonical_with_stand_ins(mechanism, derive, names, most_products)
+    if forms is None:
+        forms = canonical(program, entries.rows, names, exact, most_products)
     value = Canonical(entries.label, entries.shape, tuple(forms))
     return Reading(value, (*entries.notes, *coordinate_notes(mechanism, value.coordinates)))
+
+
+def answer_of_stand_in(
+    mechanism: Mechanism,
+    choice: Choice,
+    robot: Mechanism,
+    options: FormulaOptions = BY_SIZE,
+) -> Answer:
+    """Return the answer of a choice for a robot with rational constants in place of those of a
+    mechanism.
+
+    TooLong for a quantity of closed loops, whose constants have no stand-ins.
+    """
+    of_loops = (
+        choice.target.of_loops
+        if isinstance(choice.target, Quantity)
+        else choice.words.letter not in CANONICAL_RESULTS
+    )
+    if mechanism.loops and of_loops:
+        raise TooLong(
+            f"{choice.words.letter} has no canonical form: it has a division, and constants of the "
+            "closed loops of the robot are irrational"
+        )
+    if isinstance(choice.target, Result):
+        derived, _ = derive_symbolic(
+            mechanism,
+            choice.target.function,
+            options.keep,
+            choice.method,
+            options.frame,
+            options.task_rows,
+            (robot, declared_model(robot)),
+            ExactLinkage,
+        )
+        derivation = ProgramOptions(frame=options.frame, task_rows=options.task_rows)
+        return result_answer(mechanism, choice, choice.target, derived, derivation)
+    assert isinstance(choice.target, Quantity)
+    assert choice.method is not None
+    blocks = layout_of_stand_in(robot, choice.method, choice.words.letter, options.keep)
+    return quantity_answer(mechanism, choice, choice.target, blocks)
 
 
 def _looped(
@@ -385,26 +477,40 @@ def _general(
     options: FormulaOptions,
     progress: Progress | None,
 ) -> Reading:
-    """Return the formulas of all blocks of a chain of like links."""
-    if options.form not in (None, "multiangle") or options.at or options.keep or options.frame:
+    """Return the formulas of all blocks of a chain of like links, or the recursion step of a letter
+    that has no such formulas.
+    """
+    if options.at or options.keep or options.frame:
         raise RequestError(
-            f"'{words.what}' stands for all links; leave --form, --at, --symbols and --frame out, or write numbers "
+            f"'{words.what}' stands for all links; leave --at, --symbols and --frame out, or write numbers "
             "in place of the letters"
         )
+    if options.form == "recursive":
+        return _step(mechanism, words, indices, method)
+    if options.form not in (None, "multiangle"):
+        raise RequestError(
+            f"'{words.what}' stands for all links; leave --form out or take --form recursive, or write numbers in "
+            "place of the letters"
+        )
     choices: list[Choice] = []
+    absent: list[Sequence[int]] = []
 
     def block(chain: Mechanism, at: Sequence[int]) -> Canonical | None:
-        what = f"{words.letter}[{','.join(map(str, at))}]"
+        entry_text = f"{words.letter}[{','.join(map(str, at))}]"
         if words.position is not None:
-            what += f"[{','.join(words.position)}]"
+            entry_text += f"[{','.join(words.position)}]"
         try:
-            choice = choose(chain, what, method, options.task_rows)
+            choice = choose(chain, entry_text, method, options.task_rows)
+            _check_letters(choice, indices)
+            choices.append(choice)
+            return canonical_block(chain, choice, entry_text)
         except UnknownName as error:
-            if "does not exist" in str(error):
-                return None
-            raise
-        _check_letters(choice, indices)
-        choices.append(choice)
+            if "does not exist" not in str(error):
+                raise
+            absent.append(at)
+            return None
+
+    def canonical_block(chain: Mechanism, choice: Choice, label: str) -> Canonical:
         if isinstance(choice.target, PaperQuantity):
             return paper_letter(chain, choice.target.paper, choice.words)[0]
         try:
@@ -412,11 +518,21 @@ def _general(
         except TooLong:
             if not entry_of(choice):
                 raise
-            value = Canonical(what, (), (_multiangle(chain, choice, options).value,))
+            value = Canonical(label, (), (_multiangle(chain, choice, options).value,))
         assert isinstance(value, Canonical)
         return value
 
-    formulas = general(mechanism, words, indices, block, progress)
+    try:
+        formulas = general(mechanism, words, indices, block, progress)
+    except RequestError as error:
+        if not choices or _rule(choices[-1], words, indices) is None:
+            raise
+        reading = _step(mechanism, words, indices, choices[-1].method)
+        return Reading(
+            reading.value, (*reading.notes, f"a recursion step is shown, because {error}")
+        )
+    if absent:
+        formulas = replace(formulas, absent=True)
     formulas = with_proof(formulas, mechanism, words, indices, _origin(choices[-1]))
     notes = [
         f"for a chain of n links like those of '{mechanism.name}', counted from 0; {formulas.evidence}",
@@ -429,6 +545,41 @@ def _general(
             f"D[k+1] = {letter}[k,k]*D[k] - {letter}[k-1,k]*{letter}[k,k-1]*D[k-1]"
         )
     return Reading(formulas, tuple(notes))
+
+
+def _rule(choice: Choice, words: Words, indices: Sequence[Affine]) -> Rule | None:
+    """Return the recursion step of a method's letter, or None if there is none."""
+    if not isinstance(choice.target, Quantity) or words.position is not None:
+        return None
+    return rule_of(choice.method or "", words.letter, indices)
+
+
+def _step(
+    mechanism: Mechanism, words: Words, indices: Sequence[Affine], method: str | None
+) -> Reading:
+    """Return the recursion step of a letter for a general link.
+
+    RequestError if it has none.
+    """
+    links = chain_of(mechanism, SAMPLED, words.what)
+    numbers = ",".join(str(index.at({index.variable: 1, "n": SAMPLED})) for index in indices)
+    choice = choose(links, f"{words.letter}[{numbers}]", method)
+    if _rule(choice, words, indices) is None or choice.method is None:
+        raise RequestError(
+            f"'{words.what}' has no recursion step that could be shown; there are: {', '.join(LETTERS_WITH_STEPS)}"
+        )
+    stepped = steps(mechanism, choice.method, words.what, words.letter, indices)
+    notes = [
+        f"for a chain of n ≥ 3 links like those of '{mechanism.name}', counted from 0; the step is {stepped.source}, "
+        f"with symbols in place of {stepped.neighbour}",
+        stepped.notation,
+    ]
+    if words.letter != stepped.state:
+        notes.append(
+            f"request '{stepped.state}[{stepped.variable}]' with --method {choice.method} for the step of "
+            f"{stepped.state}"
+        )
+    return Reading(stepped, tuple(notes))
 
 
 def _origin(choice: Choice) -> str:
@@ -519,7 +670,7 @@ def render(
 
 
 def _displayed(reading: Reading, value: Canonical, format: str, full: bool) -> Reading:
-    """Add notes on what a canonical form shortens and abbreviates."""
+    """Add notes on the shortened and abbreviated terms of a canonical form."""
     notes = list(reading.notes)
     if format not in CODE:
         if value.is_long and not full:

@@ -35,15 +35,17 @@ def parse_request(what: str) -> Words | None:
     match = _WHAT.fullmatch(what)
     if match is None:
         return None
-    index_lists = [None if part is None else _split(part) for part in (match[2], match[3])]
+    index_lists = [
+        None if index_list is None else _split(index_list) for index_list in (match[2], match[3])
+    ]
     return Words(what.strip(), match[1], index_lists[0], index_lists[1])
 
 
 def _split(indices: str) -> tuple[str, ...]:
     """Split indices at commas outside double quotes; a quote in a quoted name is written twice."""
     return tuple(
-        quoted.replace('""', '"') or plain.strip()
-        for quoted, plain in _ONE_INDEX.findall(f"{indices},")
+        quoted.replace('""', '"') or unquoted.strip()
+        for quoted, unquoted in _ONE_INDEX.findall(f"{indices},")
     )
 
 
@@ -73,8 +75,8 @@ def parse_velocity(mechanism: Mechanism, text: str) -> int:
     )
 
 
-def find_entry(mechanism: Mechanism, text: str, names: Sequence[str], what: str) -> int:
-    """Return the index of an entry of q or v (`what`: coordinates or velocities) by its name among
+def find_entry(mechanism: Mechanism, text: str, names: Sequence[str], entry_kind: str) -> int:
+    """Return the index of an entry of q or v (`entry_kind`: coordinates or velocities) by its name among
     `names`.
     """
     entries_of_joint = [name for name in names if name.startswith(f"{text}.")]
@@ -82,7 +84,7 @@ def find_entry(mechanism: Mechanism, text: str, names: Sequence[str], what: str)
         if joint.name == text and coupling is not None:
             leader = mechanism.joints[coupling.leader].name
             raise ArgumentError(
-                f"joint '{text}' mimics '{leader}' and has no {what} of its own; name '{leader}'"
+                f"joint '{text}' mimics '{leader}' and has no {entry_kind} of its own; name '{leader}'"
             )
     if (
         text not in names
@@ -90,14 +92,14 @@ def find_entry(mechanism: Mechanism, text: str, names: Sequence[str], what: str)
         and text in (joint.name for joint in mechanism.joints)
     ):
         raise ArgumentError(
-            f"joint '{text}' has {len(entries_of_joint)} {what}; name one of them: {', '.join(entries_of_joint)}"
+            f"joint '{text}' has {len(entries_of_joint)} {entry_kind}; name one of them: {', '.join(entries_of_joint)}"
         )
     return names.index(
         nearest(
             text,
             names,
             "coordinate"
-            if has_several_coordinates(mechanism) and what == "coordinates"
+            if has_several_coordinates(mechanism) and entry_kind == "coordinates"
             else "velocity"
             if has_several_coordinates(mechanism)
             else "joint",
@@ -114,19 +116,19 @@ def has_several_coordinates(mechanism: Mechanism) -> bool:
     )
 
 
-def refuse_several(mechanism: Mechanism, what: str, instead: str) -> None:
+def refuse_several(mechanism: Mechanism, subject: str, instead: str) -> None:
     """Raise RequestError if a joint has several coordinates or mimics another; `instead` is the
     remedy.
     """
     for joint, coupling in zip(mechanism.joints, mechanism.joint_couplings, strict=True):
         if coupling is not None:
             raise RequestError(
-                f"{what} needs joints of one coordinate each, and joint '{joint.name}' of '{mechanism.name}' "
+                f"{subject} needs joints of one coordinate each, and joint '{joint.name}' of '{mechanism.name}' "
                 f"mimics another; {instead}"
             )
         if (joint.type.nq, joint.type.nv) != (1, 1):
             raise RequestError(
-                f"{what} needs joints of one coordinate, and joint '{joint.name}' of '{mechanism.name}' has "
+                f"{subject} needs joints of one coordinate, and joint '{joint.name}' of '{mechanism.name}' has "
                 f"{joint.type.nq}; {instead}"
             )
 
@@ -149,10 +151,10 @@ def parse_task_row(rows: Sequence[int], text: str) -> int:
     )
 
 
-def _within(text: str, count: int, what: str) -> int:
+def _within(text: str, count: int, collection: str) -> int:
     if not 0 <= int(text) < count:
         raise UnknownName(
-            f"index {text} is outside this robot's {what}; they count from 0 to {count - 1}"
+            f"index {text} is outside this robot's {collection}; they count from 0 to {count - 1}"
         )
     return int(text)
 

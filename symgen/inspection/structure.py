@@ -515,7 +515,7 @@ class _Crossing:
         slid = _rational(form.shift.subs({form.q[0]: _number(state.q[b]), **declared}))
         H = _rational(form.motion_subspace.subs(declared))
         self.shift = k.add(link.shift, k.apply(link.rotation, (slid[0], slid[1], slid[2])))
-        self.back = k.transpose(
+        self.rotation_to_child = k.transpose(
             k.product(link.rotation, k.rotation_about(k.IDENTITY[2], c, s))
             if link.turns
             else link.rotation
@@ -523,7 +523,9 @@ class _Crossing:
         self.cosine_sine, self.slide = (H[0], H[1], H[2]), (H[3], H[4], H[5])
 
     def to_child(self, w: Vec3, v: Vec3) -> Twist:
-        return k.apply(self.back, w), k.apply(self.back, k.add(v, k.cross(w, self.shift)))
+        return k.apply(self.rotation_to_child, w), k.apply(
+            self.rotation_to_child, k.add(v, k.cross(w, self.shift))
+        )
 
 
 def _number(value: Constant) -> Any:
@@ -554,16 +556,16 @@ def _motion(
     )
     at_joint = k.add(acc, k.add(k.cross(dw, frame.shift), k.cross(w, k.cross(w, frame.shift))))
     parent_omega, joint_omega, joint_velocity = (
-        k.apply(frame.back, w),
+        k.apply(frame.rotation_to_child, w),
         k.scale(v, frame.cosine_sine),
         k.scale(v, frame.slide),
     )
     angular = k.add(
-        k.add(k.apply(frame.back, dw), k.scale(a, frame.cosine_sine)),
+        k.add(k.apply(frame.rotation_to_child, dw), k.scale(a, frame.cosine_sine)),
         k.cross(parent_omega, joint_omega),
     )
     linear = k.add(
-        k.add(k.apply(frame.back, at_joint), k.scale(a, frame.slide)),
+        k.add(k.apply(frame.rotation_to_child, at_joint), k.scale(a, frame.slide)),
         k.cross(parent_omega, k.scale(k.rational(2), joint_velocity)),
     )
     return k.add(parent_omega, joint_omega), angular, linear

@@ -36,7 +36,7 @@ class Step(NamedTuple):
     named: Named
 
 
-class Way(NamedTuple):
+class SweepFormulas(NamedTuple):
     """One sweep.
 
     `carry_names`: names of the carries; `start`: their initial values; `joins`: how the carries of
@@ -56,15 +56,15 @@ class Way(NamedTuple):
 class Loops:
     """A result as loops over links.
 
-    `ends`: the equations after the sweeps, if the result belongs to no link; they use the carries
+    `final_equations`: the equations after the sweeps, if the result belongs to no link; they use the carries
     of link `on`, or of the base if it is -1. For link i, `parents[i]` is its parent (-1: base),
     `kinds[of[i]]` its joint type, and `tables[i]` its constants, named `columns[of[i]]`. Names of
     columns that are equal in all links are joined by " = ", and the first one is used in equations.
     """
 
     label: str
-    ways: tuple[Way, ...]
-    ends: Named
+    sweeps: tuple[SweepFormulas, ...]
+    final_equations: Named
     on: int
     kinds: tuple[str, ...]
     columns: tuple[tuple[str, ...], ...]
@@ -114,18 +114,18 @@ class _Naming:
             }
             for c, _ in enumerate(recursion.link_classes)
         ]
-        self.taken = [{*ports, *columns_of_class} for columns_of_class in self.columns]
+        self.used_names = [{*ports, *columns_of_class} for columns_of_class in self.columns]
         self.saved: list[dict[int, Any]] = [{} for _ in recursion.link_classes]
         self.temporaries = [0 for _ in recursion.link_classes]
         self.carry_names: list[tuple[str, ...]] = []
 
     def read(self, label: str) -> Loops:
         recursion = self.recursion
-        ways = tuple(self._sweep(s) for s, _ in enumerate(recursion.sweeps))
+        sweeps = tuple(self._sweep(s) for s, _ in enumerate(recursion.sweeps))
         on = max((end.link for end in recursion.final_carries), default=-1)
         return Loops(
             label,
-            ways,
+            sweeps,
             tuple(self._results_at_end()),
             on,
             tuple(kind.name for kind in recursion.link_classes),
@@ -135,7 +135,7 @@ class _Naming:
             recursion.constants,
         )
 
-    def _sweep(self, s: int) -> Way:
+    def _sweep(self, s: int) -> SweepFormulas:
         sweep = self.recursion.sweeps[s]
         self.carry_names.append(self._carry_names(s))
         used = [
@@ -144,7 +144,7 @@ class _Naming:
         steps = tuple(
             Step(self.recursion.link_classes[c].name, tuple(self._step(s, c))) for c in used
         )
-        return Way(
+        return SweepFormulas(
             sweep.inward,
             steps,
             self.carry_names[s],
@@ -166,7 +166,7 @@ class _Naming:
                 name
                 and not name.startswith("neg_")
                 and name not in names
-                and not any(name in names_of_class for names_of_class in self.taken)
+                and not any(name in names_of_class for names_of_class in self.used_names)
             )
             names.append(name if free else self._unused_name(f"h{s + 1}_{e + 1}", names))
         return tuple(names)
@@ -175,17 +175,22 @@ class _Naming:
         self, name: str, reserved: Sequence[str] = (), link_class: int | None = None
     ) -> str:
         """Return the name, extended by underscores until it is unused."""
-        taken = {
+        used_names = {
             *reserved,
-            *(n for c, names in enumerate(self.taken) for n in names if link_class in (None, c)),
+            *(
+                n
+                for c, names in enumerate(self.used_names)
+                for n in names
+                if link_class in (None, c)
+            ),
         }
-        while name in taken:
+        while name in used_names:
             name += "_"
         return name
 
     def _step(self, s: int, c: int) -> Iterator[tuple[str, Any]]:
         """Yield the equations of a step in order: named rows, saved values, carries, results."""
-        sweep, names_of_class = self.recursion.sweeps[s], self.taken[c]
+        sweep, names_of_class = self.recursion.sweeps[s], self.used_names[c]
         step, first = sweep.steps[c], sweep.saved_at[c]
         rows = {port.name: port.rows for port in step.outputs}
         if self._carry_unused(s, c):
@@ -338,23 +343,26 @@ def _text(result: Loops) -> Iterator[str]:
     for kind, columns in zip(result.kinds, result.columns, strict=True):
         if columns:
             yield f"link constants{f', {kind}' * (len(result.kinds) > 1)}: {', '.join(columns)}"
-    for way in result.ways:
-        yield _head(way)
-        for step in way.steps:
+    for sweep in result.sweeps:
+        yield _head(sweep)
+        for step in sweep.steps:
             indent = "  "
-            if len(way.steps) > 1:
+            if len(sweep.steps) > 1:
                 yield f"  {step.kind}:" if step.named else f"  {step.kind}: no operations"
                 indent = "    "
             yield from (
                 f"{indent}{name} = {print_expression(value, 'text')}" for name, value in step.named
             )
-        yield from (f"  {line}" for line in _carry_lines(way))
-    if result.ends:
-        yield f"{_end(result)}:"
-        yield from (f"  {name} = {print_expression(value, 'text')}" for name, value in result.ends)
+        yield from (f"  {line}" for line in _carry_lines(sweep))
+    if result.final_equations:
+        yield f"{_end_heading(result)}:"
+        yield from (
+            f"  {name} = {print_expression(value, 'text')}"
+            for name, value in result.final_equations
+        )
 
 
-def _end(result: Loops) -> str:
+def _end_heading(result: Loops) -> str:
     return (
         f"after the sweeps, at link {result.on}"
         if result.on >= 0
@@ -362,38 +370,38 @@ def _end(result: Loops) -> str:
     )
 
 
-def _head(way: Way) -> str:
-    if way.tip >= 0:
+def _head(sweep: SweepFormulas) -> str:
+    if sweep.tip >= 0:
         where = (
-            f"inward, from link {way.tip} to the base"
-            if way.inward
-            else f"outward, from the base to link {way.tip}"
+            f"inward, from link {sweep.tip} to the base"
+            if sweep.inward
+            else f"outward, from the base to link {sweep.tip}"
         )
     else:
-        where = "inward, from the tips" if way.inward else "outward, from the base"
-    return f"{where}{_initial_carries(way)}:"
+        where = "inward, from the tips" if sweep.inward else "outward, from the base"
+    return f"{where}{_initial_carries(sweep)}:"
 
 
-def _carry_lines(way: Way) -> Iterator[str]:
+def _carry_lines(sweep: SweepFormulas) -> Iterator[str]:
     """Yield the carries, and those that are multiplied over several children instead of summed."""
-    if way.carry_names:
-        yield f"carries: {', '.join(way.carry_names)}"
+    if sweep.carry_names:
+        yield f"carries: {', '.join(sweep.carry_names)}"
     products = [
-        name for name, join in zip(way.carry_names, way.joins, strict=False) if join == "mul"
+        name for name, join in zip(sweep.carry_names, sweep.joins, strict=False) if join == "mul"
     ]
     if products:
         yield f"multiplied over several children: {', '.join(products)}"
 
 
-def _initial_carries(way: Way) -> str:
+def _initial_carries(sweep: SweepFormulas) -> str:
     """Return the text of the initial carries."""
-    if not way.carry_names:
+    if not sweep.carry_names:
         return ""
-    side = CHILDREN if way.inward else PARENT
-    values = [print_expression(x, "text") for x in way.start]
+    side = CHILDREN if sweep.inward else PARENT
+    values = [print_expression(x, "text") for x in sweep.start]
     nonzero = [
         f"{name}_{side} = {value}"
-        for name, value in zip(way.carry_names, values, strict=True)
+        for name, value in zip(sweep.carry_names, values, strict=True)
         if value != "0"
     ]
     zeros = "0" in values
@@ -409,13 +417,13 @@ def _latex(result: Loops) -> Iterator[str]:
     def escape(text: str) -> str:
         return text.replace("_", r"\_")
 
-    for way in result.ways:
-        yield rf"&\text{{{escape(_head(way))}}}"
-        for step in way.steps:
-            if len(way.steps) > 1:
+    for sweep in result.sweeps:
+        yield rf"&\text{{{escape(_head(sweep))}}}"
+        for step in sweep.steps:
+            if len(sweep.steps) > 1:
                 yield rf"&\quad\text{{{step.kind}}}"
             yield from equations(step.named)
-        yield from (rf"&\quad\text{{{escape(line)}}}" for line in _carry_lines(way))
-    if result.ends:
-        yield rf"&\text{{{_end(result)}:}}"
-        yield from equations(result.ends)
+        yield from (rf"&\quad\text{{{escape(line)}}}" for line in _carry_lines(sweep))
+    if result.final_equations:
+        yield rf"&\text{{{_end_heading(result)}:}}"
+        yield from equations(result.final_equations)

@@ -66,9 +66,9 @@ def _of_letter(mechanism: Mechanism, choice: Choice) -> tuple[str, tuple[str, ..
             continue
         function_program = program(mechanism, name, method)
         present = {row.name for row in function_program.rows if row.name}
-        if kept := [name for name in names if name in present]:
-            notes = _notes(method, entries.label, len(names), len(kept))
-            return _lines(mechanism, function_program, set(kept)), (*notes, COUNTS)
+        if kept_names := [name for name in names if name in present]:
+            notes = _notes(method, entries.label, len(names), len(kept_names))
+            return _lines(mechanism, function_program, set(kept_names)), (*notes, COUNTS)
     raise RequestError(
         f"no line of the C by {method} computes {entries.label} alone: it is constant, or the passes merged it into other values; "
         "--form recursive shows its equations"
@@ -78,22 +78,22 @@ def _of_letter(mechanism: Mechanism, choice: Choice) -> tuple[str, tuple[str, ..
 def _as_in_c(mechanism: Mechanism, choice: Choice, method: str) -> Answer:
     """Derive a letter in the frames and with the inertias of the C."""
     assert isinstance(choice.target, Quantity)
-    plain, regrouped = models(mechanism)
+    reframed, regrouped = models(mechanism)
     with k.precision():
-        model = regrouped if methods.find(method).regroups else plain
+        model = regrouped if methods.find(method).regroups else reframed
         layout = derive_layout(
             mechanism, method, choice.words.letter, model, lambda _, block: block
         )
         return quantity_answer(mechanism, choice, choice.target, layout)
 
 
-def _notes(method: str, label: str, all_entries: int, kept: int) -> list[str]:
+def _notes(method: str, label: str, all_entries: int, kept_count: int) -> list[str]:
     """Return notes on the frames of the C, and on the number of entries without a line."""
     inertia_text = ", with inertia moved to the parents" if methods.find(method).regroups else ""
     notes = [f"the C computes in the frames that 'symgen show' lists{inertia_text}"]
-    if all_entries > kept:
+    if all_entries > kept_count:
         notes.append(
-            f"{all_entries - kept} of the {all_entries} entries of {label} have no line of their own: the passes "
+            f"{all_entries - kept_count} of the {all_entries} entries of {label} have no line of their own: the passes "
             "merged them into other values"
         )
     return notes

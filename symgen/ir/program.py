@@ -365,22 +365,22 @@ def evaluate(
         "atan2": numbers.atan2,
     }
     values: list[Any] = []
-    put = values.append
+    append_value = values.append
     for op, args, value, _, _ in program.rows:
         if op == "mul":
-            put(values[args[0]] * values[args[1]])
+            append_value(values[args[0]] * values[args[1]])
         elif op == "add":
-            put(values[args[0]] + values[args[1]])
+            append_value(values[args[0]] + values[args[1]])
         elif op == "sub":
-            put(values[args[0]] - values[args[1]])
+            append_value(values[args[0]] - values[args[1]])
         elif op == "const":
-            put(numbers.constant(value))
+            append_value(numbers.constant(value))
         elif op == "input":
-            put(supplied[value[0]][value[1]])
+            append_value(supplied[value[0]][value[1]])
         elif op == "neg":
-            put(-values[args[0]])
+            append_value(-values[args[0]])
         elif op == "div":
-            put(values[args[0]] / values[args[1]])
+            append_value(values[args[0]] / values[args[1]])
         else:
-            put(functions[op](*[values[a] for a in args]))
+            append_value(functions[op](*[values[a] for a in args]))
     return {port.name: [values[r] for r in port.rows] for port in program.outputs}

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Unpack
 from symgen.description.arguments import validated_with
 from symgen.jax.installed import installed
 from symgen.jax.robot import Functions
-from symgen.machine.blocks import WHEN
+from symgen.machine.blocks import BLOCK_CHOICES
 from symgen.machine.building import Build
 from symgen.machine.solver import SolverRequest
 from symgen.support.errors import ArgumentError, warn_each
@@ -79,7 +79,7 @@ def _refuse(options: SolverRequest) -> None:
         raise ArgumentError(
             "checked: JAX's functions have no status; leave it out, or use a solver of symgen.compile"
         )
-    if nearest(options["blocks"], WHEN, "choice of blocks") != WHEN[0]:
+    if nearest(options["blocks"], BLOCK_CHOICES, "choice of blocks") != BLOCK_CHOICES[0]:
         raise ArgumentError(
             "blocks: JAX's functions are compiled for blocks of states when they are first called; leave it out"
         )

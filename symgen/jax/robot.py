@@ -51,7 +51,7 @@ class Functions:
         self.functions = tuple(FUNCTIONS.in_order(methods))
         self._recipe = (mechanism, dict(methods), options, text, build)
         self._steps = Steps(mechanism)
-        self._slopes: dict[str, Call] = {}
+        self._derivative_calls: dict[str, Call] = {}
         for name in self.functions:
             setattr(
                 self, derivatives.identifier_part(name), self._call(name, methods[name]).function()
@@ -70,9 +70,9 @@ class Functions:
             )
         all_arguments = FUNCTIONS[function].own_arguments
         name = Derivative(function, "jacobian", () if by == all_arguments else by).name
-        if name not in self._slopes:
-            self._slopes[name] = self._call(function_named(name), None)
-        return self._slopes[name]
+        if name not in self._derivative_calls:
+            self._derivative_calls[name] = self._call(function_named(name), None)
+        return self._derivative_calls[name]
 
     def _compiled(self, function: str, method: str | None) -> tuple[Outline, str]:
         """Return the arguments and results of a function, and the name under which its library is registered with XLA."""
@@ -242,10 +242,10 @@ class Call:
             array.name for array in (*FUNCTIONS[self.outline.function].arguments, *AT_RUN_TIME)
         ]
         by = tuple(name for name in names if name in steps)
-        slopes = iter(self.jacobian(self.outline.function, by).evaluate(*arguments))
+        derivatives = iter(self.jacobian(self.outline.function, by).evaluate(*arguments))
         lead, sums = self._lead(arguments), []
         for port, result in zip(self.outline.outputs, results, strict=True):
-            change = sum(self._along(next(slopes), steps[name], lead) for name in by)
+            change = sum(self._along(next(derivatives), steps[name], lead) for name in by)
             sums.append(
                 self.steps.change_of(result, change)
                 if port.name in POSITIONS
@@ -307,31 +307,35 @@ class Steps:
         self.joints = [
             (joint.kind, in_q, in_v) for joint, in_q, in_v, coupling in slices if coupling is None
         ]
-        self.plain = all(joint.type.along is None for joint in mechanism.joints)
+        self.step_equals_change = all(joint.type.along is None for joint in mechanism.joints)
 
     def step_of(self, q: Any, change: Any) -> Any:
         """Return the step (..., NV) of a change (..., NQ) of the coordinates."""
-        if self.plain:
+        if self.step_equals_change:
             return change
         from symgen.derivation.tangents import step_from_rates
 
-        parts = [
+        matrices_and_entries = [
             (step_from_rates(kind), q[..., in_q], change[..., in_q])
             for kind, in_q, _ in self.joints
         ]
-        return installed().numpy.concatenate([_applied(*part) for part in parts], -1)
+        return installed().numpy.concatenate(
+            [_applied(*block) for block in matrices_and_entries], -1
+        )
 
     def change_of(self, q: Any, step: Any) -> Any:
         """Return the change (..., NQ) of the coordinates for a step (..., NV)."""
-        if self.plain:
+        if self.step_equals_change:
             return step
         from symgen.derivation.tangents import rates_from_step
 
-        parts = [
+        matrices_and_entries = [
             (rates_from_step(kind), q[..., in_q], step[..., in_v])
             for kind, in_q, in_v in self.joints
         ]
-        return installed().numpy.concatenate([_applied(*part) for part in parts], -1)
+        return installed().numpy.concatenate(
+            [_applied(*block) for block in matrices_and_entries], -1
+        )
 
 
 def _applied(program: Program, *arguments: Any) -> Any:

@@ -168,12 +168,12 @@ class Arrays:
                 )
             lacks = [
                 word
-                for word, has in (
+                for word, is_set in (
                     ("contiguous", x.flags.c_contiguous),
                     ("aligned", x.flags.aligned),
                     ("writable", x.flags.writeable),
                 )
-                if not has
+                if not is_set
             ]
             if lacks:
                 raise ArgumentError(

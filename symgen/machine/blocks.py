@@ -20,7 +20,7 @@ from typing import Any
 
 from symgen.support.errors import warn
 
-WHEN = ("background", "now", "never")
+BLOCK_CHOICES = ("background", "now", "never")
 """Choices of `blocks`: in another process, in the call that makes it worthwhile, or only by
 `Solver.prepare`.
 """

@@ -37,7 +37,14 @@ from symgen.machine import targets
 from symgen.machine.assemble_driver import with_drivers
 from symgen.machine.batch import BLOCK
 from symgen.machine.compilers import INSTALL_HINT, compiler_version, find_compiler
-from symgen.support.cache import LOG, OTHERS, cache_folder, is_owned, is_private, is_private_file
+from symgen.support.cache import (
+    LOG,
+    WRITABLE_BY_OTHERS,
+    cache_folder,
+    is_owned,
+    is_private,
+    is_private_file,
+)
 from symgen.support.errors import ArgumentError, BuildError
 from symgen.vocabulary.arrays import Sizes
 from symgen.vocabulary.functions import ASSEMBLE
@@ -45,11 +52,11 @@ from symgen.vocabulary.options import PLAIN, TextOptions
 from symgen.vocabulary.reals import REALS, VECTOR
 from symgen.vocabulary.target import Target
 
-FEWER = ("-O1", "-ftree-loop-vectorize", "-fvect-cost-model=cheap")
+BLOCK_FLAGS = ("-O1", "-ftree-loop-vectorize", "-fvect-cost-model=cheap")
 """gcc's flags for a function for blocks of states in several parts, as in the folder's CMake file.
 The other passes take half the time again and make no block faster.
 """
-UNSCHEDULED = ("-fno-schedule-insns",)
+LONG_STEP_FLAGS = ("-fno-schedule-insns",)
 """gcc's flags for a step over lanes that is so long that the first scheduling pass makes it a
 quarter slower; also in CMake.
 """
@@ -179,7 +186,7 @@ def load(
         declarations,
         build,
         {
-            target.c_file(name): UNSCHEDULED
+            target.c_file(name): LONG_STEP_FLAGS
             for name, form in programs.items()
             if backend.unscheduled(form)
         },
@@ -258,7 +265,7 @@ def load_ffi(program: Program, target: Target, build: Build, header: str) -> Mod
 def _in_parts(programs: Mapping[str, Form], target: Target) -> dict[str, tuple[str, ...]]:
     """Return additional flags of gcc for functions for blocks of states in several parts, by file."""
     return {
-        target.batch_file(function): FEWER
+        target.batch_file(function): BLOCK_FLAGS
         for function, program in programs.items()
         if printer().is_cut(program)
     }
@@ -275,18 +282,18 @@ def _cached_library(
     additional flags of gcc, by file.
     """
     digest = hashlib.sha256()
-    for part in (
+    for text in (
         *library_dependencies(build),
         *(t for item in files.items() for t in item),
         calls,
         declarations,
     ):
-        digest.update(f"{len(part)}:{part}".encode())
+        digest.update(f"{len(text)}:{text}".encode())
     module = f"_symgen_{digest.hexdigest()[:24]}"
     loaded = open_cached(module)
     if loaded is None:
         source = _LibrarySource(module, files, calls, declarations, extra_flags)
-        loaded = _build_library(_place(module), source, find_compiler(), build)
+        loaded = _build_library(_library_path(module), source, find_compiler(), build)
     return loaded
 
 
@@ -296,14 +303,14 @@ class _LibrarySource:
     module `module`.
 
     `calls` is the C between Python and the functions, `declarations` its Python interface.
-    `besides` are additional flags of gcc, by file.
+    `extra_flags` are additional flags of gcc, by file.
     """
 
     module: str
     files: Mapping[str, str]
     calls: str
     declarations: str
-    besides: Mapping[str, tuple[str, ...]]
+    extra_flags: Mapping[str, tuple[str, ...]]
 
 
 _LOADED: dict[str, ModuleType] = {}
@@ -319,8 +326,8 @@ def library_dependencies(build: Build) -> tuple[str, ...]:
         *find_compiler(),
         *build.flags,
         *HOST.scheduling,
-        *FEWER,
-        *UNSCHEDULED,
+        *BLOCK_FLAGS,
+        *LONG_STEP_FLAGS,
         BETWEEN,
     )
 
@@ -330,7 +337,7 @@ def open_cached(module: str) -> ModuleType | None:
     if not re.fullmatch("_symgen_[0-9a-f]{24}", module):
         return None
     if module not in _LOADED:
-        path = _place(module)
+        path = _library_path(module)
         library = _open(module, path) if is_whole(path) else None
         if library is not None:
             LOG.info("compiled before: %s", path)
@@ -349,7 +356,7 @@ class Packed(NamedTuple):
 
 def pack_library(module: str, build: Build) -> Packed | None:
     """Return the library with this name; None if it is no longer in the cache."""
-    data = read_library(_place(module))
+    data = read_library(_library_path(module))
     return (
         None
         if data is None
@@ -369,7 +376,7 @@ def unpack_library(sent: Packed, build: Build) -> ModuleType | None:
         return library
     if hashlib.sha256(sent.data).hexdigest() != sent.sha256:
         raise BuildError(f"the library {sent.module} was damaged on the way; send the solver again")
-    path = _place(sent.module)
+    path = _library_path(sent.module)
     with (
         _disk_errors(path),
         tempfile.TemporaryDirectory(prefix="arriving-", dir=prepared_folder(path.parent)) as folder,
@@ -397,7 +404,7 @@ def _disk_errors(path: Path) -> Iterator[None]:
         ) from None
 
 
-def _place(module: str) -> Path:
+def _library_path(module: str) -> Path:
     return cache_folder() / (module + str(sysconfig.get_config_var("EXT_SUFFIX") or ".so"))
 
 
@@ -530,7 +537,7 @@ def _compile(
     # The generated functions are C99; cffi's file uses the C standard of Python's headers.
     standard, extra_flags = ("-std=c99", *scheduling(build)), NO_EXTRA_FLAGS
     if _is_gcc(build):
-        extra_flags = source.besides
+        extra_flags = source.extra_flags
     units = [
         (name, (*standard, *extra_flags.get(name, ()))) for name in files if name.endswith(".c")
     ]
@@ -588,7 +595,7 @@ def prepared_folder(folder: Path) -> Path:
             f"the cache {folder} belongs to another user, who could replace its code; set SYMGEN_CACHE to a folder of your own"
         )
     if not is_private(status):  # from an earlier umask; each library is checked separately
-        folder.chmod(stat.S_IMODE(status.st_mode) & ~OTHERS)
+        folder.chmod(stat.S_IMODE(status.st_mode) & ~WRITABLE_BY_OTHERS)
     return folder
 
 

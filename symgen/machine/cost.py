@@ -307,7 +307,7 @@ def _cost(
         program.function,
         program.method,
         (min(run.total), max(run.total)),
-        (min(run.alone), max(run.alone)),
+        (min(run.without_libm), max(run.without_libm)),
         run.libm_calls,
         _bytes(sections, FLASH),
         stack,
@@ -328,7 +328,7 @@ class _Run(NamedTuple):
     """
 
     total: list[int]
-    alone: list[int]
+    without_libm: list[int]
     libm_calls: int
     statuses: list[int]
 
@@ -371,7 +371,7 @@ def _run(
     )
     tools.compile("cost.c", "cost.o", "-std=gnu99", "-O2")
     tools.link("cost.elf", "cost.o", "one.o", "tape.o")
-    return _read(tools.run("cost.elf"))
+    return _parse_run(tools.run("cost.elf"))
 
 
 # -- cycles --
@@ -400,7 +400,7 @@ def _cycles(real: str, program: _Image, tools: Toolchain, run: _Run) -> dict[str
     if not timing.table:
         return {
             "cycles": (-(-min(run.total) // timing.issues), None),
-            "cycles_alone": (-(-min(run.alone) // timing.issues), None),
+            "cycles_alone": (-(-min(run.without_libm) // timing.issues), None),
         }
     if REALS[real].size > REALS[tools.machine.real].size:
         raise Unreadable(
@@ -446,9 +446,9 @@ def _traces(program: _Image, tools: Toolchain) -> tuple[list[int], list[list[int
 
 def _refuse_unlike_clock(function: list[int], libm: list[list[int]] | None, run: _Run) -> None:
     """Raise Unreadable if the traces have another number of instructions than the clock counted."""
-    alone = [len(function)] * len(run.alone)
+    without_libm = [len(function)] * len(run.without_libm)
     total = run.total if libm is None else [len(function) + len(state) for state in libm]
-    if alone != run.alone or total != run.total:
+    if without_libm != run.without_libm or total != run.total:
         raise Unreadable(
             "the trace of the emulator has another number of instructions than its clock counted"
         )
@@ -555,7 +555,7 @@ def _tape(name: str, arity: int, real: str) -> dict[str, str]:
     }
 
 
-def _read(text: str) -> _Run:
+def _parse_run(text: str) -> _Run:
     """Return the results that the measuring program printed."""
     if "overflow" in text:
         raise RequestError(
@@ -579,10 +579,10 @@ def _read(text: str) -> _Run:
         instructions(function_ticks, empty_ticks) for function_ticks, empty_ticks in printed["tape"]
     ]
     total = [instructions(state[0], empty) for state in printed["state"]]
-    alone = [
+    without_libm = [
         instructions(state[1], empty)
         - sum(n * ticks_per_call for n, ticks_per_call in zip(state[2:], tape, strict=True))
         for state in printed["state"]
     ]
     calls = max(sum(state[2:]) for state in printed["state"])
-    return _Run(total, alone, calls, [status for (status,) in printed["status"]])
+    return _Run(total, without_libm, calls, [status for (status,) in printed["status"]])

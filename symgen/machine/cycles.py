@@ -132,20 +132,20 @@ def _name(instruction: Instruction, condition: str) -> str:
     return word.removesuffix(condition) if condition else word
 
 
-def _cost(name: str, instruction: Instruction, went_on: bool, before: str) -> tuple[int, int]:
-    """Return the least and most cycles of an instruction; `before` is the name of the previous
+def _cost(name: str, instruction: Instruction, went_on: bool, previous: str) -> tuple[int, int]:
+    """Return the least and most cycles of an instruction; `previous` is the name of the previous
     instruction.
     """
     double_word = name in ("ldrd", "strd")
     if double_word or _MULTIPLE.fullmatch(name):
         return _cost_of_several_words(instruction.operands, double_word)
     if name in ("vldr", "vstr") or _SINGLE.fullmatch(name):
-        return _cost_of_one_word(name, instruction.operands, before)
+        return _cost_of_one_word(name, instruction.operands, previous)
     if name in ("tbb", "tbh"):
         return 2 + _REFILL[0], 3 + _REFILL[1]
     if name in _JUMPS or (name.startswith("b") and instruction.target is not None):
-        taken = name in ("bl", "blx", "bx", "b") or not went_on
-        return (1 + _REFILL[0], 1 + _REFILL[1]) if taken else (1, 1)
+        jumps = name in ("bl", "blx", "bx", "b") or not went_on
+        return (1 + _REFILL[0], 1 + _REFILL[1]) if jumps else (1, 1)
     if name in ("udiv", "sdiv"):
         return 2, 12
     if re.fullmatch(r"it[te]{0,3}", name):
@@ -162,10 +162,10 @@ def _cost_of_several_words(operands: str, double_word: bool) -> tuple[int, int]:
     return 1 + words + refill[0], 1 + words + refill[1]
 
 
-def _cost_of_one_word(name: str, operands: str, before: str) -> tuple[int, int]:
+def _cost_of_one_word(name: str, operands: str, previous: str) -> tuple[int, int]:
     """Return the cycles of a load or store of one register, one fewer if it is pipelined."""
     high = 3 if operands.startswith("d") else 2
-    pipelined = name in ("str", "strb", "strh", "vstr") or before in ("ldr", "vldr")
+    pipelined = name in ("str", "strb", "strh", "vstr") or previous in ("ldr", "vldr")
     low = high - 1 if pipelined else high
     if operands.startswith("pc"):
         return low + _REFILL[0], high + _REFILL[1]
@@ -184,21 +184,21 @@ def _cycles_of_fpu(name: str, instruction: Instruction) -> int:
     return _CYCLES.get(name, 2 if pair else 1)
 
 
-def _awaits(before: tuple[str, str], name: str, operands: str) -> bool:
+def _awaits(previous: tuple[str, str], name: str, operands: str) -> bool:
     """True if an instruction takes one more cycle because it needs the result of the previous one."""
-    first, *others = (operand.strip(" []{}!") for operand in operands.split(","))
-    result = before[1].partition(",")[0].strip()
-    if before[0] in _ARITHMETIC:
+    first, *sources = (operand.strip(" []{}!") for operand in operands.split(","))
+    result = previous[1].partition(",")[0].strip()
+    if previous[0] in _ARITHMETIC:
         reads = (
-            others if name in (*_ARITHMETIC, "vmov", "vneg", "vabs", "vldr") else [first, *others]
+            sources if name in (*_ARITHMETIC, "vmov", "vneg", "vabs", "vldr") else [first, *sources]
         )
         return result in reads  # an accumulation needs its addend one cycle later and does not wait
     loads = name in ("vldr", "vstr") or _SINGLE.fullmatch(name) is not None
     computed = not (
-        before[0].startswith(("v", "it", "cmp", "cmn", "tst", "teq", "ldrd", "strd"))
-        or before[0] in _JUMPS
-        or _SINGLE.fullmatch(before[0])
-        or _MULTIPLE.fullmatch(before[0])
+        previous[0].startswith(("v", "it", "cmp", "cmn", "tst", "teq", "ldrd", "strd"))
+        or previous[0] in _JUMPS
+        or _SINGLE.fullmatch(previous[0])
+        or _MULTIPLE.fullmatch(previous[0])
     )
     address = operands.partition("[")[2].partition("]")[0]
     return (

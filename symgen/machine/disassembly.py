@@ -19,7 +19,7 @@ from symgen.support.errors import BuildError
 
 _LINE = re.compile(r"^ *([0-9a-f]+):\t([0-9a-f ]+?)\s*\t(\S+)(?:\t([^@;]*))?")
 _TARGET = re.compile(r"([0-9a-f]+) <[^>]*>\s*$")
-_AT = re.compile(r"\[sp\], #(-?\d+)|\[sp, #(-\d+)\]!")
+_STACK_SLOT = re.compile(r"\[sp\], #(-?\d+)|\[sp, #(-\d+)\]!")
 
 
 class Unreadable(BuildError):
@@ -55,7 +55,7 @@ class Image:
 
     instructions: Mapping[int, Instruction]
     symbols: Mapping[str, int]
-    _known: dict[int, tuple[int, frozenset[int]]] = field(default_factory=dict)
+    _stacks_and_reach: dict[int, tuple[int, frozenset[int]]] = field(default_factory=dict)
     _walking: set[int] = field(default_factory=set)
 
     def depth(self, entry: int) -> int:
@@ -66,17 +66,19 @@ class Image:
         """
         return self._walk(entry)[0]
 
-    def reach(self, entries: Iterable[int], without: Iterable[int] = ()) -> frozenset[int]:
+    def reach(
+        self, entries: Iterable[int], excluded_functions: Iterable[int] = ()
+    ) -> frozenset[int]:
         """Return the addresses of the instructions that calls of `entries` can execute.
 
-        Instructions that are reachable only through the functions `without` are excluded.
+        Instructions that are reachable only through `excluded_functions` are not among them.
         """
-        saved = dict(self._known)
-        self._known = {entry: (0, frozenset()) for entry in without}
+        saved = dict(self._stacks_and_reach)
+        self._stacks_and_reach = {entry: (0, frozenset()) for entry in excluded_functions}
         try:
             return frozenset().union(*(self._walk(entry)[1] for entry in entries))
         finally:
-            self._known = saved
+            self._stacks_and_reach = saved
 
     def ranges(self, addresses: Iterable[int]) -> list[tuple[int, int]]:
         """Return the ranges [first, last) of the consecutive instructions in `addresses`."""
@@ -91,8 +93,8 @@ class Image:
 
     def _walk(self, entry: int) -> tuple[int, frozenset[int]]:
         """Return (bytes, addresses) of a function, with the functions that it calls."""
-        if entry in self._known:
-            return self._known[entry]
+        if entry in self._stacks_and_reach:
+            return self._stacks_and_reach[entry]
         if entry in self._walking:
             raise Unreadable(f"the function at {entry:#x} calls itself")
         self._walking.add(entry)
@@ -134,8 +136,8 @@ class Image:
                     paths.append((following, depth, return_address, surplus))
         finally:
             self._walking.discard(entry)
-        self._known[entry] = deepest, frozenset(callees)
-        return self._known[entry]
+        self._stacks_and_reach[entry] = deepest, frozenset(callees)
+        return self._stacks_and_reach[entry]
 
 
 def read_image(tools: Toolchain, program: str) -> Image:
@@ -163,8 +165,8 @@ def register_words(operands: str, size: int = 4) -> int:
     """Return the number of words in a list of registers: '{r4, r5, lr}' 3, '{d8-d9}' 4."""
     inside = operands.partition("{")[2].partition("}")[0]
     count = 0
-    for part in inside.split(","):
-        first, _, last = part.strip().partition("-")
+    for register_range in inside.split(","):
+        first, _, last = register_range.strip().partition("-")
         words = 2 if first.startswith("d") else 1
         count += words * (int(last[1:]) - int(first[1:]) + 1 if last else 1)
     return count
@@ -255,5 +257,5 @@ def _takes(word: str, operands: str) -> int:
     if kind in ("add", "addw", "sub", "subw"):
         amount = re.fullmatch(r"sp, (?:sp, )?#(\d+)", operands)
         return 0 if amount is None else int(amount[1]) * (1 if kind.startswith("sub") else -1)
-    match_of_offset = _AT.search(operands)
+    match_of_offset = _STACK_SLOT.search(operands)
     return -int(match_of_offset[1] or match_of_offset[2]) if match_of_offset else 0

@@ -21,7 +21,7 @@ from symgen.ir.ports import operations_text
 from symgen.ir.program import Outline, Port
 from symgen.machine.arrays import Arrays, array_lines, describe_argument, move_axes_to_end
 from symgen.machine.batch import LAYOUTS, Progress, Run, Strided, in_slices, strided
-from symgen.machine.blocks import WHEN, Compilation
+from symgen.machine.blocks import BLOCK_CHOICES, Compilation
 from symgen.machine.building import NO_MEMORY, RobotBuild
 from symgen.support.errors import ArgumentError, StateError
 from symgen.vocabulary import derivatives
@@ -35,7 +35,7 @@ FIRST_SHARE = 2_000_000
 """Rows in the first slice of many states, a millisecond and more. The length of later slices is
 measured.
 """
-FEW = 10_000_000
+ROWS_BEFORE_BLOCKS = 10_000_000
 """Rows that are computed state by state before a function is compiled for blocks of states: a few
 milliseconds.
 """
@@ -57,8 +57,8 @@ class Kernel:
     """One compiled function and its accepted arguments.
 
     `many` returns its library for blocks of states (None: there is none). `behind` starts to
-    compile that library in the background (None: it is in the cache). `when` is one of
-    `symgen.machine.blocks.WHEN`.
+    compile that library in the background (None: it is in the cache). `blocks_when` is one of
+    `symgen.machine.blocks.BLOCK_CHOICES`.
     """
 
     def __init__(
@@ -77,8 +77,8 @@ class Kernel:
         self.symbol = symbol = robot.target.symbol(self.function)
         self.sizes = robot.sizes
         self.looped = is_loop(library, symbol)
-        self.one = getattr(library.lib, f"{symbol}_alone" if self.looped else symbol)
-        self.each = getattr(library.lib, f"{symbol}_each")
+        self.single_state = getattr(library.lib, f"{symbol}_alone" if self.looped else symbol)
+        self.each_state = getattr(library.lib, f"{symbol}_each")
         self.aligned, self.in_turn = (
             getattr(library.lib, f"{symbol}_aligned"),
             getattr(library.lib, f"{symbol}_chain"),
@@ -87,13 +87,13 @@ class Kernel:
         self.real = numpy.dtype(REALS[program.real].numpy)
         self.inputs, self.outputs = program.inputs, program.outputs
         self.arrays = Arrays(program, robot.name, self.sizes, self.checked)
-        self._many, self._behind, self.when = many, behind, WHEN[0]
+        self._many, self._behind, self.blocks_when = many, behind, BLOCK_CHOICES[0]
         self._contract = robot.build.contract
         self._compilation: Compilation | None = None
         self._starting = Lock()
         self._blocks: tuple[Any, Any] | None = None
         self._waited = (
-            FEW if self._contract else 0
+            ROWS_BEFORE_BLOCKS if self._contract else 0
         )  # rows; with contraction of a*b + c, blocks differ in the last bits from single states
 
     def _raise_for_status(self, code: int | None) -> None:
@@ -111,10 +111,10 @@ class Kernel:
         """Raise StateError for the first refused state."""
         bad = self.np.flatnonzero(statuses)
         if bad.size:
-            more = f" and {bad.size - 1} more" if bad.size > 1 else ""
+            count_phrase = f" and {bad.size - 1} more" if bad.size > 1 else ""
             why = self._why(int(statuses.reshape(-1)[bad[0]]))
             raise StateError(
-                f"{self.function} refuses its arguments at state {bad[0]}{more}: {why}"
+                f"{self.function} refuses its arguments at state {bad[0]}{count_phrase}: {why}"
             )
 
     @staticmethod
@@ -184,7 +184,7 @@ class Kernel:
         C.
         """
         reals = self.ffi.typeof(f"{self.program.real}[]")
-        read = partial(self.ffi.from_buffer, reals)
+        view_buffer = partial(self.ffi.from_buffer, reals)
         namespace: dict[str, Any] = {
             "_ndarray": self.np.ndarray,
             "_empty": self.np.empty,
@@ -199,7 +199,7 @@ class Kernel:
         for name, port in zip(names, self.inputs, strict=True):
             namespace[f"_shape_{name}"] = port.shape
             namespace[f"_strides_{name}"] = (self.real.itemsize,)
-            namespace[f"_read_{name}"] = self.arrays.reader(port, read)
+            namespace[f"_read_{name}"] = self.arrays.reader(port, view_buffer)
         for name, port in zip(results, self.outputs, strict=True):
             namespace[f"_shape_out_{name}"] = port.shape
         return namespace
@@ -285,12 +285,12 @@ class Kernel:
             in_slices(run, states, share, workers, progress)
 
     def _has_blocks(self, states: int) -> bool:
-        """True if the function is compiled for blocks of states. The compilation starts after FEW
-        rows, as `when` says.
+        """True if the function is compiled for blocks of states. The compilation starts after
+        ROWS_BEFORE_BLOCKS rows, as `blocks_when` says.
         """
-        if self._blocks is None and self._many is not None and self.when != "never":
+        if self._blocks is None and self._many is not None and self.blocks_when != "never":
             self._waited += states * self.program.length
-            if self._waited >= FEW:
+            if self._waited >= ROWS_BEFORE_BLOCKS:
                 self._compile_blocks()
         return self._blocks is not None
 
@@ -299,7 +299,7 @@ class Kernel:
         compilation.
         """
         if (
-            self.when == "now" or self._contract or self._behind is None
+            self.blocks_when == "now" or self._contract or self._behind is None
         ):  # contracted blocks differ in the last bits
             self.prepare()
             return
@@ -310,7 +310,7 @@ class Kernel:
         if compilation is None:  # compiled before
             self.prepare()
         elif compilation.ended and compilation.failure:
-            self.when = "never"
+            self.blocks_when = "never"
             compilation.warn_of_failure()
         elif compilation.ended:
             self.prepare()
@@ -361,7 +361,7 @@ class Kernel:
         np = self.np
         has_states = [x.state != 0 for x in arguments]
         flat = [
-            np.ascontiguousarray(x.array if varies else _first(x.array, port)).reshape(
+            np.ascontiguousarray(x.array if varies else _first_state(x.array, port)).reshape(
                 -1, port.size
             )
             for port, x, varies in zip(self.inputs, arguments, has_states, strict=True)
@@ -393,7 +393,7 @@ class Kernel:
                 self.ffi.cast("int *", self.ffi.from_buffer(x[begin:end])) for x in status_arrays
             ]
             self._raise_for_status(
-                self.each(
+                self.each_state(
                     end - begin, *steps, *self._into([x[begin:end] for x in rows]), *status_buffers
                 )
             )
@@ -517,16 +517,16 @@ class Kernel:
         """Return the call in C with bound arguments and buffers; the buffers keep their arrays
         alive.
         """
-        plain = not self.checked and not self.looped
+        has_only_states = not self.checked and not self.looped
         if states == 1:
             single_call = partial(
-                self.one, *(self.ffi.from_buffer(x) for x in arrays), *self._into(results)
+                self.single_state, *(self.ffi.from_buffer(x) for x in arrays), *self._into(results)
             )
-            return single_call if plain else lambda: self._raise_for_status(single_call())
+            return single_call if has_only_states else lambda: self._raise_for_status(single_call())
         has_states = [x.size > port.size for port, x in zip(self.inputs, arrays, strict=True)]
-        if states <= self._first_share and plain:
+        if states <= self._first_share and has_only_states:
             return partial(
-                self.each, states, *self._steps(arrays, has_states), *self._into(results)
+                self.each_state, states, *self._steps(arrays, has_states), *self._into(results)
             )
         # Views with one row for each state.
         flat_arguments = [
@@ -562,7 +562,7 @@ class Kernel:
             coincides = (
                 x[1:] == r[1:]
                 and x.array.nbytes == r.array.nbytes
-                and _place(x.array) == _place(r.array)
+                and _data_address(x.array) == _data_address(r.array)
             )
             return bool(self.np.may_share_memory(x.array, r.array)) and not coincides
 
@@ -595,12 +595,12 @@ def is_loop(library: Any, symbol: str) -> bool:
     return hasattr(library.lib, f"{symbol}_alone")
 
 
-def _first(array: Any, port: Port) -> Any:
+def _first_state(array: Any, port: Port) -> Any:
     """Return the first state of an array."""
     return array[(0,) * (array.ndim - len(port.shape))]
 
 
-def _place(array: Any) -> Any:
+def _data_address(array: Any) -> Any:
     return array.__array_interface__["data"]
 
 

@@ -22,7 +22,7 @@ from symgen.ir.loops import Form
 from symgen.ir.ports import single_real
 from symgen.ir.program import Bound, Outline
 from symgen.machine.assemble_driver import assemble_outline
-from symgen.machine.blocks import WHEN, Compilation
+from symgen.machine.blocks import BLOCK_CHOICES, Compilation
 from symgen.machine.building import (
     Build,
     Packed,
@@ -53,9 +53,9 @@ class Sent(NamedTuple):
     blocks: dict[str, Packed]
     """Libraries for blocks of states, by function."""
     defaults: dict[str, tuple[float, ...]]
-    now: dict[str, Any]
+    parameters: dict[str, Any]
     """The parameters as they were set."""
-    when: str
+    blocks_when: str
     """When functions are compiled for blocks of states."""
 
 
@@ -78,7 +78,7 @@ class BuildChoices(TypedDict, total=False):
     blocks: Annotated[
         str,
         Option(
-            WHEN[0],
+            BLOCK_CHOICES[0],
             "when a function is compiled for blocks of states",
             metavar="background|now|never",
         ),
@@ -182,12 +182,12 @@ def _build_solver(recipe: Recipe) -> Solver:
     solver._recipe = recipe
     solver._defaults = default_parameters(mechanism, options)
     solver._notices = notices(mechanism, derived, options, request.functions is not None, refused)
-    plain = [outline_to_plain(program.outline) for program in derived.values()]
+    serialized_outlines = [outline_to_plain(program.outline) for program in derived.values()]
     if all(program.rounds is None for program in derived.values()):  # else a search was interrupted
         cache.keep(
             {
                 "library": solver._library,
-                "functions": plain,
+                "functions": serialized_outlines,
                 "parameters": solver._defaults,
                 "notices": solver._notices,
             },
@@ -242,8 +242,8 @@ def _unpickled(make: Callable[..., Solver], origin: tuple[Any, ...], sent: Sent)
     else:
         solver._programs, _, solver._sources = origin
     solver._defaults = sent.defaults
-    solver._choose_blocks(sent.when)
-    for name, value in sent.now.items():
+    solver._choose_blocks(sent.blocks_when)
+    for name, value in sent.parameters.items():
         solver.parameters[name] = value
     for function, packed_library in sent.blocks.items():
         if unpack_library(packed_library, build) is not None:
@@ -315,7 +315,7 @@ class Solver:
         self._robot, self._library = robot, library.__name__
         self._recipe = self._sources = self._programs = None
         self._divisor_bounds, self._parameters, self._defaults, self._notices = None, None, {}, []
-        self._when = WHEN[0]
+        self._blocks_when = BLOCK_CHOICES[0]
         self._named: dict[str, str] = {}  # names of the libraries for blocks of states, by function
         self._kernels = {
             function: Kernel(
@@ -343,13 +343,13 @@ class Solver:
             self._named[function] = library.__name__
         return library
 
-    def _choose_blocks(self, when: str) -> None:
+    def _choose_blocks(self, blocks_when: str) -> None:
         """Set when functions are compiled for blocks of states, one of
-        `symgen.machine.blocks.WHEN`.
+        `symgen.machine.blocks.BLOCK_CHOICES`.
         """
-        self._when = nearest(when, WHEN, "choice of blocks")
+        self._blocks_when = nearest(blocks_when, BLOCK_CHOICES, "choice of blocks")
         for kernel in self._kernels.values():
-            kernel.when = self._when
+            kernel.blocks_when = self._blocks_when
 
     def _compile_behind(self, function: str) -> Compilation | None:
         """Start to compile a function for blocks of states in the background; None if the cache has
@@ -503,7 +503,7 @@ class Solver:
             {function: library for function, library in blocks.items() if library is not None},
             self._defaults,
             dict(self._parameters or {}),
-            self._when,
+            self._blocks_when,
         )
         if self._recipe is not None:
             return _unpickled, (_compile_again, (self._recipe,), sent)
@@ -549,16 +549,16 @@ class Parameters(MutableMapping[str, Any]):
             name: np.array(numbers if len(numbers) > 1 else numbers[0], real)
             for name, numbers in defaults.items()
         }
-        self._now = dict(self._defaults)
+        self._values = dict(self._defaults)
         self._prepared: Any = None
 
     def __getitem__(self, name: str) -> Any:
-        array = self._now[nearest(name, self._now, "parameter")].view()
+        array = self._values[nearest(name, self._values, "parameter")].view()
         array.flags.writeable = False  # a change in place would have no effect
         return array
 
     def __setitem__(self, name: str, value: Any) -> None:
-        default = self._defaults[nearest(name, self._now, "parameter")]
+        default = self._defaults[nearest(name, self._values, "parameter")]
         try:
             array = self._np.array(value, dtype=default.dtype)
         except (TypeError, ValueError):
@@ -569,7 +569,7 @@ class Parameters(MutableMapping[str, Any]):
             raise ArgumentError(
                 f"parameter '{name}' must have shape (..., {default.shape[0]}); it has {array.shape}"
             )
-        self._now[name], self._prepared = array, None
+        self._values[name], self._prepared = array, None
 
     def __delitem__(self, name: str) -> None:
         raise ArgumentError(
@@ -577,17 +577,17 @@ class Parameters(MutableMapping[str, Any]):
         )
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._now)
+        return iter(self._values)
 
     def __len__(self) -> int:
-        return len(self._now)
+        return len(self._values)
 
     def __repr__(self) -> str:
-        return f"<symgen parameters: {', '.join(f'{name} = {value}' for name, value in self._now.items())}>"
+        return f"<symgen parameters: {', '.join(f'{name} = {value}' for name, value in self._values.items())}>"
 
     def reset(self) -> None:
         """Restore the description's numbers."""
-        self._now, self._prepared = dict(self._defaults), None
+        self._values, self._prepared = dict(self._defaults), None
 
     def take(self, link: str, pi: Any) -> None:
         """Set the ten numbers of a link from inertial parameters (..., 10) of a regressor.
@@ -597,7 +597,7 @@ class Parameters(MutableMapping[str, Any]):
         """
         names = [f"{link}.{kind}" for kind in ("mass", "centre", "inertia")]
         for name in names:
-            nearest(name, self._now, "parameter")
+            nearest(name, self._values, "parameter")
         pi = self._np.asarray(pi, self._defaults[names[0]].dtype)
         if not pi.ndim or pi.shape[-1] != 10:
             raise ArgumentError(
@@ -619,12 +619,14 @@ class Parameters(MutableMapping[str, Any]):
             np = self._np
             columns = [
                 value if self._defaults[name].ndim else value[..., None]
-                for name, value in self._now.items()
+                for name, value in self._values.items()
             ]
             try:
                 lead = np.broadcast_shapes(*(column.shape[:-1] for column in columns))
             except ValueError:
-                shapes = ", ".join(f"'{name}' {value.shape}" for name, value in self._now.items())
+                shapes = ", ".join(
+                    f"'{name}' {value.shape}" for name, value in self._values.items()
+                )
                 raise ArgumentError(f"the parameters do not broadcast together: {shapes}") from None
             numbers = np.concatenate(
                 [np.broadcast_to(column, (*lead, column.shape[-1])) for column in columns], axis=-1
@@ -635,7 +637,7 @@ class Parameters(MutableMapping[str, Any]):
 
     def _refuse(self, numbers: Any) -> None:
         np = self._np
-        for name, value in self._now.items():
+        for name, value in self._values.items():
             if not np.isfinite(value).all():
                 raise ArgumentError(
                     f"parameter '{name}' is infinite or not a number; set it to a number"
@@ -647,7 +649,8 @@ class Parameters(MutableMapping[str, Any]):
         judged = self._judge(numbers)
         if "judged" in judged and not (judged["judged"] >= 0).all():
             names = (
-                ", ".join(name for name in self._now if name.endswith(".inertia")) or "the masses"
+                ", ".join(name for name in self._values if name.endswith(".inertia"))
+                or "the masses"
             )
             raise ArgumentError(
                 f"no body can have such moments of inertia about its mass centre; check {names}, which are about "
@@ -672,7 +675,7 @@ def default_parameters(
     numbers = iter(adjusting.defaults)
     return {
         parameter.name: tuple(float(next(numbers)) for _ in range(parameter.size))
-        for parameter in adjusting.asked
+        for parameter in adjusting.parameters
     }
 
 

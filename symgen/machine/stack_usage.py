@@ -18,12 +18,12 @@ def stack_bytes(text: str, symbol: str) -> int | None:
         for fields in lines
         if len(fields) > 1 and fields[1].isdigit()
     ]
-    part = re.compile(
+    part_name = re.compile(
         rf"{symbol}_part_\d+(?:\.\w+)*"
     )  # a copy by the compiler has a dot in its name
-    inner = [size for name, size in frames if part.fullmatch(name)]
+    inner = [size for name, size in frames if part_name.fullmatch(name)]
     return (
-        sum(size for name, size in frames if not part.fullmatch(name)) + max(inner, default=0)
+        sum(size for name, size in frames if not part_name.fullmatch(name)) + max(inner, default=0)
         if frames
         else None
     )

@@ -101,24 +101,24 @@ def start_fault(
 
 
 def choice_fault(
-    what: str,
+    role: str,
     names: Sequence[str],
     loops: Sequence[object],
     velocities: Mapping[str, Sequence[int]],
 ) -> tuple[str, str] | None:
-    """Return (fault, remedy) of the joints that are declared to be `what`, or None if they are
+    """Return (fault, remedy) of the joints that are declared to be `role`, or None if they are
     valid.
 
     `velocities` has the entries of v of each joint and of each velocity, by name.
     """
     if names and not loops:
         return (
-            f"{what} joints are declared, but the mechanism has no closed loop",
+            f"{role} joints are declared, but the mechanism has no closed loop",
             "remove the declaration",
         )
     chosen: set[int] = set()
     for name in names:
-        subject = f"'{name}' is declared to be {what}"
+        subject = f"'{name}' is declared to be {role}"
         if name not in velocities:
             return (
                 f"{subject}, but no moving joint has this name",

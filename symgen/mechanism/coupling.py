@@ -117,12 +117,12 @@ def resolve_mimics(
     return tuple(couplings[name] for name, _, _ in joints)
 
 
-def _compose(mimic: Mimic, above: JointCoupling, subject: str) -> JointCoupling:
-    """Return the coupling of a follower whose leader follows `above`: the composition of both."""
+def _compose(mimic: Mimic, leader_coupling: JointCoupling, subject: str) -> JointCoupling:
+    """Return the coupling of a follower whose leader has the coupling `leader_coupling`."""
     composed = JointCoupling(
-        above.leader,
-        mimic.multiplier * above.multiplier,
-        mimic.multiplier * above.offset + mimic.offset,
+        leader_coupling.leader,
+        mimic.multiplier * leader_coupling.multiplier,
+        mimic.multiplier * leader_coupling.offset + mimic.offset,
     )
     if not LEAST < abs(composed.multiplier) < 1 / LEAST or abs(composed.offset) > 1 / LEAST:
         raise MechanismError(

@@ -54,11 +54,11 @@ class Limits:
         """The range of the coordinate in rad or m; empty if neither end is declared."""
         if self.lower is None and self.upper is None:
             return ""
-        ends = (
+        lower_and_upper = (
             "−∞" if self.lower is None else f"{float(self.lower):g}",
             "∞" if self.upper is None else f"{float(self.upper):g}",
         )
-        return " … ".join(ends)
+        return " … ".join(lower_and_upper)
 
 
 @dataclass(frozen=True, repr=False)
@@ -111,8 +111,8 @@ class Joint:
         )
 
     def __repr__(self) -> str:
-        on = f"body {self.parent}" if self.parent >= 0 else "the base"
-        return f"<Joint {self.name}: {self.kind}, axis {_numbers(self.axis)}, on {on}>"
+        carrier = f"body {self.parent}" if self.parent >= 0 else "the base"
+        return f"<Joint {self.name}: {self.kind}, axis {_numbers(self.axis)}, on {carrier}>"
 
 
 @dataclass(frozen=True, repr=False)
@@ -261,9 +261,9 @@ class Mechanism:
             start_fault(self.start, self.loops, coordinates),
         )
         yield from (fault for fault in faults if fault is not None)
-        for what, names in (("independent", self.independent), ("actuated", self.actuated)):
+        for role, names in (("independent", self.independent), ("actuated", self.actuated)):
             if names:
-                fault = choice_fault(what, names, self.loops, self.velocities_of)
+                fault = choice_fault(role, names, self.loops, self.velocities_of)
                 if fault is not None:
                     yield fault
 
@@ -621,10 +621,10 @@ def content_of(value: Any, excluded: tuple[str, ...] = ()) -> str:
     """Return a hash of the fields of a dataclass, except its `excluded` fields and those that are not
     compared.
     """
-    return hashlib.sha256(json.dumps(_plain_fields(value, excluded)).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(_json_fields(value, excluded)).encode()).hexdigest()
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     """Return a declared value as plain JSON with integers, different for different values.
 
     The repr is not used: it is meant for people and omits fields.
@@ -635,8 +635,8 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, (str, int)):
         return value
     if isinstance(value, tuple):
-        return [_plain(entry) for entry in value]
-    return [kind.__name__, *_plain_fields(value)]
+        return [_json_value(entry) for entry in value]
+    return [kind.__name__, *_json_fields(value)]
 
 
 class _Compared(NamedTuple):
@@ -654,23 +654,23 @@ def _compared_fields(kind: type[Any]) -> tuple[_Compared, ...]:
     """Return the compared fields of a dataclass."""
     return tuple(
         _Compared(
-            each.name,
-            each.default,
-            each.name in (*HASHED_IF_NOT_DEFAULT, *HASHED_WITH_NAME),
-            each.name in HASHED_WITH_NAME,
+            compared.name,
+            compared.default,
+            compared.name in (*HASHED_IF_NOT_DEFAULT, *HASHED_WITH_NAME),
+            compared.name in HASHED_WITH_NAME,
         )
-        for each in fields(kind)
-        if each.compare
+        for compared in fields(kind)
+        if compared.compare
     )
 
 
-def _plain_fields(value: Any, excluded: tuple[str, ...] = ()) -> list[Any]:
-    """Return the compared fields; of HASHED_IF_NOT_DEFAULT and HASHED_WITH_NAME only those that are not default."""
-    plain = []
+def _json_fields(value: Any, excluded: tuple[str, ...] = ()) -> list[Any]:
+    """Return the compared fields, without fields of HASHED_IF_NOT_DEFAULT and HASHED_WITH_NAME that have their default."""
+    values = []
     for name, default, skip_default, with_name in _compared_fields(value.__class__):
         if name in excluded:
             continue
         entry = getattr(value, name)
         if not (skip_default and entry == default):
-            plain.append([name, _plain(entry)] if with_name else _plain(entry))
-    return plain
+            values.append([name, _json_value(entry)] if with_name else _json_value(entry))
+    return values

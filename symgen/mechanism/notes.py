@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from symgen.support.lists import shortened_list
+
 KINDS = {
     "lump": "a link that a fixed joint merges into the body that carries it",
     "lock": "a link that a locked joint merges into the body that carries it",
@@ -60,9 +62,7 @@ def _line(texts: Sequence[str], named: int | None) -> str:
     names = [name for name in dict.fromkeys(map(_subject, texts)) if name and name != subject]
     if not names:
         return shown if len(texts) == 1 else f"{shown}; and {len(texts) - 1} more like it"
-    listed = names[:named]
-    rest = len(names) - len(listed)
-    return f"{shown}; the same of {', '.join(listed)}" + (f" and {rest} more" if rest else "")
+    return f"{shown}; the same of {shortened_list(names, named)}"
 
 
 def _snap_angle(text: str) -> float:

@@ -30,5 +30,5 @@ def depths(parents: Sequence[int]) -> list[int]:
 
 def slices(sizes: Sequence[int]) -> tuple[slice, ...]:
     """Return consecutive slices of these sizes."""
-    ends = accumulate(sizes)
-    return tuple(slice(end - size, end) for size, end in zip(sizes, ends, strict=True))
+    stops = accumulate(sizes)
+    return tuple(slice(end - size, end) for size, end in zip(sizes, stops, strict=True))

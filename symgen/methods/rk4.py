@@ -85,10 +85,10 @@ def bracket(robot: Calls, x: Sequence[Scalar], y: Sequence[Scalar]) -> list[Scal
         def twist(
             rates: Sequence[Scalar], components: Sequence[tuple[bool, int]] = components
         ) -> list[Vector]:
-            parts = [[robot.derivation.zero] * 3, [robot.derivation.zero] * 3]
+            angular_and_linear = [[robot.derivation.zero] * 3, [robot.derivation.zero] * 3]
             for rate, (linear, axis) in zip(rates, components, strict=True):
-                parts[linear][axis] = rate
-            return [Vector(part) for part in parts]
+                angular_and_linear[linear][axis] = rate
+            return [Vector(vector) for vector in angular_and_linear]
 
         (w_x, u_x), (w_y, u_y) = twist(x[entries]), twist(y[entries])
         commutator = w_x.cross(w_y), w_x.cross(u_y) + u_x.cross(w_y)

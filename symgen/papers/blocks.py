@@ -113,12 +113,12 @@ class Matrix:
     @staticmethod
     def of_parts(rows: Iterable[Sequence[Matrix]]) -> Matrix:
         """Return the matrix of these rows of matrices."""
-        return Matrix.of(stacked([[part.entries for part in row] for row in rows]))
+        return Matrix.of(stacked([[block.entries for block in row] for row in rows]))
 
     @staticmethod
-    def below(parts: Iterable[Matrix]) -> Matrix:
+    def below(blocks: Iterable[Matrix]) -> Matrix:
         """Return these matrices below each other."""
-        return Matrix.of_parts([part] for part in parts)
+        return Matrix.of_parts([block] for block in blocks)
 
     @property
     def entries(self) -> Array:
@@ -172,8 +172,8 @@ def assembled(blocks: Blocks, heights: Sequence[int], widths: Sequence[int]) -> 
     """Return the matrix of these blocks, with rows of blocks of these heights and columns of these
     widths.
     """
-    whole = zeros(sum(heights), sum(widths))
+    matrix = zeros(sum(heights), sum(widths))
     for (i, j), block in blocks.items():
         top, left = sum(heights[:i]), sum(widths[:j])
-        whole[top : top + heights[i], left : left + widths[j]] = block
-    return Matrix.of(whole)
+        matrix[top : top + heights[i], left : left + widths[j]] = block
+    return Matrix.of(matrix)

@@ -209,11 +209,11 @@ def _motion(joint: Joint, axis: Array, at: State, first: int) -> tuple[Array, Ar
             rate = k.rational(motion.rate) * at.coordinates[first + motion.of]
             shift = shift + rotation @ (axis * rate)
         elif isinstance(motion, Placing):
-            moved = zeros(3)
-            moved[: motion.axes] = at.coordinates[
+            translation = zeros(3)
+            translation[: motion.axes] = at.coordinates[
                 first + motion.of : first + motion.of + motion.axes
             ]
-            shift = shift + rotation @ moved
+            shift = shift + rotation @ translation
         elif isinstance(motion, Orienting):
             rotation = rotation @ quaternion_rotation(
                 at.coordinates[first + motion.of : first + motion.of + 4]
@@ -292,8 +292,8 @@ def _near_rotation(rotation: k.Mat3) -> k.Mat3:
         for entry in rows[longest]
     )
     spin = cross_matrix((x, y, z))
-    near = identity(3) + (w * spin + spin @ spin) * (2 / (x * x + y * y + z * z + w * w))
-    first, second, third = near
+    rational = identity(3) + (w * spin + spin @ spin) * (2 / (x * x + y * y + z * z + w * w))
+    first, second, third = rational
     return tuple(first), tuple(second), tuple(third)
 
 

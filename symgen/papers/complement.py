@@ -31,7 +31,9 @@ def _reflected_coordinates(axes: Array) -> Array:
     """Return the rows that complete orthonormal rows to an orthonormal basis."""
     basis, free = identity(6), list(range(6))
     for axis in axes:
-        image = basis @ axis  # the axis in the coordinates of the basis; zero in those taken
+        image = (
+            basis @ axis
+        )  # the axis in the coordinates of the basis; zero for basis vectors that are used already
         target = _target(image, free)
         free.remove(target)
         normal = image.copy()

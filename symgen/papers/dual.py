@@ -11,7 +11,7 @@ from symgen.reference.precision import Array
 
 
 class Dual:
-    """The number value + slope ε."""
+    """The number value + derivative ε."""
 
     __slots__ = ("slope", "value")
 
@@ -65,30 +65,30 @@ class Dual:
     __rmul__ = __mul__
 
     def __eq__(self, other: object) -> bool:
-        """True if value and slope are equal."""
+        """True if value and derivative are equal."""
         gap = self - other
         return bool(gap.value == 0 and gap.slope == 0)
 
 
 def duals(values: Array, derivatives: Array) -> Array:
-    """Return the dual numbers of these values and slopes."""
+    """Return the dual numbers of these values and derivatives."""
     numbers: Array = np.asarray(np.frompyfunc(Dual, 2, 1)(values, derivatives), dtype=object)
     return numbers
 
 
 def constants(values: Array) -> Array:
-    """Return the dual numbers of these values with slope zero."""
+    """Return the dual numbers of these values with derivative zero."""
     return duals(values, np.full(values.shape, fmpq(0), dtype=object))
 
 
-def slopes(numbers: Any) -> Any:
-    """Return the slopes of a number or of an array of numbers; zero for numbers that are not dual."""
+def dual_parts(numbers: Any) -> Any:
+    """Return the derivatives (dual parts) of a number or of an array of numbers; zero for numbers that are not dual."""
     if isinstance(numbers, list | tuple):
         numbers = np.array(numbers, dtype=object)
     if isinstance(numbers, np.ndarray):
-        return np.frompyfunc(_slope, 1, 1)(numbers)
-    return _slope(numbers)
+        return np.frompyfunc(_dual_part, 1, 1)(numbers)
+    return _dual_part(numbers)
 
 
-def _slope(number: Any) -> Any:
+def _dual_part(number: Any) -> Any:
     return number.slope if isinstance(number, Dual) else fmpq(0)

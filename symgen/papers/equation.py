@@ -53,7 +53,7 @@ class Letter(Generic[Operators]):
     nonzero: str = ""
 
 
-def part_of(name: str, sizes: int | str = 1) -> Callable[[Any, int], Array | None]:
+def link_entries(name: str, sizes: int | str = 1) -> Callable[[Any, int], Array | None]:
     """Return the block of a letter that is a column: the entries of a link, or None if it has none.
 
     `name` is the attribute with the column. `sizes` is the number of entries of every link, or the

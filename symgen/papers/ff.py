@@ -258,11 +258,11 @@ class Operators:
     def constraint_forces(self) -> Matrix:
         """λ of a unit acceleration of each joint: the coordinates of 𝓕 along 𝓦, (6N − n) x n."""
         rows = self.forces.entries
-        parts = []
+        coordinates = []
         for i, W in enumerate(self.constraints):
             along = W.T @ rows[6 * i : 6 * i + 6]
-            parts.append(along if orthonormal(W.T) else inverse(W.T @ W) @ along)
-        return Matrix.of(np.concatenate(parts))
+            coordinates.append(along if orthonormal(W.T) else inverse(W.T @ W) @ along)
+        return Matrix.of(np.concatenate(coordinates))
 
     @cached_property
     def M_inverse(self) -> Matrix:

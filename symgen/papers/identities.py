@@ -110,8 +110,10 @@ class PaperResult:
             return
         symbolic = f"; {self.symbolic} of them for every state" if self.symbolic else ""
         yield f"{self.name}  {self.source}: {self.holding} of {len(self.equations)} hold{symbolic}"
-        held = (item.number.replace(" ", NO_BREAK) for item in self.equations if item.holds)
-        for line in textwrap.wrap(" ".join(held), 96):
+        proved_numbers = (
+            item.number.replace(" ", NO_BREAK) for item in self.equations if item.holds
+        )
+        for line in textwrap.wrap(" ".join(proved_numbers), 96):
             yield f"    {line.replace(NO_BREAK, ' ')}"
         for item in self.equations:
             if not item.holds:
@@ -147,7 +149,7 @@ class Identities:
     @property
     def holds(self) -> bool:
         """True if every equation holds and every program agrees."""
-        return all(part.holding == len(part.equations) for part in self.papers) and all(
+        return all(paper.holding == len(paper.equations) for paper in self.papers) and all(
             item.holds for item in self.programs
         )
 
@@ -159,7 +161,7 @@ class Identities:
             "rotations_rounded": self.rounded,
             "left_out": self.left_out or None,
             "holds": self.holds,
-            "papers": {part.name: part.facts() for part in self.papers},
+            "papers": {paper.name: paper.facts() for paper in self.papers},
             "programs": [asdict(item) for item in self.programs],
         }
 
@@ -173,7 +175,7 @@ class Identities:
             )
         if self.left_out:
             lines.append(f"  {self.left_out}")
-        lines += [line for part in self.papers for line in part.lines()]
+        lines += [line for paper in self.papers for line in paper.lines()]
         if self.programs:
             lines.append("programs of symgen against the operators, at one state:")
             lines += [
@@ -207,8 +209,8 @@ def prove_identities(
     for done, (name, module) in enumerate(modules.items()):
         progress(f"equations of {module.SOURCE}", done + 1, len(modules) + programs)
         results.append(_checked(name, module, chains, symbolic))
-    if all(part.refusal for part in results):
-        raise RequestError("; ".join(part.refusal for part in results))
+    if all(paper.refusal for paper in results):
+        raise RequestError("; ".join(paper.refusal for paper in results))
     agreements: tuple[Agreement, ...] = ()
     if programs:
         progress("programs against the operators", len(modules) + 1, len(modules) + 1)
@@ -229,14 +231,14 @@ def _states(count: int) -> str:
 
 def left_out(mechanism: Mechanism) -> str:
     """Return what `without_drives` leaves out of this robot, as a clause, or ""."""
-    parts = {
+    present_by_name = {
         "drives": any(joint.drive != NO_DRIVE for joint in mechanism.joints),
         "gravity compensation": any(
             body != body.without_gravity_compensation for body in mechanism.bodies
         ),
         "loop closures": bool(mechanism.loops),
     }
-    present = [part for part, is_present in parts.items() if is_present]
+    present = [name for name, is_present in present_by_name.items() if is_present]
     clauses = [f"{' and '.join(present)} are left out"] if present else []
     if mechanism.coupled:
         clauses.append("mimic joints count as independent")

@@ -36,8 +36,8 @@ from flint.utils.flint_exceptions import DomainError
 from symgen.papers.blocks import Matrix, cross_matrix, identity, zeros
 from symgen.papers.chain import Chain, LinkNumbers, random_numbers
 from symgen.papers.comparison import mass_matrix_by_bodies, matrix_determinant, matrix_inverse
-from symgen.papers.dual import Dual, duals, slopes
-from symgen.papers.equation import Equation, Letter, part_of
+from symgen.papers.dual import Dual, dual_parts, duals
+from symgen.papers.equation import Equation, Letter, link_entries
 from symgen.papers.rational_functions import Ratio
 from symgen.reference.precision import Array
 from symgen.support.errors import RequestError
@@ -229,11 +229,11 @@ class Operators:
 
     def _points(self, directions: Sequence[Array], lengths: Sequence[Any]) -> Array:
         """Return x_1 … x_n (14), one after the other."""
-        ends = np.cumsum(
+        points = np.cumsum(
             np.array([e * L for e, L in zip(directions, lengths, strict=True)], dtype=object),
             axis=0,
         )
-        return ends.reshape(-1)
+        return points.reshape(-1)
 
     def point(self, k: int) -> Array:
         """Return x_{k+1}, the end of link k (14)."""
@@ -262,31 +262,31 @@ class Operators:
 
     # -- rows of ∂q/∂x -----------------------------------------------------------------------------
 
-    def _rows(self, parts: dict[tuple[int, int], Array]) -> Matrix:
+    def _rows(self, entries_by_point: dict[tuple[int, int], Array]) -> Matrix:
         """Return the n x 2n matrix of rows (i, point), each of two entries."""
-        whole = zeros(self.n, 2 * self.n)
-        for (i, point), part in parts.items():
+        matrix = zeros(self.n, 2 * self.n)
+        for (i, point), entries in entries_by_point.items():
             if point >= 0:
-                whole[i, 2 * point : 2 * point + 2] = part
-        return Matrix.of(whole)
+                matrix[i, 2 * point : 2 * point + 2] = entries
+        return Matrix.of(matrix)
 
     @cached_property
     def dtheta_dx(self) -> Matrix:
         """∂θ/∂x (n x 2n), rows of (∂x/∂q)⁻¹; the lengths vary."""
-        slopes = [n / L for n, L in zip(self.normals, self.lengths, strict=True)]
-        slopes.append(zeros(2))  # the direction before the first link is fixed
-        parts: dict[tuple[int, int], Array] = {}
+        direction_rates = [n / L for n, L in zip(self.normals, self.lengths, strict=True)]
+        direction_rates.append(zeros(2))  # the direction before the first link is fixed
+        entries: dict[tuple[int, int], Array] = {}
         for i, sense in enumerate(self.senses):
-            parts[i, i] = slopes[i] * sense
-            parts[i, i - 1] = -(slopes[i] + slopes[i - 1]) * sense
-            parts[i, i - 2] = slopes[i - 1] * sense
-        return self._rows(parts)
+            entries[i, i] = direction_rates[i] * sense
+            entries[i, i - 1] = -(direction_rates[i] + direction_rates[i - 1]) * sense
+            entries[i, i - 2] = direction_rates[i - 1] * sense
+        return self._rows(entries)
 
     @cached_property
     def dL_dx(self) -> Matrix:
         """∂L/∂x (n x 2n), rows of (∂x/∂q)⁻¹, (18)."""
-        parts = {(i, i): e for i, e in enumerate(self.directions)}
-        return self._rows(parts | {(i, i - 1): -e for i, e in enumerate(self.directions)})
+        entries = {(i, i): e for i, e in enumerate(self.directions)}
+        return self._rows(entries | {(i, i - 1): -e for i, e in enumerate(self.directions)})
 
     @cached_property
     def dq_dx(self) -> Matrix:
@@ -300,12 +300,12 @@ class Operators:
         The link before the first has length 1 and the direction of the first axis.
         """
         d = self._with_axis(self.d_i.entries)
-        parts: dict[tuple[int, int], Array] = {}
+        entries: dict[tuple[int, int], Array] = {}
         for i in range(self.n):
-            parts[i, i] = d[i]  # (20-1); d starts with d_0
-            parts[i, i - 1] = d[i + 1] - d[i]  # (20-2)
-            parts[i, i - 2] = -d[i + 1]  # (20-3)
-        return self._rows(parts)
+            entries[i, i] = d[i]  # (20-1); d starts with d_0
+            entries[i, i - 1] = d[i + 1] - d[i]  # (20-2)
+            entries[i, i - 2] = -d[i + 1]  # (20-3)
+        return self._rows(entries)
 
     @cached_property
     def dtheta_dx_printed(self) -> Matrix:
@@ -314,17 +314,17 @@ class Operators:
         RequestError if a sin θ_i is zero.
         """
         d, L = self._with_axis(self.d_i.entries), [fmpq(1), *self.lengths]
-        parts: dict[tuple[int, int], Array] = {}
+        entries: dict[tuple[int, int], Array] = {}
         for i, sine in enumerate(self.sin_theta.entries[:, 0]):
             if sine == 0:
                 raise RequestError(
                     f"rows (20)-(21) divide by sin θ_{i + 1}, which is zero; use dtheta_dx, which does not"
                 )
             factor = -1 / (L[i] * L[i + 1] * sine)
-            parts[i, i] = d[i] * factor
-            parts[i, i - 1] = (d[i + 1] - d[i]) * factor
-            parts[i, i - 2] = -d[i + 1] * factor
-        return self._rows(parts)
+            entries[i, i] = d[i] * factor
+            entries[i, i - 1] = (d[i + 1] - d[i]) * factor
+            entries[i, i - 2] = -d[i + 1] * factor
+        return self._rows(entries)
 
     @staticmethod
     def _with_axis(differences: Array) -> Array:
@@ -346,7 +346,7 @@ class Operators:
                 )
             ]
             lengths = [Dual(*pair) for pair in zip(self.lengths, rates[self.n :], strict=True)]
-            columns.append(slopes(self._points(self._directions(turns), lengths)))
+            columns.append(dual_parts(self._points(self._directions(turns), lengths)))
         return Matrix.of(np.array(columns, dtype=object).T)
 
     @cached_property
@@ -564,14 +564,14 @@ class Operators:
     @cached_property
     def blocks_by_angles(self) -> Matrix:
         """(23) in closed form, from masses, lengths and the angles between neighbouring links."""
-        whole = zeros(2 * self.n, 2 * self.n)
+        matrix = zeros(2 * self.n, 2 * self.n)
         for block, name in enumerate(BANDS):
             top, left = (block // 2) * self.n, (block % 2) * self.n
             for i in range(self.n):
                 for j in range(self.n):
                     if in_band(name, i, j):
-                        whole[top + i, left + j] = self.entry_by_angles(name, i, j)
-        return Matrix.of(whole)
+                        matrix[top + i, left + j] = self.entry_by_angles(name, i, j)
+        return Matrix.of(matrix)
 
     def entry_by_angles(self, name: str, i: int, j: int) -> Any:
         """Return entry (i, j) of a block of (23) in closed form.
@@ -612,7 +612,7 @@ class Operators:
         """Return the derivatives of functions of the points (2n entries), by dual numbers."""
         point, columns = self.x.entries[:, 0], []
         for direction in identity(2 * self.n):
-            columns.append(slopes(of(duals(point, direction))))
+            columns.append(dual_parts(of(duals(point, direction))))
         return Matrix.of(np.array(columns, dtype=object).T)
 
     def half_square_lengths(self, points: Array) -> list[Any]:
@@ -644,10 +644,10 @@ def _quarter_turn(vector: Array) -> Array:
 
 
 def _diagonal(entries: Sequence[Any]) -> Matrix:
-    whole = zeros(len(entries), len(entries))
+    matrix = zeros(len(entries), len(entries))
     for i, entry in enumerate(entries):
-        whole[i, i] = entry
-    return Matrix.of(whole)
+        matrix[i, i] = entry
+    return Matrix.of(matrix)
 
 
 def _blocks(o: Operators) -> Matrix:
@@ -656,15 +656,15 @@ def _blocks(o: Operators) -> Matrix:
 
 def _banded(o: Operators) -> Matrix:
     """Return the blocks of H with zeros outside the bands of (24)."""
-    parts = []
+    blocks = []
     for name in BANDS:
-        part = getattr(o, name).entries.copy()
+        block = getattr(o, name).entries.copy()
         for i in range(o.n):
             for j in range(o.n):
                 if not in_band(name, i, j):
-                    part[i, j] = fmpq(0)
-        parts.append(Matrix.of(part))
-    return Matrix.of_parts([parts[:2], parts[2:]])
+                    block[i, j] = fmpq(0)
+        blocks.append(Matrix.of(block))
+    return Matrix.of_parts([blocks[:2], blocks[2:]])
 
 
 def _soft_mass(o: Operators, soft: Matrix) -> Matrix:
@@ -1079,7 +1079,7 @@ LETTERS: tuple[Letter[Operators], ...] = (
     _block_letter("H_L_theta", r"H^{L\theta}", "its transpose, (23)", "−1 ≤ j − i ≤ 2"),
     _block_letter("H_L_L", "H^{LL}", "hard block of H, (23)", "|i − j| ≤ 1"),
     *(
-        Letter(name, symbol, ("k",), says, part_of(name))
+        Letter(name, symbol, ("k",), says, link_entries(name))
         for name, symbol, says in (
             ("c", "c", "H_aa b, (13)"),
             ("d", "d", "H_abᵀ b, (13)"),

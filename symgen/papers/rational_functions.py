@@ -25,7 +25,7 @@ class TooManyProducts(RequestError):
 
 
 class Functions:
-    """The field Q(names…). `factors` are the irreducible factors of what was divided by.
+    """The field Q(names…). `factors` are the irreducible factors of all divisors so far.
 
     Raises TooManyProducts after `most_products` products of terms (default: no limit).
     """
@@ -62,13 +62,13 @@ class Functions:
         for factor, power in zip(self.factors, x.powers, strict=False):
             above = self.product(above, factor**power)
         self.count(len(x.above) ** 2)
-        scale, parts = x.above.factor()
+        scale, factored = x.above.factor()
         below = [0] * len(self.factors)
-        for part, power in parts:
-            if part not in self.factors:
-                self.factors.append(part)
+        for irreducible, power in factored:
+            if irreducible not in self.factors:
+                self.factors.append(irreducible)
                 below.append(0)
-            below[self.factors.index(part)] += power
+            below[self.factors.index(irreducible)] += power
         return Ratio(self, above * (1 / scale), tuple(below)).lowest()
 
 
@@ -94,8 +94,8 @@ class Ratio:
             while powers[k]:
                 if len(factor) > SHORT_FACTOR:
                     self.functions.count(len(above) * len(factor))
-                quotient, rest = divmod(above, factor)
-                if rest != 0:
+                quotient, remainder = divmod(above, factor)
+                if remainder != 0:
                     break
                 above, powers[k] = quotient, powers[k] - 1
         while powers and not powers[-1]:

@@ -335,15 +335,15 @@ class Operators:
     @cached_property
     def pivots(self) -> Matrix:
         """The diagonal blocks of the elimination of the mass operator, from the base to the tip."""
-        left = self.mass_matrix.entries.copy()
-        ends = np.cumsum(self._spans)
+        remaining = self.mass_matrix.entries.copy()
+        stops = np.cumsum(self._spans)
         blocks: dict[tuple[int, int], Array] = {}
         for row_index in range(len(self._spans)):  # the first position is the tip
-            start, end = ends[row_index] - self._spans[row_index], ends[row_index]
-            pivot = left[start:end, start:end].copy()
+            start, end = stops[row_index] - self._spans[row_index], stops[row_index]
+            pivot = remaining[start:end, start:end].copy()
             blocks[row_index, row_index] = pivot
-            rest = left[end:, start:end] @ inverse(pivot)
-            left[end:, end:] = left[end:, end:] - rest @ left[start:end, end:]
+            factors = remaining[end:, start:end] @ inverse(pivot)
+            remaining[end:, end:] = remaining[end:, end:] - factors @ remaining[start:end, end:]
         return assembled(blocks, self._spans, self._spans)
 
     @cached_property
@@ -375,8 +375,8 @@ class Motion:
     ) -> None:
         self.o, self.rates, self.joint_forces, self.load = o, rates, joint_forces, load
 
-    def _column(self, parts: Sequence[Array]) -> Matrix:
-        return Matrix.of(np.concatenate([parts[i] for i in self.o.order]))
+    def _column(self, entries_by_link: Sequence[Array]) -> Matrix:
+        return Matrix.of(np.concatenate([entries_by_link[i] for i in self.o.order]))
 
     @stored
     def velocity(self, i: int) -> Array:
@@ -476,11 +476,11 @@ class Motion:
 
     def _split(self, column: Matrix, sizes: Sequence[int]) -> list[Array]:
         """Return the parts of a column by link, from the base."""
-        entries, parts, start = column.entries[:, 0], {}, 0
+        entries, entries_by_link, start = column.entries[:, 0], {}, 0
         for i in self.o.order:
-            parts[i] = entries[start : start + sizes[i]]
+            entries_by_link[i] = entries[start : start + sizes[i]]
             start += sizes[i]
-        return [parts[i] for i in range(len(sizes))]
+        return [entries_by_link[i] for i in range(len(sizes))]
 
     @cached_property
     def accelerations_by_link(self) -> Matrix:
@@ -569,9 +569,9 @@ class Motion:
             smooth = smooth + o.transition(i).T @ inner
         return smooth, nu - L.T @ inner - G.T @ a
 
-    def column(self, part: Callable[[int], Array]) -> Matrix:
+    def column(self, entries_of_link: Callable[[int], Array]) -> Matrix:
         """Return a column of the operators' order from its part of each link."""
-        return self._column([part(i) for i in range(len(self.o.links))])
+        return self._column([entries_of_link(i) for i in range(len(self.o.links))])
 
     @cached_property
     def FD2(self) -> Matrix:
@@ -617,14 +617,16 @@ def _cross(a: Array, b: Array) -> Array:
 
 def _lemma(o: Operators, left: str) -> tuple[Matrix, Matrix]:
     """Return both sides of Lemma A.1 with ψ, or with φ (Corollary A.1), on the left."""
-    whole, steps = (o.phi, o.steps) if left == "phi" else (o.psi, o.transitions)
+    operator, steps = (o.phi, o.steps) if left == "phi" else (o.psi, o.transitions)
     r: list[Any] = [None] * len(o.links)
     for i in o.order:
         r[i] = o.links[i].inertia
         for child in o.chain.children(i):
             r[i] = r[i] + steps[child] @ r[child] @ o.steps[child].T  # (a.44)
     diagonal = o._diagonal(r)
-    return whole @ o.M @ o.phi.T, diagonal + (whole - o.one()) @ diagonal + diagonal @ o.phi_tilde.T
+    return operator @ o.M @ o.phi.T, diagonal + (
+        operator - o.one()
+    ) @ diagonal + diagonal @ o.phi_tilde.T
 
 
 EQUATIONS: tuple[Equation[Operators], ...] = (

@@ -28,7 +28,7 @@ from symgen.papers import rk
 from symgen.papers.blocks import Matrix, assembled, cross_matrix, identity, inverse, stacked, zeros
 from symgen.papers.chain import Chain, random_numbers
 from symgen.papers.comparison import mass_matrix_by_bodies
-from symgen.papers.equation import Equation, Letter, part_of
+from symgen.papers.equation import Equation, Letter, link_entries
 from symgen.papers.stored import stored
 from symgen.reference.precision import Array
 from symgen.support.errors import RequestError
@@ -357,12 +357,12 @@ class Operators:
             turn = w + self.e(i) * rates[i]  # (2a)
             velocity = velocity + cross_matrix(w) @ self.r(i) + cross_matrix(turn) @ self.d(i)
             twists.append((turn, velocity + self.slide(i) * rates[i]))  # (2b)
-        return Matrix.of(np.concatenate([part for twist in twists for part in twist]))
+        return Matrix.of(np.concatenate([half for twist in twists for half in twist]))
 
-    def _column(self, parts: Iterable[Array]) -> Matrix:
-        return Matrix.of(np.concatenate(list(parts)))
+    def _column(self, entries_by_link: Iterable[Array]) -> Matrix:
+        return Matrix.of(np.concatenate(list(entries_by_link)))
 
-    def _parts(self, column: Matrix) -> list[Array]:
+    def _entries_by_link(self, column: Matrix) -> list[Array]:
         """Return the parts of a column of twists or wrenches, by link."""
         return list(column.entries.reshape(self.n, 6))
 
@@ -552,7 +552,7 @@ class Operators:
 
 def _twists_by_parents(o: Operators) -> Matrix:
     """Return B_ij t_j + p_i θ̇_i of every link."""
-    twists, rates = o._parts(o.t), o.theta_dot.entries[:, 0]
+    twists, rates = o._entries_by_link(o.t), o.theta_dot.entries[:, 0]
     column = []
     for i, link in enumerate(o.links):
         carried = o.B(i, link.parent) @ twists[link.parent] if link.parent >= 0 else zeros(6)
@@ -906,7 +906,7 @@ LETTERS: tuple[Letter[Operators], ...] = (
         lambda o, k: o.L(k).entries,
     ),
     *(
-        Letter(name, symbol, ("i",), says, part_of(name, size))
+        Letter(name, symbol, ("i",), says, link_entries(name, size))
         for name, symbol, size, says in (
             ("tau_hat", r"\hat\tau", 1, "U⁻¹ τ, (36)"),
             ("tau_tilde", r"\tilde\tau", 1, "τ̂ / m̂, (24)"),

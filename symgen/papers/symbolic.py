@@ -31,13 +31,13 @@ class SymbolicRobot:
         ]
         """Entries of q that are angles."""
         angles = set(self.angles)
-        self.others = [
+        self.other_symbols = [
             *(f"q{i}" for i in range(mechanism.nq) if i not in angles),
             *(f"v{i}" for i in range(mechanism.nv)),
             *(f"tau{i}" for i in range(mechanism.nv)),
         ]
         """Names of the symbols that are no half tangents."""
-        names = [f"t{i}" for i in self.angles] + self.others + [f"q{i}" for i in self.angles]
+        names = [f"t{i}" for i in self.angles] + self.other_symbols + [f"q{i}" for i in self.angles]
         self.field = Functions(names, most_products)
         self._symbols = dict(zip(names, self.field.symbols(), strict=True))
 

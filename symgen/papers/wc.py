@@ -46,8 +46,8 @@ from symgen.papers.blocks import (
 from symgen.papers.chain import Chain, random_numbers
 from symgen.papers.comparison import mass_matrix_by_bodies, matrix_determinant, matrix_inverse
 from symgen.papers.complement import complement
-from symgen.papers.dual import Dual, constants, duals, slopes
-from symgen.papers.equation import Equation, Letter, part_of
+from symgen.papers.dual import Dual, constants, dual_parts, duals
+from symgen.papers.equation import Equation, Letter, link_entries
 from symgen.papers.rational_functions import determinant
 from symgen.papers.stored import stored
 from symgen.reference.precision import Array
@@ -114,7 +114,7 @@ def inverse_transform(transform: Array) -> Array:
 
 def rotation_derivative(f: Function, rotation: Array, i: int) -> Any:
     """Return ∂f/∂ξ_{i+1} at a rotation A, exactly: the slope of f(A (1 + ε E_{i+1})), (12)."""
-    return slopes(f(duals(rotation, rotation @ ROTATION_GENERATORS[i])))
+    return dual_parts(f(duals(rotation, rotation @ ROTATION_GENERATORS[i])))
 
 
 def derivative(f: Function, transform: Any, i: int, link: int | None = None) -> Any:
@@ -127,9 +127,11 @@ def derivative(f: Function, transform: Any, i: int, link: int | None = None) -> 
     """
     generator = MOTION_GENERATORS[i]
     if link is None:
-        return slopes(f(duals(transform, transform @ generator)))
-    moved = [duals(H, H @ generator if k == link else zeros(4, 4)) for k, H in enumerate(transform)]
-    return slopes(f(moved))
+        return dual_parts(f(duals(transform, transform @ generator)))
+    moved_transforms = [
+        duals(H, H @ generator if k == link else zeros(4, 4)) for k, H in enumerate(transform)
+    ]
+    return dual_parts(f(moved_transforms))
 
 
 def gradient(f: Function, transform: Any, link: int | None = None) -> Array:
@@ -290,7 +292,7 @@ class Body:
 
     def by_angles(self, f: Function) -> list[Any]:
         """Return ∂f/∂α, ∂f/∂β, ∂f/∂γ of a function of the rotation."""
-        return [slopes(f(zxz_rotation(_varied(self.angles, unit)))) for unit in identity(3)]
+        return [dual_parts(f(zxz_rotation(_varied(self.angles, unit)))) for unit in identity(3)]
 
     def moving(self, rates: Array, cartesian: bool) -> Array:
         """Return H with rates of its six coordinates, as dual numbers."""
@@ -304,7 +306,7 @@ class Body:
 
     def body_twist(self, rates: Array, cartesian: bool = True) -> Array:
         """Return (ω, v) = (H⁻¹ Ḣ)^∨ of rates of the coordinates (14); v = Rᵀ ḃ."""
-        return vee(inverse_transform(self.transform) @ slopes(self.moving(rates, cartesian)))
+        return vee(inverse_transform(self.transform) @ dual_parts(self.moving(rates, cartesian)))
 
     @cached_property
     def mass_matrix(self) -> Array:
@@ -325,7 +327,7 @@ class Body:
         """M(q) from the kinetic energy m ẋ·ẋ/2 + ω·I ω/2 of unit rates."""
         motions = []
         for unit in identity(6):
-            change = slopes(self.moving(unit, cartesian=False))
+            change = dual_parts(self.moving(unit, cartesian=False))
             motions.append((vee(self.A.T @ change[:3, :3]), change[:3, 3]))
         return np.array(
             [
@@ -451,14 +453,14 @@ class Operators:
         The variables are the twist from the present relative motion, to first order, in the basis
         of soft and hard rows.
         """
-        back = constants(inverse_transform(self.relative_transforms[i]))
+        inverse_motion = constants(inverse_transform(self.relative_transforms[i]))
         basis = constants(self.bases[i])
 
         def variables(transforms: Sequence[Array]) -> Array:
             relative = transforms[-1]
             if len(transforms) == 2:
                 relative = inverse_transform(transforms[0]) @ relative
-            return basis @ vee(back @ relative)
+            return basis @ vee(inverse_motion @ relative)
 
         return variables
 
@@ -473,8 +475,8 @@ class Operators:
             for position, k in enumerate(pair):
                 rows = gradient(self.coordinates(i), transforms, position)
                 soft[i, k], hard[i, k] = rows[: self.soft[i]], rows[self.soft[i] :]
-        parts = assembled(soft, self.soft, self._six), assembled(hard, self.hard, self._six)
-        return Matrix.below(parts)
+        soft_and_hard = assembled(soft, self.soft, self._six), assembled(hard, self.hard, self._six)
+        return Matrix.below(soft_and_hard)
 
     @cached_property
     def script_J(self) -> Matrix:
@@ -486,8 +488,8 @@ class Operators:
                 block = self.twists(i, j)
                 if block is not None:
                     soft[i, j], hard[i, j] = block[:, :n], block[:, n:]
-        parts = assembled(soft, self._six, self.soft), assembled(hard, self._six, self.hard)
-        return Matrix.of_parts([parts])
+        soft_and_hard = assembled(soft, self._six, self.soft), assembled(hard, self._six, self.hard)
+        return Matrix.of_parts([soft_and_hard])
 
     @stored
     def twists(self, i: int, j: int) -> Array | None:
@@ -505,12 +507,12 @@ class Operators:
         transform = identity(4)
         for relative in between:
             transform = transform @ relative
-        back, columns = inverse_transform(transform), []
+        inverse_path, columns = inverse_transform(transform), []
         for unit in inverse(self.bases[j]).T:
             moving = duals(identity(4), hat(unit))
             for relative in between:
                 moving = moving @ relative
-            columns.append(vee(back @ slopes(moving)))
+            columns.append(vee(inverse_path @ dual_parts(moving)))
         return np.array(columns, dtype=object).T
 
     # -- G and H ---------------------------------------------------------------------------------------
@@ -597,11 +599,13 @@ class Operators:
 
     def sloped_block(self, i: int, j: int) -> Array | None:
         """Return the rows of joint i on link j in ∂q/∂ξ̃ (6x6), soft rows first; None if zero."""
-        near = j in (i, self.links[i].parent)
-        return self.bases[i] @ self._to_joint(i, j) if near else None
+        is_adjacent = j in (i, self.links[i].parent)
+        return self.bases[i] @ self._to_joint(i, j) if is_adjacent else None
 
     def _to_joint(self, i: int, j: int) -> Array:
-        """Return what the twist of link j, i or its parent, adds to the twist across joint i (6x6)."""
+        """Return the map (6x6) of the twist of link j, which is i or its parent, to its
+        contribution to the twist across joint i.
+        """
         return identity(6) if i == j else -self.steps[i]
 
     def block(self, i: int, j: int) -> Array | None:
@@ -625,8 +629,8 @@ class Operators:
         left, right = self.twists(j, i), self.twists(j, j)
         assert left is not None
         assert right is not None
-        whole: Array = left.T @ self.composite(j) @ right
-        return whole
+        metric: Array = left.T @ self.composite(j) @ right
+        return metric
 
     @stored
     def composite(self, i: int) -> Array:
@@ -706,16 +710,18 @@ class Operators:
     def e(self) -> Matrix:
         """e = H_22⁻¹ d, by substitution with the blocks of L, then with those of U."""
         lower, upper = self._triangle(upper=False), self._triangle(upper=True)
-        ends = np.cumsum([0, *self.hard])
-        parts = [self.d.entries[ends[i] : ends[i + 1], 0].copy() for i in range(len(self.hard))]
+        stops = np.cumsum([0, *self.hard])
+        solutions = [
+            self.d.entries[stops[i] : stops[i + 1], 0].copy() for i in range(len(self.hard))
+        ]
         for i, k in sorted(lower):
-            parts[i] = parts[i] - lower[i, k] @ parts[k]
-        for k in reversed(range(len(parts))):
+            solutions[i] = solutions[i] - lower[i, k] @ solutions[k]
+        for k in reversed(range(len(solutions))):
             for (i, j), block in upper.items():
                 if i == k and j > k:
-                    parts[k] = parts[k] - block @ parts[j]
-            parts[k] = self.pivot_inverse(k) @ parts[k]
-        return Matrix.of(np.concatenate(parts))
+                    solutions[k] = solutions[k] - block @ solutions[j]
+            solutions[k] = self.pivot_inverse(k) @ solutions[k]
+        return Matrix.of(np.concatenate(solutions))
 
     @cached_property
     def f(self) -> Matrix:
@@ -798,7 +804,7 @@ def _motion_derivatives(body: Body) -> Matrix:
     """Return the right side of (17) for the function f of a body."""
     by_angles = body.by_angles(lambda rotation: body.f(body._transform(rotation, body.b)))
     by_position = [
-        slopes(body.f(body._transform(body.A, duals(body.b, unit)))) for unit in identity(3)
+        dual_parts(body.f(body._transform(body.A, duals(body.b, unit)))) for unit in identity(3)
     ]
     rotations = zxz_derivatives(body.angles, by_angles)
     return Matrix.column([*rotations, *(body.A.T @ np.array(by_position, dtype=object))])
@@ -917,7 +923,7 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         lambda o: Matrix.of(
             np.array(
                 [
-                    vee(o.body.A.T @ slopes(zxz_rotation(_varied(o.body.angles, unit))))
+                    vee(o.body.A.T @ dual_parts(zxz_rotation(_varied(o.body.angles, unit))))
                     for unit in identity(3)
                 ],
                 dtype=object,
@@ -1065,7 +1071,7 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
 """The equations, in the order of the paper. Letters: attributes of `Operators`."""
 
 
-def _part(
+def _block_letter(
     name: str,
     symbol: str,
     says: str,
@@ -1083,8 +1089,8 @@ def _part(
             slice(o.soft[k], 6) if hard else slice(0, o.soft[k])
             for k, hard in zip((i, j), parts, strict=True)
         )
-        part: Array = entries[rows, columns]
-        return part if part.size else None
+        entries_of_part: Array = entries[rows, columns]
+        return entries_of_part if entries_of_part.size else None
 
     return Letter(name, symbol, ("i", "j"), says, block, nonzero)
 
@@ -1122,7 +1128,7 @@ LETTERS: tuple[Letter[Operators], ...] = (
         "link j carries link i, or i = j",
     ),
     *(
-        _part(name, symbol, says, parts, lambda o, i, j: o.metric_block(i, j), CARRIES)
+        _block_letter(name, symbol, says, parts, lambda o, i, j: o.metric_block(i, j), CARRIES)
         for name, symbol, says, parts in (
             ("G_11", "G_{11}", "mass matrix, the soft block of G, (6)", (False, False)),
             ("G_12", "G_{12}", "block of G between soft and hard variables, (7)", (False, True)),
@@ -1130,7 +1136,7 @@ LETTERS: tuple[Letter[Operators], ...] = (
         )
     ),
     *(
-        _part(name, symbol, says, parts, lambda o, i, j: o.block(i, j), NEAR)
+        _block_letter(name, symbol, says, parts, lambda o, i, j: o.block(i, j), NEAR)
         for name, symbol, says, parts in (
             ("H_11", "H_{11}", "soft block of H, (19)", (False, False)),
             ("H_12", "H_{12}", "block of H between soft and hard variables, (19)", (False, True)),
@@ -1138,7 +1144,7 @@ LETTERS: tuple[Letter[Operators], ...] = (
         )
     ),
     *(
-        Letter(name, symbol, ("k",), says, part_of(symbol, sizes))
+        Letter(name, symbol, ("k",), says, link_entries(symbol, sizes))
         for name, symbol, says, sizes in (
             ("c", "c", "H_11 b, after (9)", "soft"),
             ("d", "d", "H_12ᵀ b, after (9)", "hard"),

@@ -48,13 +48,13 @@ ANY = (Fraction(2), Fraction(-3), Fraction(-9))
 class Adjusting:
     """Run-time numbers of a robot.
 
-    `asked` are the parameters in order, and `defaults` their numbers in the description. `bare` is the robot without the inertia
+    `parameters` are in order, and `defaults` are their numbers in the description. `bare` is the robot without the inertia
     that may change, so that no frame depends on it; its frames are laid out by `slides`. `prepared` describes the array that the
     functions take, `regroup` computes it, and `judge` tests whether the numbers are physical. Conditions that the description
     itself violates are not tested.
     """
 
-    asked: tuple[Adjustable, ...]
+    parameters: tuple[Adjustable, ...]
     defaults: tuple[Fraction, ...]
     bare: Mechanism
     slides: Layout
@@ -71,7 +71,7 @@ class Adjusting:
     @property
     def moves_inertia(self) -> bool:
         """True if the inertia of a link may change."""
-        return any(parameter.link for parameter in self.asked)
+        return any(parameter.link for parameter in self.parameters)
 
     def of_any_gravity(self, mechanism: Mechanism) -> Mechanism:
         """Return the robot for base parameters: if gravity may change, gravity has a general
@@ -404,7 +404,7 @@ def share_parameters(
 
     No Program reads `unread_elements`; these elements stay if any element stays.
     """
-    read = sorted(
+    read_elements = sorted(
         {
             row.value[1]
             for program in programs.values()
@@ -414,22 +414,23 @@ def share_parameters(
             if row.op == "input" and row.value[0] == k
         }
     )
-    read += [k for k in sorted(unread_elements) if read]
-    new_index = {old: new for new, old in enumerate(read)}
+    read_elements += [k for k in sorted(unread_elements) if read_elements]
+    new_index = {old: new for new, old in enumerate(read_elements)}
     return {
-        name: _with_read_elements(program, read)
+        name: _with_read_elements(program, read_elements)
         if name == REGROUP
         else _with_new_indices(program, new_index)
         for name, program in programs.items()
     }
 
 
-def _with_read_elements(regroup: Program, read: Sequence[int]) -> Program:
+def _with_read_elements(regroup: Program, elements: Sequence[int]) -> Program:
     """Return the regrouping Program with only the elements that are read."""
     (port,) = regroup.outputs
     return passes.run(
         replace(
-            regroup, outputs=(Port(port.name, (len(read),), tuple(port.rows[k] for k in read)),)
+            regroup,
+            outputs=(Port(port.name, (len(elements),), tuple(port.rows[k] for k in elements)),),
         )
     )
 

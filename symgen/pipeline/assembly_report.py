@@ -142,9 +142,9 @@ def rows(mechanism: Mechanism) -> str:
     assembly = loop_closure.assembly(mechanism)
     named = [
         f"{loop.name} {force} ({unit})"
-        for loop, kept in zip(mechanism.loops, assembly.kept, strict=True)
+        for loop, kept_rows in zip(mechanism.loops, assembly.kept, strict=True)
         for k, (force, unit) in enumerate(zip(loop.type.forces, loop.type.units, strict=True))
-        if k in kept
+        if k in kept_rows
     ]
     velocities = [
         f"Independent: {', '.join(_named(mechanism, independent_entries(mechanism, assembly)))}"
@@ -207,8 +207,8 @@ def _leading(mechanism: Mechanism) -> Iterator[tuple[Joint, slice]]:
 def _idle(mechanism: Mechanism, assembly: Assembly) -> dict[str, list[str]]:
     """Return by loop the forces of the rows that A omits."""
     idle = {
-        loop.name: [force for k, force in enumerate(loop.type.forces) if k not in kept]
-        for loop, kept in zip(mechanism.loops, assembly.kept, strict=True)
+        loop.name: [force for k, force in enumerate(loop.type.forces) if k not in kept_rows]
+        for loop, kept_rows in zip(mechanism.loops, assembly.kept, strict=True)
     }
     return {name: rows for name, rows in idle.items() if rows}
 

@@ -554,9 +554,9 @@ def programs(
     }
 
 
-def _report_step(progress: Progress | None, done: int, total: int, what: str) -> None:
+def _report_step(progress: Progress | None, done: int, total: int, message: str) -> None:
     if progress is not None:
-        progress(what, done, total)
+        progress(message, done, total)
 
 
 def programs_and_refusals(

@@ -28,12 +28,12 @@ from symgen.vocabulary.reals import loses
 if TYPE_CHECKING:
     from symgen.reference.singularity import RankLoss
 
-OF_A_CALL = 5
+CALL_ROUND_OFFS = 5
 """Round-offs of any call: of constants, of a sine (however it is computed), and of a logarithm."""
 LONG_CHAIN = 20
-CLOSE, FEW = 1.04, 4
+FINALIST_FACTOR, FINALIST_MARGIN = 1.04, 4
 """Factor and margin on the fewest operations; within them the last passes may change the order."""
-DEARER, FEWER = 1.2, 70
+LIMIT_FACTOR, LIMIT_MARGIN = 1.2, 70
 """Factor and margin on the fewest operations; a method above them after the first passes never ends
 up the shortest. The later passes remove a seventh of the operations, of a short one a quarter. A
 limit that is too tight changes the recorded counts of the built-in robots.
@@ -120,7 +120,7 @@ def best_program(
             # The passes remove a quarter of a derivation, and up to three quarters of a short one. A derivation above
             # these limits has never ended up the shortest.
             longest = 400 + len(candidate.rows) * 4 // 3
-            dearest = FEWER + candidate.cost * DEARER
+            dearest = LIMIT_MARGIN + candidate.cost * LIMIT_FACTOR
     for method in (
         imprecise if shortest is None else ()
     ):  # only imprecise methods are left; `verify` does not judge them
@@ -137,7 +137,7 @@ def best_program(
     finalists = [
         polished(mechanism, function, candidate.method, options)
         for candidate in near_shortest
-        if candidate.cost <= CLOSE * shortest.cost + FEW
+        if candidate.cost <= FINALIST_FACTOR * shortest.cost + FINALIST_MARGIN
     ]
     shortest = min(finalists, key=lambda program: (program.cost, program.method))
     cache.LOG.info("%s by %s, the fewest operations: %s", function, shortest.method, ", ".join(log))
@@ -173,7 +173,7 @@ def _has_precision_loss(
 ) -> bool:
     """True if a method has a precision loss after `depth` operations, by the rule of `verify`."""
     ratio = term_ratio(mechanism, function, method, options)
-    return ratio > 1 and loses((depth + OF_A_CALL) * ratio, options.real)
+    return ratio > 1 and loses((depth + CALL_ROUND_OFFS) * ratio, options.real)
 
 
 def has_precision_loss(mechanism: Mechanism, program: Form, options: ProgramOptions) -> bool:

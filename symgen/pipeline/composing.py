@@ -21,7 +21,7 @@ from symgen.pipeline import adjusting, derive, loop_closure
 from symgen.vocabulary.functions import FUNCTIONS, Function
 from symgen.vocabulary.options import ProgramOptions
 
-Made = Callable[[str], Program]
+GetProgram = Callable[[str], Program]
 """Function that returns the Program of a function by name."""
 Result = tuple[str, tuple[int, ...], list[Scalar]]
 """Name, shape and elements."""
@@ -33,7 +33,7 @@ def compose_program(
     method: str,
     compose: Compose,
     options: ProgramOptions,
-    get_program: Made,
+    get_program: GetProgram,
 ) -> Program:
     """Return the Program of a function that `compose` builds from the Programs of `get_program`.
 
@@ -99,15 +99,17 @@ class Inlining:
     returns.
     """
 
-    def __init__(self, mechanism: Mechanism, derivation: Derivation, made: Made) -> None:
-        self.mechanism, self.derivation, self.made = mechanism, derivation, made
+    def __init__(
+        self, mechanism: Mechanism, derivation: Derivation, get_program: GetProgram
+    ) -> None:
+        self.mechanism, self.derivation, self.get_program = mechanism, derivation, get_program
         self.inputs: Mapping[str, list[Scalar]] = derivation.inputs
 
     def __call__(
         self, function: str, stage: str = "", **arguments: Sequence[Scalar]
     ) -> tuple[list[Scalar], ...]:
         """See `Calls`."""
-        program = self.made(function)
+        program = self.get_program(function)
         arrays = {**self.inputs, **arguments}
         return inline_program(
             program, self.derivation, [arrays[port.name] for port in program.inputs], stage

@@ -37,7 +37,7 @@ from symgen.vocabulary.arrays import USUAL, Array, Convention, Sizes
 from symgen.vocabulary.functions import (
     FUNCTIONS,
     GAINS,
-    ON_LINKS,
+    LINK_ARGUMENTS,
     PAYLOAD,
     PREPARED,
     PREPARING,
@@ -72,8 +72,8 @@ def models(mechanism: Mechanism) -> tuple[Model, Model]:
 def _models(mechanism: Mechanism, digits: int) -> tuple[Model, Model]:
     """Return `models` at the working precision of `digits`."""
     with constants.precision():
-        plain = reframe(mechanism)
-        return plain, regroup(plain)
+        reframed = reframe(mechanism)
+        return reframed, regroup(reframed)
 
 
 def frame_starts(mechanism: Mechanism) -> tuple[tuple[float, float, float], ...]:
@@ -243,8 +243,8 @@ class Attempt:
         """Return the layouts to try. A method that factorizes or weighs every link's own inertia
         uses the link's own axes.
         """
-        what = FUNCTIONS[self.function]
-        if what.own_inertia or not methods.find(self.method).regroups:
+        declaration = FUNCTIONS[self.function]
+        if declaration.own_inertia or not methods.find(self.method).regroups:
             return (PLAIN,)
         return candidate_layouts(self.mechanism.uncoupled, self.function)
 
@@ -273,21 +273,21 @@ def relevant(mechanism: Mechanism, function: str, options: ProgramOptions) -> Pr
     """Return the options that change a function's Program, with all others at their defaults, so
     that equal Programs are built once.
     """
-    what = FUNCTIONS[function]
-    axes, order = options.convention if what.follows_convention else USUAL
-    rows = options.rows if what.counts("NK") else None
+    declaration = FUNCTIONS[function]
+    axes, order = options.convention if declaration.follows_convention else USUAL
+    rows = options.rows if declaration.counts("NK") else None
     return ProgramOptions(
         options.real,
         effort=options.effort,
         rounds=options.rounds if options.effort == HIGH else None,
-        frame=frame_names(mechanism, what, options) or None,
+        frame=frame_names(mechanism, declaration, options) or None,
         jacobian_frame=axes,
         jacobian_order=order,
         task_rows=rows,
-        contact=options.contact if what.counts("NT") else None,
+        contact=options.contact if declaration.counts("NT") else None,
         divisor_bounds=options.divisor_bounds and function in PREPARING,
-        baumgarte=options.baumgarte and GAINS in what.depends_on,
-        series=options.series and turns_by_series(mechanism, what),
+        baumgarte=options.baumgarte and GAINS in declaration.depends_on,
+        series=options.series and turns_by_series(mechanism, declaration),
         anywhere=(options.anywhere or options.baumgarte)
         and loop_closure.depends_on_loops(mechanism, function),
         **_relevant_at_run_time(function, options),
@@ -298,34 +298,42 @@ def _relevant_at_run_time(function: str, options: ProgramOptions) -> dict[str, A
     """Return the options that add run-time arguments to a function: links with a payload or
     wrenches, and parameters.
     """
-    what = FUNCTIONS[function]
-    links = {a.name: getattr(options, a.name) for a in what.depends_on if a in ON_LINKS}
-    changes = PREPARED in what.depends_on or function in PREPARING or what.counts("NR")
+    declaration = FUNCTIONS[function]
+    links = {
+        a.name: getattr(options, a.name) for a in declaration.depends_on if a in LINK_ARGUMENTS
+    }
+    changes = (
+        PREPARED in declaration.depends_on or function in PREPARING or declaration.counts("NR")
+    )
     return {**links, "parameters": options.parameters if changes else ()}
 
 
-def turns_by_series(mechanism: Mechanism, what: Function) -> bool:
+def turns_by_series(mechanism: Mechanism, declaration: Function) -> bool:
     """True if a function integrates or compares positions, and a joint's rotation has more than one
     coordinate.
     """
-    return moves_positions(what) and any(joint.type.along is not None for joint in mechanism.joints)
+    return moves_positions(declaration) and any(
+        joint.type.along is not None for joint in mechanism.joints
+    )
 
 
-def moves_positions(what: Function) -> bool:
+def moves_positions(declaration: Function) -> bool:
     """True if a function integrates or compares positions."""
-    return any("NQ" in result.shape for result in what.results) or "q_next" in [
-        argument.name for argument in what.arguments
+    return any("NQ" in result.shape for result in declaration.results) or "q_next" in [
+        argument.name for argument in declaration.arguments
     ]
 
 
-def frame_names(mechanism: Mechanism, what: Function, options: ProgramOptions) -> tuple[str, ...]:
+def frame_names(
+    mechanism: Mechanism, declaration: Function, options: ProgramOptions
+) -> tuple[str, ...]:
     """Return the names of the frames that a function uses, in order: all named ones, the first one,
     or none.
     """
-    if not what.needs_frame:
+    if not declaration.needs_frame:
         return ()
     named = options.frames or (tip(mechanism),)
-    return named if what.uses_all_frames else named[:1]
+    return named if declaration.uses_all_frames else named[:1]
 
 
 def record(
@@ -372,7 +380,7 @@ class Recording:
     where: Layout
 
     @cached_property
-    def what(self) -> Function:
+    def declaration(self) -> Function:
         """Return the function and its arrays."""
         return FUNCTIONS[self.function]
 
@@ -384,7 +392,7 @@ class Recording:
         can_change = self.options.parameters or self.options.payload is not None
         return (
             with_reduced_gravity(self.declared)
-            if self.what.weight_by_joints and not can_change
+            if self.declaration.weight_by_joints and not can_change
             else self.declared
         )
 
@@ -401,7 +409,7 @@ class Recording:
         Moving inertia changes the wrench across a joint, which includes the link's own weight, but
         no joint force.
         """
-        return methods.find(self.method).regroups and not self.what.own_inertia
+        return methods.find(self.method).regroups and not self.declaration.own_inertia
 
     @cached_property
     def model(self) -> Model:
@@ -411,7 +419,7 @@ class Recording:
         bare = self.adjusting.bare if self.adjusting else self.mechanism
         if not self.regroups:
             return models(bare)[0]
-        return regrouped(bare, self.where, forget=not self.what.keeps_mass)
+        return regrouped(bare, self.where, forget=not self.declaration.keeps_mass)
 
     @cached_property
     def closed(self) -> bool:
@@ -421,12 +429,12 @@ class Recording:
     @cached_property
     def convention(self) -> Convention:
         """Return the convention of Jacobians."""
-        return self.options.convention if self.what.follows_convention else USUAL
+        return self.options.convention if self.declaration.follows_convention else USUAL
 
     @cached_property
     def frames(self) -> list[Frame]:
         """Return the frames that the function uses."""
-        names = frame_names(self.mechanism, self.what, self.options)
+        names = frame_names(self.mechanism, self.declaration, self.options)
         return [self.model.frame(self.mechanism, name) for name in names]
 
     @cached_property
@@ -435,14 +443,14 @@ class Recording:
         named = self.options.at_run_time
         return {
             array: named[array.name]
-            for array in self.what.depends_on
-            if array.name in named and array in ON_LINKS
+            for array in self.declaration.depends_on
+            if array.name in named and array in LINK_ARGUMENTS
         }
 
     @cached_property
     def base(self) -> BaseParameters | None:
         """Return the base parameters, if the function uses them."""
-        if not self.what.counts("NR"):
+        if not self.declaration.counts("NR"):
             return None
         mechanism = self.mechanism
         return base_parameters(
@@ -467,7 +475,7 @@ class Recording:
         """Return the shapes of the arguments by name, including those at run time and q, which the
         linkage needs.
         """
-        arguments = list(self.what.arguments)
+        arguments = list(self.declaration.arguments)
         arguments += [array.of_each(len(links)) for array, links in self.links_of.items()]
         arguments += [GAINS] if self.options.baumgarte else []
         arguments += [PREPARED] if self.adjusting else []
@@ -483,7 +491,9 @@ class Recording:
         }
         at_run_time = None
         if self.adjusting:
-            at_run_time = self.adjusting.at_run_time(self.regroups, forget=not self.what.keeps_mass)
+            at_run_time = self.adjusting.at_run_time(
+                self.regroups, forget=not self.declaration.keeps_mass
+            )
         linkage = Linkage(
             model,
             derivation,
@@ -499,7 +509,7 @@ class Recording:
         linkage.task_rows, linkage.series = options.rows, options.series
         if self.closed:
             loop_closure.configure_linkage(linkage, mechanism, options.anywhere)
-        if self.what.counts("NT"):
+        if self.declaration.counts("NT"):
             points = [mechanism.contact(name) for name in options.contacts]
             linkage.contacts = tuple(
                 model.frame_at(point.name, point.body, point.pose) for point in points
@@ -511,7 +521,7 @@ class Recording:
         self, results: Results
     ) -> list[tuple[str, tuple[int, ...], Sequence[Scalar]]]:
         """Return the results with names and shapes."""
-        arrays = [array.of_each(len(self.frames)) for array in self.what.results]
+        arrays = [array.of_each(len(self.frames)) for array in self.declaration.results]
         return [
             (array.name, array.sizes(self.sizes), atoms)
             for array, atoms in zip(arrays, results, strict=True)
@@ -533,7 +543,7 @@ class Recording:
             ) from None
         except PrecisionLoss as lost:
             raise PrecisionLoss(
-                lost.what,
+                lost.fault,
                 lost.location
                 or f"{self.function} of '{self.mechanism.name}' by {self.method}, {derivation.steps[-1]}",
             ) from None
@@ -559,8 +569,8 @@ def without_idle(program: Program, argument_count: int) -> Program:
 
     They follow the first `argument_count` arguments, which are the function's own.
     """
-    read = {row.value[0] for row in program.rows if row.op == "input"}
-    used = [i for i in range(len(program.inputs)) if i < argument_count or i in read]
+    read_arguments = {row.value[0] for row in program.rows if row.op == "input"}
+    used = [i for i in range(len(program.inputs)) if i < argument_count or i in read_arguments]
     new_index = {old: new for new, old in enumerate(used)}
     rows = (
         row._replace(value=(new_index[row.value[0]], row.value[1])) if row.op == "input" else row

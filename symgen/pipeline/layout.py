@@ -68,18 +68,18 @@ class Layout:
     axes: Pairs = ()
     declared: bool = False
 
-    def lay(self, plain: Model) -> Model:
+    def lay(self, model: Model) -> Model:
         """Return the model with its frames in this layout, link by link from the base."""
         for i, toward in self.slides:
-            plain = slide(plain, i, axial_offset(plain, i, toward))
-        return share(plain, dict(self.axes))
+            model = slide(model, i, axial_offset(model, i, toward))
+        return share(model, dict(self.axes))
 
-    def steps(self, plain: Model) -> Iterator[tuple[int, k.Constant]]:
+    def steps(self, model: Model) -> Iterator[tuple[int, k.Constant]]:
         """Yield the displacement (m) of each link."""
         for i, toward in self.slides:
-            step = axial_offset(plain, i, toward)
+            step = axial_offset(model, i, toward)
             yield i, step
-            plain = slide(plain, i, step)
+            model = slide(model, i, step)
 
 
 PLAIN = Layout()
@@ -125,7 +125,7 @@ def layouts(mechanism: Mechanism) -> Layouts:
         return Layouts()
     recorded = committed().get(mechanism.content) or cache.find("layout", mechanism.content)
     if recorded is not None:
-        return _read(recorded)
+        return _layouts_from_facts(recorded)
     result = search(mechanism)
     cache.keep(layouts_to_plain(result), "layout", mechanism.content)
     return result
@@ -162,7 +162,7 @@ def _pairs(layout: Layout) -> dict[str, list[list[int]]]:
     }
 
 
-def _read(facts: Mapping[str, Any]) -> Layouts:
+def _layouts_from_facts(facts: Mapping[str, Any]) -> Layouts:
     return Layouts(
         _layout(facts),
         tuple((function, _layout(own_facts)) for function, own_facts in facts["own"].items()),
@@ -187,11 +187,11 @@ def search(mechanism: Mechanism) -> Layouts:
 def _descents(mechanism: Mechanism) -> Layouts:
     """Return the general layout and the own layouts of the measured functions."""
     with k.precision():
-        plain = reframe(mechanism)
-        alike = _alike(plain, regroup(plain))
-        general = _descent(plain, alike)
+        model = reframe(mechanism)
+        alike = _alike(model, regroup(model))
+        general = _descent(model, alike)
         jobs = [
-            partial(_descent_of_function, plain, alike, general, *measured) for measured in MEASURED
+            partial(_descent_of_function, model, alike, general, *measured) for measured in MEASURED
         ]
         sent = parallel.run(jobs, to_plain=_pairs, from_plain=_layout)
         own_layouts = {
@@ -204,15 +204,15 @@ def _descents(mechanism: Mechanism) -> Layouts:
     )
 
 
-def _descent(plain: Model, equal_links: list[tuple[int, ...]]) -> Layout:
+def _descent(model: Model, equal_links: list[tuple[int, ...]]) -> Layout:
     """Return the general layout, by a descent over the links."""
-    count = _Counting(plain)
+    count = _Counting(model)
     best = PLAIN
     for _ in range(SWEEPS):
         previous = best
         for links in dict.fromkeys(equal_links):
             least = count(links[0], best)
-            for candidate in _moves(plain, best, links, equal_links):
+            for candidate in _moves(model, best, links, equal_links):
                 if count.rows > count.most:
                     return best
                 operations = count(links[0], candidate)
@@ -224,10 +224,10 @@ def _descent(plain: Model, equal_links: list[tuple[int, ...]]) -> Layout:
 
 
 def _descent_of_function(
-    plain: Model, equal_links: list[tuple[int, ...]], best: Layout, function: str, method: str
+    model: Model, equal_links: list[tuple[int, ...]], best: Layout, function: str, method: str
 ) -> Layout:
     """Return the layout of one function, by a descent from the general layout."""
-    whole_tree = _Limb(plain, tuple(range(len(plain.links))))
+    whole_tree = _Limb(model, tuple(range(len(model.links))))
     counted = {best}
     frozen = whole_tree.derived(best, function, method)
     rows, most = 0, min(EFFORT * len(frozen.rows), MOST_ROWS)
@@ -236,7 +236,7 @@ def _descent_of_function(
     for _ in range(SWEEPS):
         before = best
         for links in dict.fromkeys(equal_links):
-            for candidate in _moves(plain, best, links, equal_links):
+            for candidate in _moves(model, best, links, equal_links):
                 if candidate in counted:
                     continue
                 counted.add(candidate)
@@ -260,32 +260,32 @@ class _Counting:
     allowed.
     """
 
-    def __init__(self, plain: Model) -> None:
-        self.plain = plain
+    def __init__(self, model: Model) -> None:
+        self.model = model
         self.limbs: dict[tuple[int, ...], _Limb] = {}
-        self.known: dict[tuple[tuple[int, ...], Layout], int] = {}
-        whole = _Limb(plain, tuple(range(len(plain.links))))
-        self.most = min(EFFORT * whole.count(PLAIN)[1], MOST_ROWS)
+        self.counts: dict[tuple[tuple[int, ...], Layout], int] = {}
+        whole_tree = _Limb(model, tuple(range(len(model.links))))
+        self.most = min(EFFORT * whole_tree.count(PLAIN)[1], MOST_ROWS)
         self.rows = 0
 
     def __call__(self, i: int, layout: Layout) -> int:
         """Return the operations of the limb of link i."""
         links = self._limb(i)
         if links not in self.limbs:
-            self.limbs[links] = _Limb(self.plain, links)
+            self.limbs[links] = _Limb(self.model, links)
         limb = self.limbs[links]
-        key = links, limb.own(layout)
-        if key not in self.known:
-            self.known[key], rows = limb.count(key[1])
+        key = links, limb.restrict(layout)
+        if key not in self.counts:
+            self.counts[key], rows = limb.count(key[1])
             self.rows += rows
-        return self.known[key]
+        return self.counts[key]
 
     def _limb(self, i: int) -> tuple[int, ...]:
         """Return a link, its ancestors and its descendants: all links whose count a choice for this
         link changes.
         """
-        links = {i, *self.plain.ancestors(i)}
-        for c, link in enumerate(self.plain.links):
+        links = {i, *self.model.ancestors(i)}
+        for c, link in enumerate(self.model.links):
             if link.parent >= i and link.parent in links:
                 links.add(c)
         return tuple(sorted(links))
@@ -294,12 +294,12 @@ class _Counting:
 class _Limb:
     """Some links of a model as a separate model."""
 
-    def __init__(self, plain: Model, kept_links: tuple[int, ...]) -> None:
+    def __init__(self, model: Model, kept_links: tuple[int, ...]) -> None:
         self.location = {index: new for new, index in enumerate(kept_links)}
         links: list[Link] = []
         nq = nv = 0
         for index in kept_links:
-            link = plain.links[index]
+            link = model.links[index]
             q, v = (entries.stop - entries.start for entries in (link.q, link.v))
             links.append(
                 replace(
@@ -310,9 +310,9 @@ class _Limb:
                 )
             )
             nq, nv = nq + q, nv + v
-        self.model, self.sizes = replace(plain, links=tuple(links)), Sizes(nq, nv, len(links))
+        self.model, self.sizes = replace(model, links=tuple(links)), Sizes(nq, nv, len(links))
 
-    def own(self, layout: Layout) -> Layout:
+    def restrict(self, layout: Layout) -> Layout:
         """Return the part of a layout that concerns these links."""
         new_index = {GROUND: GROUND, **self.location}
         slides, axes = (
@@ -349,16 +349,16 @@ class _Limb:
 
 
 def _moves(
-    plain: Model, layout: Layout, links: tuple[int, ...], equal_links: list[tuple[int, ...]]
+    model: Model, layout: Layout, links: tuple[int, ...], equal_links: list[tuple[int, ...]]
 ) -> Iterator[Layout]:
     """Yield the layouts that differ in the axes of these links, or in their origins.
 
     A joint without an axis keeps its motion in the axes of its own link.
     """
-    groups, first = members(plain), links[0]
-    if not plain.links[first].directed:
+    groups, first = members(model), links[0]
+    if not model.links[first].directed:
         return
-    neighbours = (plain.links[first].parent, *plain.children(first))
+    neighbours = (model.links[first].parent, *model.children(first))
     in_group = [i for i in neighbours if i >= 0 and groups[i].group == groups[first].group]
     for chosen in (None, GROUND, *in_group):
         axes = {
@@ -368,11 +368,11 @@ def _moves(
             for i in links
         }
         yield replace(layout, axes=_changed(layout.axes, axes))
-    for toward in (None, GROUND, *plain.children(first)):
-        levels = {i: _corresponding(toward, plain.children(i), equal_links) for i in links}
+    for toward in (None, GROUND, *model.children(first)):
+        levels = {i: _corresponding(toward, model.children(i), equal_links) for i in links}
         candidate = replace(layout, slides=_changed(layout.slides, levels))
         if toward is None or any(
-            not k.is_zero(step) for i, step in candidate.steps(plain) if i in links
+            not k.is_zero(step) for i, step in candidate.steps(model) if i in links
         ):
             yield candidate
 
@@ -391,16 +391,16 @@ def _changed(pairs: Pairs, changes: Mapping[int, int | None]) -> Pairs:
     return tuple((i, chosen) for i, chosen in sorted(merged.items()) if chosen is not None)
 
 
-def _alike(plain: Model, regrouped: Model) -> list[tuple[int, ...]]:
+def _alike(model: Model, regrouped: Model) -> list[tuple[int, ...]]:
     """Return for every link all links that are equal to it.
 
     Equal links have the same zeros in the same entries, in themselves, in their descendants and in
     their ancestors.
     """
-    n = len(plain.links)
+    n = len(model.links)
     subtree_keys: list[tuple[object, ...]] = [()] * n
     for i in reversed(range(n)):
-        link, inertia = plain.links[i], regrouped.links[i].inertia
+        link, inertia = model.links[i], regrouped.links[i].inertia
         numbers = (
             *(x for row in link.rotation for x in row),
             *link.shift,
@@ -414,10 +414,10 @@ def _alike(plain: Model, regrouped: Model) -> list[tuple[int, ...]]:
         )
         subtree_keys[i] = (
             own_key,
-            tuple(sorted((subtree_keys[c] for c in plain.children(i)), key=repr)),
+            tuple(sorted((subtree_keys[c] for c in model.children(i)), key=repr)),
         )
     keys: list[tuple[object, ...]] = []
-    for i, link in enumerate(plain.links):
+    for i, link in enumerate(model.links):
         keys.append((keys[link.parent] if link.parent >= 0 else (), subtree_keys[i]))
     links_by_key: dict[tuple[object, ...], list[int]] = {}
     for i, key in enumerate(keys):

@@ -12,6 +12,7 @@ from symgen.description.tip import choose_tip
 from symgen.ir.loops import Form
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline.choose import has_precision_loss
+from symgen.support.lists import shortened_list
 from symgen.vocabulary.functions import FUNCTIONS, PREPARING
 from symgen.vocabulary.options import ProgramOptions
 
@@ -111,7 +112,4 @@ def precision_notice(program: Form) -> str:
 
 def _listed(names: Iterable[str], count: int = 6) -> str:
     """Return the names with commas, the first ones of many."""
-    all_names = [*names]
-    return ", ".join(all_names[:count]) + (
-        f" and {len(all_names) - count} more" if len(all_names) > count else ""
-    )
+    return shortened_list(names, count)

@@ -84,7 +84,7 @@ def run(
                 entries, plain_results = _read_results(children.pop(child))
                 memory.update(entries)
                 results |= {
-                    int(number): from_plain(plain) for number, plain in plain_results.items()
+                    int(number): from_plain(result) for number, result in plain_results.items()
                 }
         finally:
             os.close(queue)
@@ -124,8 +124,10 @@ def _work_and_exit(
             old_keys = set(memory)
             results = _work(queue, jobs)
             entries = {key: facts for key, facts in memory.items() if key not in old_keys}
-        plain = {} if to_plain is None else {n: to_plain(result) for n, result in results.items()}
-        path.write_text(json.dumps([entries, plain]), encoding="utf-8")
+        plain_results = (
+            {} if to_plain is None else {n: to_plain(result) for n, result in results.items()}
+        )
+        path.write_text(json.dumps([entries, plain_results]), encoding="utf-8")
     finally:
         os._exit(0)
 

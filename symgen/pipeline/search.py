@@ -46,37 +46,43 @@ def announcing(announce: Announce) -> Iterator[None]:
         _announce.reset(token)
 
 
-def search_program(finished: Program, plain: Program, most: int | None) -> Program:
-    """Return `plain` or a Program with fewer operations, found from `finished`, the same Program
+def search_program(finished: Program, unsearched: Program, most: int | None) -> Program:
+    """Return `unsearched` or a Program with fewer operations, found from `finished`, the same Program
     before the last passes.
 
     `most` is the number of rounds after which the search ends; None for the default.
     """
     all_rounds = AGAIN * ROUNDS * max(1, math.ceil(len(finished.rows) / SPAN))
     best, done = _search(
-        finished, plain, all_rounds // AGAIN, all_rounds if most is None else min(most, all_rounds)
+        finished,
+        unsearched,
+        all_rounds // AGAIN,
+        all_rounds if most is None else min(most, all_rounds),
     )
     cache.LOG.info(
         "%s: %d operations after %d of %d rounds, %d without",
-        plain.function,
+        unsearched.function,
         best.cost,
         done,
         all_rounds,
-        plain.cost,
+        unsearched.cost,
     )
     return replace(
-        best, method=plain.method, real=plain.real, rounds=done if done < all_rounds else None
+        best,
+        method=unsearched.method,
+        real=unsearched.real,
+        rounds=done if done < all_rounds else None,
     )
 
 
-def _search(finished: Program, plain: Program, anew: int, most: int) -> tuple[Program, int]:
+def _search(finished: Program, unsearched: Program, anew: int, most: int) -> tuple[Program, int]:
     """Return (the best Program, number of rounds). The search restarts every `anew` rounds.
     KeyboardInterrupt ends it.
     """
-    announce = _announce.get() or (lambda what: None)
+    announce = _announce.get() or (lambda message: None)
     limits, random = passes.Limits(), Random("search")
-    best, current = plain, finished
-    announce(f"searching {plain.function}: {plain.cost} operations")
+    best, current = unsearched, finished
+    announce(f"searching {unsearched.function}: {unsearched.cost} operations")
     for round_number in range(most):
         try:
             current = finished if round_number % anew == 0 else current
@@ -90,5 +96,5 @@ def _search(finished: Program, plain: Program, anew: int, most: int) -> tuple[Pr
         polished = passes.replace_opaque_ones(current)
         if (polished.cost, polished.temporaries) < (best.cost, best.temporaries):
             best = polished
-            announce(f"searching {plain.function}: {plain.cost} → {best.cost} operations")
+            announce(f"searching {unsearched.function}: {unsearched.cost} → {best.cost} operations")
     return best, most

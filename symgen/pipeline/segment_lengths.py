@@ -46,7 +46,7 @@ def balanced_lengths(mechanism: Mechanism, count: int) -> tuple[tuple[int, ...],
 
     pivot_ratio = cache(tails(mechanism).largest_pivot_ratio)
     even = even_lengths(len(mechanism.joints), count)
-    segment_ends = ends(even, pivot_ratio)
+    segment_ends = segment_stops(even, pivot_ratio)
     most = max(map(pivot_ratio, segment_ends[:-1]), default=1.0)
     if most == float("inf"):
         link = mechanism.bodies[max(segment_ends[:-1], key=pivot_ratio) - 1].name
@@ -57,7 +57,7 @@ def balanced_lengths(mechanism: Mechanism, count: int) -> tuple[tuple[int, ...],
     return tuple(b - a for a, b in pairwise((0, *segment_ends))), most
 
 
-def ends(even_parts: Sequence[int], pivot_ratio: Callable[[int], float]) -> list[int]:
+def segment_stops(even_parts: Sequence[int], pivot_ratio: Callable[[int], float]) -> list[int]:
     """Return the index of the last link of each segment plus one; no segment is longer than the
     first.
 

@@ -121,7 +121,7 @@ def _program(facts: Any) -> Program:
                 op, tuple([next(operands) for _ in range(ARITY[op])]), value, names.get(i, ""), step
             )
         )
-    if any(next(rest, None) is not None for rest in (operands, constants, elements)):
+    if any(next(iterator, None) is not None for iterator in (operands, constants, elements)):
         raise ValueError("data are left over after the last row")
     inputs = tuple(
         Port(_text(name), tuple(map(_natural, shape))) for name, shape in facts["inputs"]

@@ -272,10 +272,10 @@ class _LoopBlockRun:
 
 
 def _loop_comparisons(
-    form: LoopProgram, terms: Terms, wanted: Mapping[str, Sequence[Term]], lane: int
+    form: LoopProgram, terms: Terms, expected_results: Mapping[str, Sequence[Term]], lane: int
 ) -> LaneComparisons:
     """Return the comparisons of one lane of a loop program."""
-    results = frozenset(x for values in wanted.values() for x in values)
+    results = frozenset(x for values in expected_results.values() for x in values)
     return LaneComparisons(
         of_arguments(form, loops.argument_terms(form, terms, lane), terms),
         Group("RESULT_NOT_FINITE", finite=results),
@@ -414,20 +414,20 @@ def _cases(block: Block) -> Iterator[Case]:
     """The calls that are tried."""
     ports, lanes = len(block.inputs) + len(block.outputs), block.lanes
     results = ("state by state",) * len(block.outputs)
-    plain, blocked = (("state by state",) * ports, ("element by element",) * ports)
+    by_state, by_element = (("state by state",) * ports, ("element by element",) * ports)
     for states in (-1, 0, lanes, 2 * lanes + 1):
-        yield Case(states, plain)
+        yield Case(states, by_state)
     for states in range(1, lanes + 1):
-        yield Case(states, blocked)
+        yield Case(states, by_element)
     for turn in range(len(RESULT_LAYOUTS)):
         mixed = (RESULT_LAYOUTS[(turn + port) % len(RESULT_LAYOUTS)] for port in range(ports))
         yield Case(lanes + 1, tuple(mixed), statuses=turn % 2 == 0)
     for name in ("shared", "one number"):
-        yield Case(lanes + 1, (plain[0], *(name,) * (len(block.inputs) - 1), *results))
-        yield Case(lanes, (blocked[0], *(name,) * (len(block.inputs) - 1), *results))
-    yield Case(lanes + 1, plain, in_place=True)
-    yield Case(lanes + 2, plain, batch=True)
-    yield Case(0, plain, batch=True, statuses=False)
+        yield Case(lanes + 1, (by_state[0], *(name,) * (len(block.inputs) - 1), *results))
+        yield Case(lanes, (by_element[0], *(name,) * (len(block.inputs) - 1), *results))
+    yield Case(lanes + 1, by_state, in_place=True)
+    yield Case(lanes + 2, by_state, batch=True)
+    yield Case(0, by_state, batch=True, statuses=False)
 
 
 def _driver_differences(reader: _Reader, block: Block) -> Iterator[str]:
@@ -548,8 +548,8 @@ class StatesCall:
         returned = self._run(statuses)
         where = f"{self.function} of {self.case.states} states"
         for memory, cells, layout in zip(self.memories, expected, self.case.layouts, strict=True):
-            for at, (cell, wanted) in enumerate(zip(memory.cells, cells, strict=True)):
-                if cell is not wanted:
+            for at, (cell, expected_cell) in enumerate(zip(memory.cells, cells, strict=True)):
+                if cell is not expected_cell:
                     return (
                         f"{where}, {layout}: {memory.name}[{at}] differs from the expected number"
                     )
@@ -567,8 +567,8 @@ class StatesCall:
             else None
         ):
             return f"{where} returns {returned}"
-        asked = self.block.checked and self.case.statuses
-        if self.status.cells != (list(statuses) if asked else [None] * self.count):
+        gives_statuses = self.block.checked and self.case.statuses
+        if self.status.cells != (list(statuses) if gives_statuses else [None] * self.count):
             return f"{where}: the statuses are not those of the states"
         return ""
 
@@ -600,17 +600,17 @@ class StatesCall:
 
     def words(self) -> list[Any]:
         """Return the number of states and the arrays, with their distances where these are arguments."""
-        words: list[Any] = [self.case.states]
+        arguments: list[Any] = [self.case.states]
         for memory, layout in zip(self.memories, self.layouts, strict=True):
-            words.append(array(memory)._replace(at=layout.base))
+            arguments.append(array(memory)._replace(at=layout.base))
             if not self.case.batch:
-                words += [layout.state, layout.element]
-        return words
+                arguments += [layout.state, layout.element]
+        return arguments
 
     def status_words(self) -> list[Any]:
         """Return the array for statuses, or none, where a function takes one."""
-        words = [array(self.status) if self.case.statuses else 0]
-        return words if self.block.checked else []
+        arguments = [array(self.status) if self.case.statuses else 0]
+        return arguments if self.block.checked else []
 
     def _run(self, statuses: Mapping[Term, int]) -> Any:
         """Call the function."""
@@ -621,11 +621,11 @@ class StatesCall:
         )
         loops.add_tables(machine, self.reader.tables)
         machine.patience = 20 * self.elements * (self.count + 2 * block.lanes) + 10_000
-        words = self.words()
+        arguments = self.words()
         if self.block.has_work:
-            words += [array(self.work), *([self.stated_size] if self.block.checked else [])]
+            arguments += [array(self.work), *([self.stated_size] if self.block.checked else [])]
         try:
-            returned = machine.call(self.function, [*words, *self.status_words()])
+            returned = machine.call(self.function, [*arguments, *self.status_words()])
             self.stack = machine.most
             return returned
         except ProgramError as error:

@@ -347,14 +347,14 @@ class Machine:
             self._bind(parameter, value, node)
         returned = self._translated(function.body, _block)(self)
         self.names = outer
-        wanted = self.kind(declared.type)
-        if wanted.base == "void" and wanted.form == "":
+        parameter_kind = self.kind(declared.type)
+        if parameter_kind.base == "void" and parameter_kind.form == "":
             if returned is not None:
                 raise self.refuse(function.decl, f"{name} returns a value, and is declared void")
             return None
         if returned is None:
             raise self.refuse(function.decl, f"{name} does not return a value")
-        return self.converted(wanted, returned.value, function.decl)
+        return self.converted(parameter_kind, returned.value, function.decl)
 
     def _require_apart(
         self, parameters: Sequence[Any], arguments: Sequence[Any], node: Any
@@ -480,8 +480,8 @@ class Machine:
         fields = {}
         for member in declared.decls or ():
             kind = self.kind(member.type)
-            plain = kind.form == "" and kind.base == self.terms.real.name
-            fields[member.name] = None if plain else self.new_array(member, kind)
+            is_real = kind.form == "" and kind.base == self.terms.real.name
+            fields[member.name] = None if is_real else self.new_array(member, kind)
         return Struct(name, fields)
 
     def new_array(self, node: Any, kind: Kind) -> Pointer:
@@ -508,8 +508,8 @@ class Machine:
         if len(sizes) == 1:
             if len(node.exprs) > sizes[0]:
                 raise self.refuse(declared, f"{declared.name} has more values than {sizes[0]}")
-            plain = Kind(kind.base)
-            return [self.converted(plain, self.value(item), declared) for item in node.exprs]
+            element_kind = Kind(kind.base)
+            return [self.converted(element_kind, self.value(item), declared) for item in node.exprs]
         if len(node.exprs) == 1 and not isinstance(node.exprs[0], c_ast.InitList):
             return self._initial(node, [1], kind, declared)
         if len(node.exprs) != sizes[0]:
@@ -648,8 +648,8 @@ class Machine:
         operations = {"sine": "sin", "cosine": "cos"}
         if isinstance(angle, Term) and not self.angles:
             return {field: self.terms.of(op, angle) for field, op in operations.items()}
-        whole = isinstance(angle, Pointer) and (0, self.angles) == (angle.at, angle.high)
-        if not whole or angle.shape:
+        covers_array = isinstance(angle, Pointer) and (0, self.angles) == (angle.at, angle.high)
+        if not covers_array or angle.shape:
             raise self.refuse(node, f"{self.angles or 1} angles are expected")
         angles = [self.load(angle.memory, angle.at + k, node) for k in range(self.angles)]
         return {

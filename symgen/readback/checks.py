@@ -166,8 +166,8 @@ def _is_required(
             return {body.number(at, node) for node in _finite(parts, body)} == required
         case _:
             sign = "<=" if status == "OUT_OF_RANGE" else ">="
-            read = [body.condition(part, sign, at) for part in parts]
-            return len(read) == len(required) and set(read) == required
+            conditions = [body.condition(part, sign, at) for part in parts]
+            return len(conditions) == len(required) and set(conditions) == required
 
 
 def zeros(
@@ -180,8 +180,10 @@ def zeros(
         for factor in factors
     ):
         return False
-    read = [(inputs.get(name_of(factor.name)), factor.subscript.value) for factor in factors]
-    return read == [(i, str(k)) for i, port in enumerate(program.inputs) for k in range(port.size)]
+    elements = [(inputs.get(name_of(factor.name)), factor.subscript.value) for factor in factors]
+    return elements == [
+        (i, str(k)) for i, port in enumerate(program.inputs) for k in range(port.size)
+    ]
 
 
 def _times_zero(node: Any, literal: Callable[[str], Number]) -> list[Any]:

@@ -41,9 +41,9 @@ def plain_device(text: str, names: Names, checked: bool) -> str:
     """
     if sentences := disguises(text):
         raise ProgramError(sentences[0])
-    plain = without_comments(text)
-    lines = [line.strip() for line in plain.splitlines() if line.lstrip().startswith("#")]
-    code = re.sub(r"^[ \t]*#.*$", "", plain, flags=re.MULTILINE)
+    uncommented = without_comments(text)
+    lines = [line.strip() for line in uncommented.splitlines() if line.lstrip().startswith("#")]
+    code = re.sub(r"^[ \t]*#.*$", "", uncommented, flags=re.MULTILINE)
     _require_directives(lines, names, checked, f"{names.robot}_sincos(" in code)
     if re.search(r"^static (?!__(?:device|constant)__ )", code, re.MULTILINE):
         raise ProgramError("a function or a table is not of the device")

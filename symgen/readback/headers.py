@@ -106,8 +106,8 @@ def _declarations(text: str, prefix: str, file: str) -> Mapping[str, Any]:
     lines = text.splitlines()
     if strange := [line for line in lines if not line.startswith(prefix)]:
         raise ProgramError(f"{file}: {strange[0]!r} is not a declaration of a generated header")
-    plain = "\n".join(line.removeprefix(prefix) for line in lines)
-    units = parse_declarations(plain, file, ("cudaStream_t",))
+    code = "\n".join(line.removeprefix(prefix) for line in lines)
+    units = parse_declarations(code, file, ("cudaStream_t",))
     declared = {}
     for unit in units:
         plain_function = (

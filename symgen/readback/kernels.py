@@ -259,22 +259,22 @@ class _Reader:
 
     def _plain(self, text: str) -> str:
         """Return the text as C."""
-        plain = without_comments(text)
+        code = without_comments(text)
         directives = [
-            line for line in plain.splitlines() if re.match(r"[ \t]*#(?!pragma unroll$)", line)
+            line for line in code.splitlines() if re.match(r"[ \t]*#(?!pragma unroll$)", line)
         ]
         expected = _DIRECTIVES.replace("NAME", self.name).replace("SYMBOL", self.symbol)
         if directives != expected.splitlines():
             raise ProgramError(f"{self.symbol}_cuda.cu has other directives than generated text")
-        plain = re.sub(r"^#pragma unroll\n(?= +for \()", "\n", plain, flags=re.MULTILINE)
-        if "#pragma" in plain:
+        code = re.sub(r"^#pragma unroll\n(?= +for \()", "\n", code, flags=re.MULTILINE)
+        if "#pragma" in code:
             raise ProgramError(f"{self.symbol}_cuda.cu: '#pragma unroll' is not before a loop")
-        plain = re.sub(r"^#.*$", "", plain, flags=re.MULTILINE)
+        code = re.sub(r"^#.*$", "", code, flags=re.MULTILINE)
         kernel = rf"^__global__ void __launch_bounds__\({self.name}_CUDA_THREADS\) ({self.symbol}_kernel\()"
-        plain = re.sub(kernel, r"void \1", plain, flags=re.MULTILINE)
-        if strange := re.search(r"\b__\w+", plain):
+        code = re.sub(kernel, r"void \1", code, flags=re.MULTILINE)
+        if strange := re.search(r"\b__\w+", code):
             raise ProgramError(f"{strange[0]} is not at its place in generated code")
-        return plain.replace(STREAM, "cudaStream_t ")
+        return code.replace(STREAM, "cudaStream_t ")
 
     def differences(self) -> Iterator[str]:
         """Give the first difference of the text."""
@@ -340,8 +340,8 @@ class _KernelCall(StatesCall):
         """Return a sentence for statuses, or a result, that are wrong; empty where they are right."""
         if returned != (QUEUED if self.count else 0):
             return f"{case_name} returns {returned}"
-        asked = self.block.checked and self.case.statuses
-        if self.status.cells != (list(statuses) if asked else [None] * self.count):
+        gives_statuses = self.block.checked and self.case.statuses
+        if self.status.cells != (list(statuses) if gives_statuses else [None] * self.count):
             return f"{case_name}: the statuses are not those of the states"
         return ""
 
@@ -457,6 +457,9 @@ def _large_launches(reader: _Reader, device: _Device) -> Iterator[str]:
         for workspaces in (0, -1):
             launches = _Launches()
             machine = _machine(reader, terms, device, launches, THREADS)
-            words = [5, *arrays, array(Memory("work", [None])), workspaces, *statuses, stream]
-            if machine.call(f"{reader.symbol}_cuda_strided", words) != _INVALID or launches.noted:
+            arguments = [5, *arrays, array(Memory("work", [None])), workspaces, *statuses, stream]
+            if (
+                machine.call(f"{reader.symbol}_cuda_strided", arguments) != _INVALID
+                or launches.noted
+            ):
                 yield f"{reader.symbol}_cuda_strided does not refuse {workspaces} workspaces"

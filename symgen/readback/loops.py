@@ -20,6 +20,7 @@ from symgen.ir.loops import (
     BASE_STEP,
     CHECKED,
     EPILOGUE,
+    OF_SEGMENTS,
     WORK,
     LoopProgram,
     SequentialScan,
@@ -56,13 +57,29 @@ from symgen.readback.required_checks import STATUSES, computed, shapes
 from symgen.support.errors import ProgramError
 from symgen.vocabulary.reals import REALS
 
+NAMES_OF_0_1_0 = {
+    "saved": "kept",
+    "new_saved": "keeps",
+    "carry": "carried",
+    "next_carry": "handed",
+    "initial_carry": "start",
+    "final_carry": "ended",
+    "upsweep": "run",
+    "downsweep": "known",
+    "left": "front",
+    "right": "behind",
+}
+"""Names in texts of symgen 0.1.0 of a step's arguments and results, by their names now. Both are read."""
+EPILOGUE_OF_0_1_0, OF_SEGMENTS_OF_0_1_0 = "last", "alone"
+"""Endings of the names of step functions in texts of symgen 0.1.0, in place of EPILOGUE and OF_SEGMENTS. Both are read."""
+
 
 class StepText(NamedTuple):
     """A step, the function of its own that its text is, and the name of that in the C."""
 
     symbol: str
     step: Program
-    alone: Program
+    function: Program
 
 
 @dataclass(frozen=True)
@@ -117,13 +134,13 @@ class StepFunction:
     @cached_property
     def reads(self) -> list[tuple[int, int]]:
         """Elements of arguments on which a result depends."""
-        return elements_read(self.text.alone)
+        return elements_read(self.text.function)
 
     @cached_property
     def results(self) -> list[tuple[int, int]]:
         """The place of each result that has elements among the step's outputs, and its parameter."""
         places = [output for output, port in enumerate(self.text.step.outputs) if port.size]
-        first = len(self.text.alone.inputs)
+        first = len(self.text.function.inputs)
         return [(output, first + k) for k, output in enumerate(places)]
 
     def __call__(self, machine: Machine, arguments: Sequence[Pointer], node: Any) -> list[Term]:
@@ -159,8 +176,8 @@ class StepFunction:
         for pointer, parameter, argument in zip(arguments, self.parameters, passed, strict=True):
             shape = (parameter.lanes,) if parameter.lanes else ()
             room = parameter.size * (parameter.lanes or 1)
-            whole = pointer.memory.role == "local" and isinstance(argument, c_ast.ID)
-            if whole and pointer.high - pointer.at != room:
+            is_whole_local = pointer.memory.role == "local" and isinstance(argument, c_ast.ID)
+            if is_whole_local and pointer.high - pointer.at != room:
                 raise machine.refuse(
                     node,
                     f"{pointer.memory.name} has {pointer.high - pointer.at} numbers, not those of {parameter.name}",
@@ -189,7 +206,7 @@ class StepFunction:
         if first.memory is not second.memory:
             return False
         stored, used = self.parameters[result], self.parameters[parameter]
-        argument = parameter < len(self.text.alone.inputs)
+        argument = parameter < len(self.text.function.inputs)
         if argument and not stored.restrict:
             return False  # all is read before anything is stored
         shift = first.at - second.at
@@ -201,8 +218,10 @@ class StepFunction:
         lanes = self.lanes or 1
         if shift % lanes or stored.lanes != used.lanes:
             return True
-        read = {k for port, k in self.reads if port == parameter} if argument else range(used.size)
-        return any(k - shift // lanes in range(stored.size) for k in read)
+        read_elements = (
+            {k for port, k in self.reads if port == parameter} if argument else range(used.size)
+        )
+        return any(k - shift // lanes in range(stored.size) for k in read_elements)
 
 
 def elements_read(program: Program) -> list[tuple[int, int]]:
@@ -222,7 +241,7 @@ def results_of(step: Program, call: Term, terms: Terms) -> dict[int, list[Term]]
     """
     angle = angle_of(step)
     if angle is not None:
-        return {0: [terms.of(op, terms.of("angle", call)) for op in angle.kept]}
+        return {0: [terms.of(op, terms.of("angle", call)) for op in angle.operations]}
     return {
         output: [terms.of("result", call, output, k) for k in range(port.size)]
         for output, port in enumerate(step.outputs)
@@ -235,18 +254,18 @@ def read_step(text: StepText, reading: Reading) -> StepFunction:
     names = [parameter.name for parameter in function.decl.type.args.params]
     angle = angle_of(text.step)
     gives_angle = angle is not None and names[-1].rstrip("_") == ANGLE
-    alone = text.alone
+    program = text.function
     if angle is not None and gives_angle:
-        alone = as_function(angle.program, text.alone.function)
-    machine = reading.machine(Terms(REALS[alone.real]))
-    parameters = parameters_of(machine, function, alone)
-    run = RowRun(machine, function, alone, parameters)
+        program = as_function(angle.program, text.function.function)
+    machine = reading.machine(Terms(REALS[program.real]))
+    parameters = parameters_of(machine, function, program)
+    run = RowRun(machine, function, program, parameters)
     machine.terms.sealed = True
     run.call()
     run.require_rows()
     run.require_operations()
-    alone_text = text._replace(alone=alone)
-    return StepFunction(alone_text, parameters, run.lanes, gives_angle, machine.most)
+    own_text = text._replace(function=program)
+    return StepFunction(own_text, parameters, run.lanes, gives_angle, machine.most)
 
 
 def parameters_of(
@@ -269,7 +288,7 @@ def parameters_of(
             kind.form != "array"
             or kind.base != program.real
             or len(lanes) > 1
-            or node.name.rstrip("_") != port.name
+            or node.name.rstrip("_") not in (port.name, NAMES_OF_0_1_0.get(port.name))
             or size != port.size
         ):
             raise machine.refuse(node, f"{node.name} of {symbol} is not {port.name}[{port.size}]")
@@ -306,8 +325,8 @@ class RowRun:
             terms_of_rows(program, self.memories, parameters, lane, terms)
             for lane in range(self.lanes or 1)
         ]
-        alone = all(parameter.restrict for parameter in parameters)
-        machine.aliased = "" if alone else "anyhow"
+        none_overlap = all(parameter.restrict for parameter in parameters)
+        machine.aliased = "" if none_overlap else "anyhow"
         machine.patience = 100 * len(terms.terms) + 1000
 
     def call(self, *more: Any) -> None:
@@ -423,35 +442,39 @@ def expected_results(form: LoopProgram, terms: Terms, lane: int = 0) -> dict[str
 
 
 def steps_by_symbol(form: LoopProgram, symbol: str) -> Iterator[StepText]:
-    """The steps of a loop program with the names of their functions in the C."""
-    for number, step in _numbered_steps(form):
-        yield StepText(f"{symbol}_{number}", step, as_function(step, f"{form.function}_{number}"))
+    """Give the steps of a loop program with the names that their functions may have in the C."""
+    for endings, step in _steps_by_endings(form):
+        for ending in endings:
+            function = as_function(step, f"{form.function}_{ending}")
+            yield StepText(f"{symbol}_{ending}", step, function)
 
 
-def _numbered_steps(form: LoopProgram) -> Iterator[tuple[str, Program]]:
-    """The steps with the endings of their names."""
+def _steps_by_endings(form: LoopProgram) -> Iterator[tuple[tuple[str, ...], Program]]:
+    """Give the steps with the endings that the names of their functions may have."""
     if form.maps:
         for s, own_map in enumerate(form.maps, 1):
-            yield f"{s}", own_map.steps[0]
+            yield (f"{s}",), own_map.steps[0]
         for t, scan in enumerate(form.scans, 1):
-            for way, step in (("up", scan.up), ("down", scan.down)):
-                yield f"{way}_{t}", step
-                yield f"{way}_{t}_alone", step
+            for direction, step in (("up", scan.up), ("down", scan.down)):
+                yield (f"{direction}_{t}",), step
+                of_segments = (OF_SEGMENTS, OF_SEGMENTS_OF_0_1_0)
+                yield tuple(f"{direction}_{t}_{ending}" for ending in of_segments), step
         return
     several = len(form.link_classes) > 1
     for s, stage in enumerate(form.stages, 1):
         if isinstance(stage, SequentialScan):
-            yield f"{s}_first", stage.opening
-            yield f"{s}_other", stage.step
+            yield (f"{s}_first",), stage.opening
+            yield (f"{s}_other",), stage.step
         elif isinstance(stage, Sweep):
             for c, step in enumerate(stage.steps, 1):
-                yield (f"{s}_{c}" if several else f"{s}"), step
+                yield (f"{s}_{c}" if several else f"{s}",), step
             if stage.base_step:
-                yield f"{s}_{BASE_STEP}", stage.base_step
+                yield (f"{s}_{BASE_STEP}",), stage.base_step
+    epilogues = (EPILOGUE, EPILOGUE_OF_0_1_0)
     if form.epilogue:
-        yield EPILOGUE, form.epilogue
+        yield epilogues, form.epilogue
     if form.epilogue_check:
-        yield f"{EPILOGUE}_{CHECKED}", form.epilogue_check
+        yield tuple(f"{epilogue}_{CHECKED}" for epilogue in epilogues), form.epilogue_check
 
 
 def compare(
@@ -590,12 +613,12 @@ class _Reader:
         if differences:
             return differences
         terms = Terms(REALS[self.form.real])
-        wanted = expected_results(self.form, terms)
+        expected = expected_results(self.form, terms)
         if self.checked:
-            return self._checked_differences(terms, wanted, steps)
+            return self._checked_differences(terms, expected, steps)
         run = Run(self, terms, steps, self._work_size())
         run.call()
-        return run.differences(wanted)
+        return run.differences(expected)
 
     def _checked_differences(
         self,

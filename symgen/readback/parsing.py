@@ -86,14 +86,14 @@ def parse_units(text: str, preprocessed: str = "") -> Units:
     Raises ProgramError unless exactly the last declaration is a function with external linkage.
     """
     # Comments keep their line ends and a directive becomes an empty line, so line numbers are unchanged.
-    plain = re.sub(r"^[ \t]*#(?!pragma omp ).*$", "", without_comments(text), flags=re.MULTILINE)
-    begins_and_ends_with_function = plain.lstrip().startswith(
+    code = re.sub(r"^[ \t]*#(?!pragma omp ).*$", "", without_comments(text), flags=re.MULTILINE)
+    begins_and_ends_with_function = code.lstrip().startswith(
         ("void ", "int ", "static ")
-    ) and plain.rstrip().endswith("}")
+    ) and code.rstrip().endswith("}")
     if preprocessed:
         declarations, of_headers = _split_by_file(preprocessed)
     else:
-        declarations, of_headers = _parse_without_includes(plain), []
+        declarations, of_headers = _parse_without_includes(code), []
     external = [unit for unit in declarations if not _is_static(unit)]
     is_one_function = (
         len(external) == 1
@@ -110,17 +110,17 @@ def parse_units(text: str, preprocessed: str = "") -> Units:
     return Units(declarations, header_prototypes, declarations[-1])
 
 
-def _parse_without_includes(plain: str) -> list[Any]:
+def _parse_without_includes(code: str) -> list[Any]:
     """Return the declarations of a text whose headers are not read.
 
     The types of the headers are declared in front of the text: NAME_pair (a sine and its cosine),
     NAME_turns (the pairs of all angles) and NAME_prepared (prepared parameters).
     """
     types = re.findall(
-        r"^ +(?:const )?(\w+_(?:pair|turns)) |\bconst (\w+_prepared) \*", plain, re.MULTILINE
+        r"^ +(?:const )?(\w+_(?:pair|turns)) |\bconst (\w+_prepared) \*", code, re.MULTILINE
     )
     declared = "".join(f"typedef int {turn or struct};" for turn, struct in sorted(set(types)))
-    return parse_text(declared + plain)[declared.count(";") :]
+    return parse_text(declared + code)[declared.count(";") :]
 
 
 def _split_by_file(preprocessed: str) -> tuple[list[Any], list[Any]]:
@@ -156,14 +156,14 @@ def _parse_header(text: str) -> list[Any]:
     return parse_text(text)
 
 
-def parse_declarations(plain: str, file: str = "", type_names: Sequence[str] = ()) -> list[Any]:
+def parse_declarations(code: str, file: str = "", type_names: Sequence[str] = ()) -> list[Any]:
     """Return the declarations of a text without directives, from a file called `file`.
 
     The names in `type_names` are declared as types before the text is parsed.
     """
-    types = sorted(set(re.findall(r"^ +(?:const )?(\w+_(?:pair|turns)) ", plain, re.MULTILINE)))
+    types = sorted(set(re.findall(r"^ +(?:const )?(\w+_(?:pair|turns)) ", code, re.MULTILINE)))
     declared = "".join(f"typedef int {name};" for name in ("ptrdiff_t", *type_names, *types))
-    return parse_text(declared + plain, file)[declared.count(";") :]
+    return parse_text(declared + code, file)[declared.count(";") :]
 
 
 def parse_text(text: str, file: str = "") -> list[Any]:
@@ -263,18 +263,18 @@ def _separate_checks(items: list[Any]) -> tuple[list[Any], Checks]:
     Raises ProgramError for any other body.
     """
     status = _status_local(items)
-    plain: list[Any] = []
+    statements: list[Any] = []
     conditions = [("", items[0].init, 0)]
     block = list(items[1:-1])
     while block and isinstance(block[-1], c_ast.If):
-        plain += block[:-1]
+        statements += block[:-1]
         node = block[-1]
         failure_status, condition = _check(node, status)
-        conditions.append((failure_status, condition, len(plain)))
+        conditions.append((failure_status, condition, len(statements)))
         else_branch = node.iffalse
         is_else_if = isinstance(else_branch, c_ast.If)
         block = [else_branch] if is_else_if else list(else_branch.block_items or [])
-    return plain + block, Checks(tuple(conditions))
+    return statements + block, Checks(tuple(conditions))
 
 
 def _status_local(items: list[Any]) -> str:

@@ -104,10 +104,8 @@ class Lines:
                 blanked[at : at + len(parallel)] = [""] * len(parallel)
                 pragmas[at + 1] = parallel[1]
         self.raw = "\n".join(blanked) + "\n"
-        plain = re.sub(_ATTRIBUTE.replace("SYMBOL", symbol), " ", self.raw)
-        self.text = "".join(
-            f"{pragmas[at] or line}\n" for at, line in enumerate(plain.splitlines())
-        )
+        code = re.sub(_ATTRIBUTE.replace("SYMBOL", symbol), " ", self.raw)
+        self.text = "".join(f"{pragmas[at] or line}\n" for at, line in enumerate(code.splitlines()))
         self.differences = directives(self.raw, name, symbol, checked, batch)
 
 
@@ -150,9 +148,9 @@ class BatchLines:
 
     @staticmethod
     def _plain(text: str, name: str) -> str:
-        plain = re.sub(r"^[ \t]*#.*$", "", without_comments(text), flags=re.MULTILINE)
-        plain = re.sub(rf"\b{name}_(?:PART|CLONES)\b", " ", plain)
-        return re.sub(rf"\b{name}_RESTRICT\b", "restrict", plain)
+        code = re.sub(r"^[ \t]*#.*$", "", without_comments(text), flags=re.MULTILINE)
+        code = re.sub(rf"\b{name}_(?:PART|CLONES)\b", " ", code)
+        return re.sub(rf"\b{name}_RESTRICT\b", "restrict", code)
 
 
 def refusal(checked: bool) -> str:

@@ -97,10 +97,10 @@ def differences(
     matching = [prototype for prototype in declared if prototype.symbol == symbol]
     if len(matching) != 1:
         return [f"the header declares {symbol} {len(matching)} times"]
-    wanted = Prototype(symbol, "int" if checked else "void", defined)
+    expected_prototype = Prototype(symbol, "int" if checked else "void", defined)
     return (
         []
-        if matching[0] == wanted
+        if matching[0] == expected_prototype
         else [f"the header declares {symbol} with other parameters, or another result, than it has"]
     )
 

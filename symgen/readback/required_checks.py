@@ -80,12 +80,12 @@ def finite(program: Program, rows: Sequence[int]) -> set[int]:
 
     An operand of any other operation that is not finite makes the result of the operation not finite.
     """
-    wanted = {row for port in program.outputs for row in port.rows}
+    compared_rows = {row for port in program.outputs for row in port.rows}
     for i in rows:
         op, args = program.rows[i].op, program.rows[i].args
         if op in ("div", "atan2"):
-            wanted |= {args[-1], args[0]} if op == "atan2" else {args[-1]}
-    return {row for row in wanted if program.rows[row].op not in ("const", "input")}
+            compared_rows |= {args[-1], args[0]} if op == "atan2" else {args[-1]}
+    return {row for row in compared_rows if program.rows[row].op not in ("const", "input")}
 
 
 def bounds(

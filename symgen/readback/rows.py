@@ -329,13 +329,13 @@ class Matcher:
 
     def _unread(self) -> None:
         """Reject casts to void of what is read, or is no argument."""
-        read, arguments = (
+        read_rows, arguments = (
             {name.partition("->")[0] for name in names} for names in (self.read, self.inputs)
         )
         unread = self.scope.unread
         self.found += [
             f"(void){name} although {name} is read or is not an argument"
-            for name in sorted(unread & read) + sorted(unread - arguments)
+            for name in sorted(unread & read_rows) + sorted(unread - arguments)
         ]
 
     def _store(self, target: str, element: int, expression: Any, line: int) -> None:

@@ -116,10 +116,10 @@ class _Text:
 
     def require(self, functions: Sequence[str], kind: str) -> None:
         """Raise ProgramError where other functions are there, or another type than that of a sine and a cosine."""
-        for held, expected in ((self.functions, functions), (self.types, [kind])):
-            if sorted(held) != sorted(expected):
+        for names, expected in ((self.functions, functions), (self.types, [kind])):
+            if sorted(names) != sorted(expected):
                 raise ProgramError(
-                    f"{', '.join(sorted(held))} are there, not {', '.join(sorted(expected))}"
+                    f"{', '.join(sorted(names))} are there, not {', '.join(sorted(expected))}"
                 )
         fields = sorted(member.name for member in self.types[kind].decls or ())
         if fields != ["cosine", "sine"]:
@@ -149,10 +149,10 @@ class _Text:
             results = [returned[field] for field in ("sine", "cosine")]
             if several:
                 results = [result.memory.cells[k] for result in results]
-            wanted = [*sine_and_cosine(angle, self.real)]
+            expected = [*sine_and_cosine(angle, self.real)]
             if far and (k in case.far or far == "alone"):
-                wanted = [terms.of(operation, angle) for operation in ("sin", "cos")]
-            for field, result, term in zip(("sine", "cosine"), results, wanted, strict=True):
+                expected = [terms.of(operation, angle) for operation in ("sin", "cos")]
+            for field, result, term in zip(("sine", "cosine"), results, expected, strict=True):
                 if result is not term:
                     yield f"the {field} of angle {k} of {case.angles} is computed otherwise"
 
@@ -206,9 +206,9 @@ def _sincos(machine: Machine, arguments: Sequence[Any], node: Any) -> None:
 def compare(text: str, name: str, real: str, several: bool) -> tuple[str, ...]:
     """List what keeps NAME_sincos.h from being the sine and cosine, of `several` angles at once or of one."""
     kind, far = (f"{name}_turns", "libm") if several else (f"{name}_pair", "")
-    plain = without_comments(text)
+    code = without_comments(text)
     functions = (f"{name}_sincos",)
-    return (*_differences(plain, name, real, functions, kind, far, "H"), *disguises(text))
+    return (*_differences(code, name, real, functions, kind, far, "H"), *disguises(text))
 
 
 def compare_device(text: str, name: str, real: str, trig: str) -> list[str]:
@@ -216,32 +216,32 @@ def compare_device(text: str, name: str, real: str, trig: str) -> list[str]:
 
     By `auto` angles beyond the range have the library's sine and cosine, by `inline` all have the text's own, otherwise the library's.
     """
-    plain = without_comments(text)
+    code = without_comments(text)
     functions = [f"{name}_sincos"]
     for function, attribute in ((f"{name}_far", "__noinline__"), (f"{name}_sincos", "inline")):
         begin = f"static __device__ {attribute} {name}_pair {function}("
         if trig == "auto" and function not in functions:
             functions.append(function)
-        plain = plain.replace(begin, f"static {name}_pair {function}(", 1)
-    if strange := re.search(r"\b(?:__\w+|inline)\b", plain):
+        code = code.replace(begin, f"static {name}_pair {function}(", 1)
+    if strange := re.search(r"\b(?:__\w+|inline)\b", code):
         return [f"{strange[0]} is not at its place in generated code"]
     far = {"auto": "libm", "inline": ""}.get(trig, "alone")
     kind = f"{name}_pair"
-    return _differences(plain, name, real, functions, kind, far, "CUH") or disguises(text)
+    return _differences(code, name, real, functions, kind, far, "CUH") or disguises(text)
 
 
 def _differences(
-    plain: str, name: str, real: str, functions: Sequence[str], kind: str, far: str, end: str
+    code: str, name: str, real: str, functions: Sequence[str], kind: str, far: str, end: str
 ) -> list[str]:
     """List the differences of a text without comments."""
     directives = [
-        " ".join(line.split()) for line in plain.splitlines() if line.lstrip().startswith("#")
+        " ".join(line.split()) for line in code.splitlines() if line.lstrip().startswith("#")
     ]
     if directives != _GUARD.replace("NAME", name).replace("END", end).splitlines():
         return ["its directives are other than those of generated headers"]
     several = kind.endswith("_turns")
     try:
-        units = parse_text(re.sub(r"^[ \t]*#.*$", "", plain, flags=re.MULTILINE))
+        units = parse_text(re.sub(r"^[ \t]*#.*$", "", code, flags=re.MULTILINE))
         text = _Text(name, real, units)
         text.require(functions, kind)
         for count in COUNTS if several else (1,):

@@ -87,10 +87,10 @@ class _Reader:
             if text.symbol in self.reading.functions
         }
         terms = Terms(REALS[self.form.real])
-        wanted = loops.expected_results(self.form, terms)
+        expected = loops.expected_results(self.form, terms)
         if not self.checked:
-            return _Run(self, terms, steps).differences(wanted)
-        return self._checked_differences(terms, wanted, steps)
+            return _Run(self, terms, steps).differences(expected)
+        return self._checked_differences(terms, expected, steps)
 
     def _require_parameters(self) -> None:
         """Raise ProgramError where a parameter is not a port, or the workspace, with the distance of its elements."""
@@ -177,10 +177,10 @@ class _Run:
         distance = STRIDES[0]
         work = Memory(WORK, [None] * (distance * (reader.work - 1) + 1), role="workspace")
         self.results = arrays[len(reader.form.inputs) :]
-        words: list[Any] = []
+        call_arguments: list[Any] = []
         for spread in arrays:
-            words += [array(spread.memory), spread.distance]
-        self.returned = machine.call(reader.symbol, [*words, array(work), distance])
+            call_arguments += [array(spread.memory), spread.distance]
+        self.returned = machine.call(reader.symbol, [*call_arguments, array(work), distance])
 
     @property
     def stored(self) -> bool:

@@ -90,8 +90,10 @@ class Articulated:
         for (turning, sliding), (k, _) in zip(
             self.motion.twists(i, placement.turn[0]), self.motion.shares[i], strict=True
         ):
-            parts = np.broadcast_arrays(turning, sliding + cross(placement.shift[0], turning))
-            twist = np.concatenate(parts, axis=-1)
+            angular_and_linear = np.broadcast_arrays(
+                turning, sliding + cross(placement.shift[0], turning)
+            )
+            twist = np.concatenate(angular_and_linear, axis=-1)
             twists.append((k, np.broadcast_to(twist, (self.count, 6))))
         return twists
 

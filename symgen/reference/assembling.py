@@ -146,8 +146,8 @@ def assemble(mechanism: Mechanism) -> Assembly:
     )
 
 
-def _assembly_at(mechanism: Mechanism, near: Array, q: Array, start: float) -> Assembly:
-    """Return the assembly at a closed position q that was reached from the position `near`.
+def _assembly_at(mechanism: Mechanism, start_position: Array, q: Array, start: float) -> Assembly:
+    """Return the assembly at a closed position q that was reached from the position `start_position`.
 
     The rows and their rank are those of the numbers as declared, or else of the numbers as meant
     before rounding. Raises OpenLoops if neither gives a mechanism that moves.
@@ -160,7 +160,7 @@ def _assembly_at(mechanism: Mechanism, near: Array, q: Array, start: float) -> A
     if exact is not None and exact.rank <= rounding.rank(mechanism, A):
         return exact
     try:
-        return _as_rounded(mechanism, near, q, start)
+        return _as_rounded(mechanism, start_position, q, start)
     except OpenLoops as error:
         if exact is not None:  # the rows differ little in this position only
             return exact
@@ -188,7 +188,7 @@ def _as_declared(mechanism: Mechanism, q: Array, A: Array, start: float) -> Asse
     return None if closed is None else _confirmed_in_balls(mechanism, guess, closed)[0]
 
 
-def _as_rounded(mechanism: Mechanism, near: Array, q: Array, start: float) -> Assembly:
+def _as_rounded(mechanism: Mechanism, start_position: Array, q: Array, start: float) -> Assembly:
     """Return the assembly with as many rows as are independent in spite of rounding.
 
     The kept rows close exactly; the other rows have to follow them within ROUNDED.
@@ -197,10 +197,10 @@ def _as_rounded(mechanism: Mechanism, near: Array, q: Array, start: float) -> As
     A = closing.jacobian(floats, None, q)
     _refuse_rank(mechanism, A, rounding.rank(mechanism, A))
     kept_rows = rounding.independent_rows(mechanism, A)
-    nearer = gauss_newton(
-        floats, kept_rows, near
+    closer = gauss_newton(
+        floats, kept_rows, start_position
     )  # contradicting rows pull the position off the closed one
-    q = nearer if rounding.contradiction(mechanism, nearer) <= ROUNDED else q
+    q = closer if rounding.contradiction(mechanism, closer) <= ROUNDED else q
     A = closing.jacobian(floats, None, q)
     rank = rounding.rank(mechanism, A)
     _refuse_rank(mechanism, A, rank)
@@ -290,11 +290,11 @@ def _confirmed_in_balls(
             f"the loops of '{mechanism.name}' close in a singular pose: their rank is {rank} there and "
             f"{largest_rank} elsewhere; declare another start"
         )
-    kept, first = [], 0
+    nonzero_rows, first = [], 0
     for rows in guess.kept:
-        kept.append(tuple(k for offset, k in enumerate(rows) if nonzero[first + offset]))
+        nonzero_rows.append(tuple(k for offset, k in enumerate(rows) if nonzero[first + offset]))
         first += len(rows)
-    return replace(guess, kept=tuple(kept)), states
+    return replace(guess, kept=tuple(nonzero_rows)), states
 
 
 def _with_declared_velocities(mechanism: Mechanism, at: Assembly) -> Assembly:

@@ -36,12 +36,12 @@ def base_parameter_map(motion: Motion) -> tuple[list[int], Array]:
     """Return (indices of the kept columns, map (NR, 10·NB) to their parameters). The result is
     cached in the motion.
     """
-    cached = motion.answers.get("base parameters")
+    cached = motion.cached_results.get("base parameters")
     if cached is None:
         exact = arb(DIGITS)
         with exact.working():
             columns, parameter_map = _compute_base(Motion(motion.mechanism, exact))
-        cached = motion.answers["base parameters"] = ({}, (columns, parameter_map))
+        cached = motion.cached_results["base parameters"] = ({}, (columns, parameter_map))
     columns, parameter_map = cached[1]
     if motion.scalars.dtype is not object:
         parameter_map = parameter_map.astype(float)
@@ -59,16 +59,19 @@ def _compute_base(motion: Motion) -> tuple[list[int], Array]:
         -1, 10 * len(motion.mechanism.bodies)
     )
     G = motion.scalars.product(transposed(Y), Y)
-    columns, left = [], G.copy()
+    columns, remaining = [], G.copy()
     diagonal = [abs(G[c, c]).upper() for c in range(len(G))]
     for c in range(len(G)):
-        if not abs(left[c, c]).upper() > ZERO_SHARE * max(diagonal[c], LEAST * max(diagonal)):
+        if not abs(remaining[c, c]).upper() > ZERO_SHARE * max(diagonal[c], LEAST * max(diagonal)):
             continue
         columns.append(c)
-        rest = np.array([i for i in range(c + 1, len(G)) if not left[c, i].is_zero()], dtype=int)
-        if len(rest):
-            left[np.ix_(rest, rest)] -= (
-                left[rest, c][:, None] * (left[c, rest] / left[c, c])[None, :]
+        following = np.array(
+            [i for i in range(c + 1, len(G)) if not remaining[c, i].is_zero()], dtype=int
+        )
+        if len(following):
+            remaining[np.ix_(following, following)] -= (
+                remaining[following, c][:, None]
+                * (remaining[c, following] / remaining[c, c])[None, :]
             )
     return columns, motion.scalars.solve(G[np.ix_(columns, columns)], G[columns])
 

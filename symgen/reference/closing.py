@@ -191,9 +191,11 @@ def jacobian(motion: Motion, kept_rows: Kept | None, q: Array) -> Array:
     """Return A (..., NL, NV), column by column."""
     nv = motion.mechanism.nv
     units = motion.scalars.array(np.eye(nv, dtype=int)).reshape(nv, *[1] * (q.ndim - 1), nv)
-    each = np.broadcast_to(units, (nv, *q.shape[:-1], nv))
+    velocities = np.broadcast_to(units, (nv, *q.shape[:-1], nv))
     return np.moveaxis(
-        rows(motion, kept_rows, np.broadcast_to(q, (nv, *q.shape)), each, 0 * each)[1], 0, -1
+        rows(motion, kept_rows, np.broadcast_to(q, (nv, *q.shape)), velocities, 0 * velocities)[1],
+        0,
+        -1,
     )
 
 

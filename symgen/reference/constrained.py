@@ -91,13 +91,13 @@ def constrained_forward_dynamics(
     `loads` are the run-time `payload` and `wrench`.
     """
     A, Y, S = constraint_inertia(reference, q, loads.get("payload"))
-    free, kept = reference.forward_dynamics(q, v, tau, **loads), assembly_of(reference).kept
-    target = times(A, free) + closing.bias(reference, kept, q, v)
+    free, kept_rows = reference.forward_dynamics(q, v, tau, **loads), assembly_of(reference).kept
+    target = times(A, free) + closing.bias(reference, kept_rows, q, v)
     if gains is not None:
         target = (
             target
             + gains[..., 1:] * times(A, v)
-            + gains[..., :1] * closing.residual(reference, kept, q)
+            + gains[..., :1] * closing.residual(reference, kept_rows, q)
         )
     multipliers = solve_forces(reference, S, -target)
     return {"a": free + times(Y, multipliers), "lambda": multipliers}
@@ -120,11 +120,11 @@ def assembly_step(reference: Any, q: Array, damping: Array) -> dict[str, Array]:
     J is the derivative of C(q ⊕ δ). It is zero for rows that constrain velocities only, so these
     rows are left out.
     """
-    kept = assembly_of(reference).kept
-    C, J = closing.residual(reference, kept, q), closing.jacobian(reference, kept, q)
+    kept_rows = assembly_of(reference).kept
+    C, J = closing.residual(reference, kept_rows, q), closing.jacobian(reference, kept_rows, q)
     positional = [
         not isinstance(loop.type.rows[k], Unspun)
-        for loop, rows in zip(reference.mechanism.loops, kept, strict=True)
+        for loop, rows in zip(reference.mechanism.loops, kept_rows, strict=True)
         for k in rows
     ]
     J, positional_residual = J[..., positional, :], C[..., positional]

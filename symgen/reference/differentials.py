@@ -1,7 +1,7 @@
 """Exact derivatives of every function, from the reference's own formulas over jets
 (`symgen.reference.jets`).
 
-All derivatives follow from the slopes of every result along each coordinate of each argument.
+All derivatives follow from the derivatives of every result along each coordinate of each argument.
 Positions move by velocities, q ⊕ δ. The derivative of a result that is a position is the step δ
 that makes the same change.
 
@@ -23,8 +23,8 @@ from symgen.reference.jets import (
     ThirdDerivative,
     derivatives,
     displaced_argument,
+    jet_derivatives,
     lifted,
-    slopes,
 )
 from symgen.reference.precision import Array, arb
 from symgen.support.errors import ArgumentError, RequestError
@@ -65,7 +65,7 @@ def differential(
                 ) from None
         blocks = _blocks(reference, derivative.of, inputs, values)
         if derivative.mode == "vjp":
-            return _weighted_slopes(blocks, arguments)
+            return _weighted_derivatives(blocks, arguments)
         scalars = {name for name in inputs if values[name].ndim == 1}
         return {
             names.derivative_name(result.name, x): blocks[x][result.name][..., 0]
@@ -82,28 +82,29 @@ _AT_RUN_TIME = ("payload", "wrench", "gains")
 def _blocks(
     reference: Any, function: str, by: Sequence[str], values: Mapping[str, Array]
 ) -> Blocks:
-    """Return the slopes of all results along each argument. They are cached by argument, since the
+    """Return the derivatives of all results along each argument. They are cached by argument, since the
     modes share them.
     """
     missing = [x for x in by if not _is_cached(reference, function, x, values)]
     if missing:
-        slopes_by = derivatives(reference, function, values, missing)
+        derivatives_by = derivatives(reference, function, values, missing)
         positions = [array.name for array in FUNCTIONS[function].results if array.name in POSITIONS]
         results = reference.evaluate(function, values) if positions else {}
         for x in missing:
-            slopes_by[x] |= {
-                name: _as_steps(reference, results[name], slopes_by[x][name]) for name in positions
+            derivatives_by[x] |= {
+                name: _as_steps(reference, results[name], derivatives_by[x][name])
+                for name in positions
             }
-            reference.answers[f"{function} by {x}"] = (
+            reference.cached_results[f"{function} by {x}"] = (
                 {name: np.array(value) for name, value in values.items()},
-                slopes_by[x],
+                derivatives_by[x],
             )
-    return {x: reference.answers[f"{function} by {x}"][1] for x in by}
+    return {x: reference.cached_results[f"{function} by {x}"][1] for x in by}
 
 
 def _is_cached(reference: Any, function: str, x: str, values: Mapping[str, Array]) -> bool:
-    """True if the slopes along this argument are cached for these values."""
-    cached, _ = reference.answers.get(f"{function} by {x}", ({}, None))
+    """True if the derivatives along this argument are cached for these values."""
+    cached, _ = reference.cached_results.get(f"{function} by {x}", ({}, None))
     return cached.keys() == values.keys() and all(
         a.shape == values[name].shape and bool(np.all(a == values[name]))
         for name, a in cached.items()
@@ -119,7 +120,7 @@ def _as_steps(reference: Any, positions: Array, rates: Array) -> Array:
         np.broadcast_to(np.eye(nv, dtype=int)[:, None, :], (nv, len(positions), nv))
     )
     omega_transposed = np.moveaxis(
-        slopes(
+        jet_derivatives(
             displaced_argument(lifted_reference, "q", positions, directions),
             nv,
             lifted_reference.scalars,
@@ -162,7 +163,7 @@ def _directional(
     """Return the directional derivatives of the results (mode jvp)."""
     lifted_reference = lifted(reference)
     changes = {
-        name: slopes(value, 1, lifted_reference.scalars)[0]
+        name: jet_derivatives(value, 1, lifted_reference.scalars)[0]
         for name, value in lifted_reference.evaluate(
             function, _displaced_arguments(lifted_reference, by, values, arguments)
         ).items()
@@ -178,17 +179,17 @@ def _directional(
     }
 
 
-def _weighted_slopes(blocks: Blocks, arguments: Mapping[str, Array]) -> dict[str, Array]:
+def _weighted_derivatives(blocks: Blocks, arguments: Mapping[str, Array]) -> dict[str, Array]:
     """Return the gradients of the arguments, from the weights of the results among `arguments`
     (mode vjp).
     """
     gradients = {}
     for x, block in blocks.items():
         total: Any = 0
-        for result, slope in block.items():
+        for result, derivative in block.items():
             weight = arguments[names.weight_name(result)]
-            total = total + (slope * weight[..., None]).reshape(
-                len(slope), -1, slope.shape[-1]
+            total = total + (derivative * weight[..., None]).reshape(
+                len(derivative), -1, derivative.shape[-1]
             ).sum(axis=1)
         gradients[names.weight_name(x)] = (
             total.reshape(np.shape(arguments[x])) if x not in POSITIONS else total
@@ -208,11 +209,11 @@ def _gradient_changes(
     """
     lifted_reference = lifted(reference)
     displaced = _displaced_arguments(lifted_reference, by, values, arguments)
-    weights = _weighted_slopes(
+    weights = _weighted_derivatives(
         _blocks(lifted_reference, function, by, displaced), {**arguments, **displaced}
     )
     return {
-        names.change_name(name): slopes(value, 1, lifted_reference.scalars)[0]
+        names.change_name(name): jet_derivatives(value, 1, lifted_reference.scalars)[0]
         for name, value in weights.items()
     }
 
@@ -223,7 +224,7 @@ DIGITS = 40
 """Digits of the balls that replace floats: jets are made of balls."""
 
 
-def _slopes(reference: Any, arguments: Mapping[str, Array]) -> tuple[Array, Array]:
+def _force_derivatives(reference: Any, arguments: Mapping[str, Array]) -> tuple[Array, Array]:
     """Return ∂τ/∂q and ∂τ/∂v (..., NV, NV) of inverse dynamics."""
     blocks = derivatives(reference, "inverse_dynamics", arguments, ("q", "v"))
     return blocks["q"]["tau"], blocks["v"]["tau"]
@@ -233,7 +234,7 @@ def inverse_dynamics_derivatives(
     reference: Any, /, q: Array, v: Array, a: Array, **loads: Array
 ) -> dict[str, Array]:
     """Return dtau_dq, dtau_dv and M at (q, v, a)."""
-    by_q, by_v = _slopes(reference, {"q": q, "v": v, "a": a, **loads})
+    by_q, by_v = _force_derivatives(reference, {"q": q, "v": v, "a": a, **loads})
     return {"dtau_dq": by_q, "dtau_dv": by_v, "M": _mass(reference, q, loads)}
 
 
@@ -242,7 +243,7 @@ def forward_dynamics_derivatives(
 ) -> dict[str, Array]:
     """Return da_dq, da_dv and Minv at (q, v, tau)."""
     a = reference.forward_dynamics(q, v, tau, **loads)
-    by_q, by_v = _slopes(reference, {"q": q, "v": v, "a": a, **loads})
+    by_q, by_v = _force_derivatives(reference, {"q": q, "v": v, "a": a, **loads})
     payload = {name: value for name, value in loads.items() if name == "payload"}
     inverse = reference.inverse_mass_matrix(q, **payload)
     with reference.scalars.working():

@@ -63,7 +63,7 @@ def interbody_forces(
         for i in motion.paths[part.body]:
             out[..., i, :3] += moment + cross(centre - placements[i].shift[0], force)
             out[..., i, 3:] += force
-    # the joints need not transmit what an external wrench already exerts
+    # the joints do not transmit the external wrench
     for body, point, moment, force in motion.external_wrenches(placements, wrench):
         for i in motion.paths[body]:
             out[..., i, :3] -= moment + cross(point - placements[i].shift[0], force)

@@ -1,12 +1,12 @@
 """Exact derivatives of the reference by forward mode: numbers x + ε d with ε² = 0, which pass
 through every formula like balls.
 
-Each operation has its derivative from calculus; no finite differences are taken. d holds the slopes
+Each operation has its derivative from calculus; no finite differences are taken. d holds the derivatives
 in several directions at once, so that a whole Jacobian is one evaluation. Jets over jets give
 second derivatives: the inner jet η is created first, ε on top of it.
 
 Where the reference adds a ball around zero for the truncation error of a series
-(`symgen.reference.integrate`), no ball covers the truncation error of the slope's own series. It is
+(`symgen.reference.integrate`), no ball covers the truncation error of the derivative's own series. It is
 less than 2^10 times as large, far below any accuracy that is tested.
 """
 
@@ -30,11 +30,11 @@ DEEPEST = 2
 
 
 class Jet(Entered):
-    """Number x + ε d: `x` is a ball, `d` its slopes in several directions.
+    """Number x + ε d: `x` is a ball, `d` its derivatives in several directions.
 
     A jet of `level` 1 has a column of balls as `d`. A jet of level 2 is a jet over jets: its x may
     be a jet of level 1. Its `d` is a row with one entry for each direction, or a jet of level 1
-    that holds such a row and the slopes of the row. A number of a lower level is constant to a jet.
+    that holds such a row and the derivatives of the row. A number of a lower level is constant to a jet.
     """
 
     __slots__ = ("d", "level", "x")
@@ -85,7 +85,7 @@ class Jet(Entered):
         return Jet(-self.x, -self.d, self.level)
 
     def __abs__(self) -> Jet:
-        """Return |x| with slope ±d; if the sign is not known, a slope that encloses both."""
+        """Return |x| with derivative ±d; if the sign is not known, a derivative that encloses both."""
         sign = 1 if self.x > 0 else -1 if self.x < 0 else flint.arb(0, 1)
         return Jet(abs(self.x), self.d * sign, self.level)
 
@@ -115,7 +115,7 @@ class Jet(Entered):
         return bool(self.x > (other.x if type(other) is Jet else other))
 
     def __eq__(self, other: object) -> bool:
-        """True if value and slopes are equal. As with balls, a number with a radius equals no other
+        """True if value and derivatives are equal. As with balls, a number with a radius equals no other
         number.
         """
         return type(other) is Jet and bool(self.x == other.x) and bool(self.d == other.d)
@@ -148,41 +148,45 @@ def jets(base: Scalars) -> Jets:
         )
 
     def solve(matrices: Array, right: Array) -> Array:
-        """Return x with A x = b, and its slopes from A x' = b' − A' x, all directions at once."""
+        """Return x with A x = b, and its derivatives from A x' = b' − A' x, all directions at once."""
         a, b = _values(matrices, level), _values(right, level)
         x = base.solve(a, b)
         count = max(_count(matrices, level), _count(right, level))
         if not count:
             return x
         rates = [
-            slope - base.product(matrix_slope, x)
-            for slope, matrix_slope in zip(
-                _slopes(right, count, level), _slopes(matrices, count, level), strict=True
+            derivative - base.product(matrix_derivative, x)
+            for derivative, matrix_derivative in zip(
+                _direction_arrays(right, count, level),
+                _direction_arrays(matrices, count, level),
+                strict=True,
             )
         ]
-        slope_solutions = base.solve(a, np.concatenate(np.broadcast_arrays(*rates), axis=-1))
-        return _make_jets(x, np.split(slope_solutions, count, axis=-1), level)
+        derivative_solutions = base.solve(a, np.concatenate(np.broadcast_arrays(*rates), axis=-1))
+        return _make_jets(x, np.split(derivative_solutions, count, axis=-1), level)
 
     def log_determinant(matrices: Array) -> Array:
-        """Return ln det A with the slope d ln det A = tr(A⁻¹ dA)."""
+        """Return ln det A with the derivative d ln det A = tr(A⁻¹ dA)."""
         a, count = _values(matrices, level), _count(matrices, level)
         value = base.log_determinant(a)
         if not count:
             return value
-        solved = base.solve(a, np.concatenate(_slopes(matrices, count, level), axis=-1))
+        solved = base.solve(a, np.concatenate(_direction_arrays(matrices, count, level), axis=-1))
         return _make_jets(
-            value, [_trace(slope) for slope in np.split(solved, count, axis=-1)], level
+            value, [_trace(derivative) for derivative in np.split(solved, count, axis=-1)], level
         )
 
     def determinant(matrices: Array) -> Array:
-        """Return det A with the slope d det A = det A tr(A⁻¹ dA)."""
+        """Return det A with the derivative d det A = det A tr(A⁻¹ dA)."""
         a, count = _values(matrices, level), _count(matrices, level)
         value = base.determinant(a)
         if not count:
             return value
-        solved = base.solve(a, np.concatenate(_slopes(matrices, count, level), axis=-1))
+        solved = base.solve(a, np.concatenate(_direction_arrays(matrices, count, level), axis=-1))
         return _make_jets(
-            value, [value * _trace(slope) for slope in np.split(solved, count, axis=-1)], level
+            value,
+            [value * _trace(derivative) for derivative in np.split(solved, count, axis=-1)],
+            level,
         )
 
     return Jets(
@@ -202,19 +206,19 @@ def jets(base: Scalars) -> Jets:
 def lifted(motion: _Moved) -> _Moved:
     """Return the same motion or reference over jets."""
     copied = copy(motion)
-    copied.scalars, copied.answers = jets(motion.scalars), {}
+    copied.scalars, copied.cached_results = jets(motion.scalars), {}
     return copied
 
 
 def seeded(values: Array, directions: Array, scalars: Jets) -> Array:
-    """Return values (..., n) + ε directions (m, ..., n), as jets with m slopes."""
+    """Return values (..., n) + ε directions (m, ..., n), as jets with m derivatives."""
     return _make_jets(values, list(directions), scalars.level)
 
 
-def slopes(results: Array, count: int, scalars: Jets) -> Array:
-    """Return the slopes (m, ...) of results (...) in jets, along each of the `count` directions."""
+def jet_derivatives(results: Array, count: int, scalars: Jets) -> Array:
+    """Return the derivatives (m, ...) of results (...) in jets, along each of the `count` directions."""
     with scalars.working():
-        return np.stack(_slopes(results, count, scalars.level)) + scalars.array(
+        return np.stack(_direction_arrays(results, count, scalars.level)) + scalars.array(
             np.zeros(np.shape(results))
         )
 
@@ -242,7 +246,7 @@ POSITIONS = ("q", "q_next")
 def derivatives(
     motion: Any, function: str, arguments: Mapping[str, Array], of: Sequence[str]
 ) -> dict[str, dict[str, Array]]:
-    """Return {argument: {result: (..., *shape, n)}}: the slope of every result along each
+    """Return {argument: {result: (..., *shape, n)}}: the derivative of every result along each
     coordinate of the arguments `of`.
 
     n is the argument's size, or NV for positions, which move by velocities (q ⊕ δ). `motion` is a
@@ -270,7 +274,7 @@ def derivatives(
             {**arguments, name: displaced_argument(lifted_motion, name, value, directions)},
         )
         by_argument[name] = {
-            result: np.moveaxis(slopes(values, n, lifted_motion.scalars), 0, -1)
+            result: np.moveaxis(jet_derivatives(values, n, lifted_motion.scalars), 0, -1)
             for result, values in results.items()
         }
     return by_argument
@@ -285,7 +289,7 @@ def _is_jet(number: Any, level: int) -> bool:
 
 
 def _values(array: Array, level: int) -> Array:
-    """Return the numbers without their slopes."""
+    """Return the numbers without their derivatives."""
     return np.asarray(
         np.frompyfunc(lambda number: number.x if _is_jet(number, level) else number, 1, 1)(array),
         dtype=object,
@@ -304,8 +308,8 @@ def _count(array: Array, level: int) -> int:
     )
 
 
-def _slopes(array: Array, count: int, level: int) -> list[Array]:
-    """Return the slopes in each direction, each an array of the jets' shape."""
+def _direction_arrays(array: Array, count: int, level: int) -> list[Array]:
+    """Return the derivatives in each direction, each an array of the jets' shape."""
     array = np.asarray(array, dtype=object)
     rows = [
         _row(number.d) if _is_jet(number, level) else [0 * number] * count for number in array.flat
@@ -317,34 +321,43 @@ def _slopes(array: Array, count: int, level: int) -> list[Array]:
 
 
 def _make_jets(values: Array, derivatives: Sequence[Array], level: int) -> Array:
-    """Return jets of a level from values and slopes, arrays of one shape."""
+    """Return jets of a level from values and derivatives, arrays of one shape."""
     values = np.asarray(values, dtype=object)
     out = np.empty(values.shape, dtype=object)
-    flat = [np.broadcast_to(slope, values.shape).ravel() for slope in derivatives]
+    flat = [np.broadcast_to(derivative, values.shape).ravel() for derivative in derivatives]
     for i, x in enumerate(values.ravel()):
-        out.flat[i] = Jet(x, _pack_slopes([slope[i] for slope in flat], level), level)
+        out.flat[i] = Jet(
+            x, _pack_derivatives([derivative[i] for derivative in flat], level), level
+        )
     return out
 
 
 def _row(d: Any) -> list[Any]:
-    """Return the slopes that `d` holds, one by one."""
+    """Return the derivatives that `d` holds, one by one."""
     if type(d) is not Jet:
         return list(d.entries())
     n, m = d.d.nrows(), d.d.ncols()
-    slopes = d.d.entries()
-    return [Jet(x, flint.arb_mat(n, 1, slopes[k::m])) for k, x in enumerate(d.x.entries())]
+    entries = d.d.entries()
+    return [Jet(x, flint.arb_mat(n, 1, entries[k::m])) for k, x in enumerate(d.x.entries())]
 
 
-def _pack_slopes(row: Sequence[Any], level: int) -> Any:
-    """Return one `d` that holds these slopes: see `Jet`."""
+def _pack_derivatives(row: Sequence[Any], level: int) -> Any:
+    """Return one `d` that holds these derivatives: see `Jet`."""
     if level == 1:
         return flint.arb_mat(len(row), 1, list(row))
-    n = next((slope.d.nrows() for slope in row if type(slope) is Jet), 0)
+    n = next((derivative.d.nrows() for derivative in row if type(derivative) is Jet), 0)
     if not n:
         return flint.arb_mat(1, len(row), list(row))
-    columns = [slope.d.entries() if type(slope) is Jet else [0 * slope] * n for slope in row]
+    columns = [
+        derivative.d.entries() if type(derivative) is Jet else [0 * derivative] * n
+        for derivative in row
+    ]
     return Jet(
-        flint.arb_mat(1, len(row), [slope.x if type(slope) is Jet else slope for slope in row]),
+        flint.arb_mat(
+            1,
+            len(row),
+            [derivative.x if type(derivative) is Jet else derivative for derivative in row],
+        ),
         flint.arb_mat(n, len(row), [column[i] for i in range(n) for column in columns]),
     )
 

@@ -42,15 +42,17 @@ def _leverage(mechanism: Mechanism, payload: str | None) -> float:
     centres = [
         _centre(reference, body, placements[body].turn[0], root) for body, root in enumerate(roots)
     ]
-    near, far = np.zeros((2, STATES, len(mechanism.bodies)))
+    about_centres, about_joints = np.zeros((2, STATES, len(mechanism.bodies)))
     for mass, centre, inertia, bodies in moving_parts(reference, placements, load):
         short, long = np.zeros(STATES), np.zeros(STATES)
         for body in bodies:
             short = np.maximum(short, np.linalg.norm(centre - roots[body], axis=-1))
             long = np.maximum(long, np.linalg.norm(centre - centres[body], axis=-1))
-            near[:, body] += mass * short**2 + inertia
-            far[:, body] += mass * np.maximum(short, long) ** 2 + inertia
-    ratio = np.divide(far, near, out=np.ones_like(far), where=near != 0)
+            about_centres[:, body] += mass * short**2 + inertia
+            about_joints[:, body] += mass * np.maximum(short, long) ** 2 + inertia
+    ratio = np.divide(
+        about_joints, about_centres, out=np.ones_like(about_joints), where=about_centres != 0
+    )
     return max(1.0, float(f"{np.where(np.isnan(ratio), np.inf, ratio).max():.1e}"))
 
 

@@ -361,8 +361,8 @@ def log_determinant_gradient(
         )
         first = [support.tolist().index(motion.first_of(k)) for k in support]
         of_v, of_w = _before(cross(F, w), first), _before(cross(N, w) - cross(v, F), first)
-        slopes = (v * of_v + w * of_w).sum(axis=-1)
-        grad[..., support] += 2 * np.moveaxis(slopes, 0, -1)
+        derivatives = (v * of_v + w * of_w).sum(axis=-1)
+        grad[..., support] += 2 * np.moveaxis(derivatives, 0, -1)
     return grad
 
 

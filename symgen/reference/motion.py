@@ -90,13 +90,13 @@ def cached_result(
         if self.scalars.dtype is not object:
             return method(self, *args, **kwargs)
         arguments: dict[str, Any] = {**dict(zip(names, args, strict=False)), **kwargs}
-        cached_arguments, result = self.answers.get(method.__name__, ({}, None))
+        cached_arguments, result = self.cached_results.get(method.__name__, ({}, None))
         if result is None or not all(
             _same(cached_arguments.get(name), arguments.get(name)) for name in names
         ):
             result = method(self, *args, **kwargs)
             # Copies: the caller may write into the arguments and into the result.
-            self.answers[method.__name__] = (
+            self.cached_results[method.__name__] = (
                 {name: np.array(x) for name, x in arguments.items() if x is not None},
                 result,
             )
@@ -156,7 +156,7 @@ class Motion:
         self.task_rows = attachments.get("task_rows", ALL_ROWS)
         self.described = mechanism
         """The mechanism as described. It determines the number of damped solves; `mechanism` may have other run-time numbers."""
-        self.answers: dict[str, tuple[dict[str, Array], Any]] = {}
+        self.cached_results: dict[str, tuple[dict[str, Array], Any]] = {}
         self.frames = [mechanism.frame(name) for name in _names(attachments.get("frame"))]
         self.wrenches = [mechanism.frame(name) for name in _names(attachments.get("wrench"))]
         self.contact = _names(attachments.get("contact"))
@@ -412,7 +412,7 @@ class Motion:
         units.
         """
         return [
-            added(v[..., k, None] * unit[part] for k, unit in enumerate(units)) for part in (0, 1)
+            added(v[..., k, None] * unit[half] for k, unit in enumerate(units)) for half in (0, 1)
         ]
 
     def displaced(self, q: Array, step: Array) -> Array:
@@ -531,7 +531,7 @@ class Motion:
                     angular, linear + cross(angular, point - placements[j].shift[0])
                 )
                 scaled = [
-                    part if rate == 1 else part * self.scalars.constant(rate) for part in column
+                    half if rate == 1 else half * self.scalars.constant(rate) for half in column
                 ]
                 columns[k] = (
                     scaled
@@ -592,7 +592,7 @@ class Motion:
             entries = wrench[..., k, :] if several else wrench
             (turn, shift), at = self.pose(link.pose), placements[link.body]
             moment, force = (
-                times(at.turn[0] @ turn, part) for part in (entries[..., :3], entries[..., 3:])
+                times(at.turn[0] @ turn, half) for half in (entries[..., :3], entries[..., 3:])
             )
             wrenches.append((link.body, at.shift[0] + times(at.turn[0], shift), moment, force))
         return wrenches

@@ -189,7 +189,7 @@ def trailing_spanning_columns(
     `spared` come after all others.
     """
     chosen: list[int] = []
-    for spared_round, part in product((False, True) if spared else (False,), (0.2, 0.02, 1e-6)):
+    for spared_round, fraction in product((False, True) if spared else (False,), (0.2, 0.02, 1e-6)):
         for k in reversed(range(A.shape[1])):
             if len(chosen) == count or k in chosen or (k in spared) is not spared_round:
                 continue
@@ -199,14 +199,14 @@ def trailing_spanning_columns(
                 if chosen
                 else A[:, k]
             )
-            if np.linalg.norm(remainder) > part * np.linalg.norm(A, axis=0).max():
+            if np.linalg.norm(remainder) > fraction * np.linalg.norm(A, axis=0).max():
                 chosen.append(k)
     return tuple(sorted(chosen))
 
 
 def spanning_columns(A: Array, count: int) -> tuple[int, ...]:
-    """Return `count` columns that span the others: greedily the largest remainder; among equal ones
-    the first.
+    """Return `count` columns that span all columns: greedily the column with the largest remainder,
+    and the first of equal ones.
     """
     remainders, chosen = np.array(A, dtype=float), []
     for _ in range(count):

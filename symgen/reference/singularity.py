@@ -134,8 +134,8 @@ def _bounds_prove_regular(mechanism: Mechanism, payload: str | None) -> bool:
         groups = list(connected_parts(mechanism, undecided))
     return all(
         len(bodies) < len(mechanism.bodies)
-        and _few_pivots_suffice(part, [thresholds[i] for i in bodies])
-        for part, bodies in groups
+        and _few_pivots_suffice(submechanism, [thresholds[i] for i in bodies])
+        for submechanism, bodies in groups
     )
 
 
@@ -296,12 +296,14 @@ def _eliminated_pivots(reference: Reference, q: Array, payload: Array | None) ->
         bounds[k] = bounds.get(k, 0 * pivot.bound) + pivot.bound * reference.scalars.constant(
             rate * rate
         )
-    left = reference.mass_matrix(q, payload).copy()
-    diagonal = [left[..., k, k].copy() for k in range(mechanism.nv)]
+    remaining = reference.mass_matrix(q, payload).copy()
+    diagonal = [remaining[..., k, k].copy() for k in range(mechanism.nv)]
     for k in reversed(range(mechanism.nv)):
-        yield Pivot(k, left[..., k, k], diagonal[k], bounds[k])
-        column = left[..., :k, k].copy()
-        left[..., :k, :k] -= column[..., :, None] * (column / left[..., k, k, None])[..., None, :]
+        yield Pivot(k, remaining[..., k, k], diagonal[k], bounds[k])
+        column = remaining[..., :k, k].copy()
+        remaining[..., :k, :k] -= (
+            column[..., :, None] * (column / remaining[..., k, k, None])[..., None, :]
+        )
 
 
 def _inertia_bound(inertia: Array, twist: tuple[Array, Array]) -> Array:
@@ -311,10 +313,10 @@ def _inertia_bound(inertia: Array, twist: tuple[Array, Array]) -> Array:
     the squared linear part.
     """
     moments, masses = (
-        np.trace(inertia[..., part, part], axis1=-2, axis2=-1)
-        for part in (slice(0, 3), slice(3, 6))
+        np.trace(inertia[..., half, half], axis1=-2, axis2=-1)
+        for half in (slice(0, 3), slice(3, 6))
     )
-    turning, sliding = ((part * part).sum() for part in twist)
+    turning, sliding = ((half * half).sum() for half in twist)
     return np.asarray(turning * moments + sliding * masses)
 
 
@@ -323,11 +325,11 @@ def _spatial_inertia(reference: Motion, part: BodyPart) -> Array:
     linear) to (moment, force).
     """
     mass, arm = part.mass[..., None, None], skewed(part.centre)
-    whole = mass * identity(reference.scalars)
+    mass_matrix = mass * identity(reference.scalars)
     return np.concatenate(
         [
             np.concatenate([part.inertia - mass * (arm @ arm), mass * arm], axis=-1),
-            np.concatenate([-mass * arm, whole], axis=-1),
+            np.concatenate([-mass * arm, mass_matrix], axis=-1),
         ],
         axis=-2,
     )

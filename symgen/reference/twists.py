@@ -44,8 +44,8 @@ def to_base_axes(convention: Convention, turn: Array, origin: Array, jacobian: A
 
     This is the inverse of `convert_jacobian`: `jacobian` (..., 6, NV) is in `convention`.
     """
-    parts = jacobian[..., :3, :], jacobian[..., 3:, :]
-    angular, linear = parts if convention.order == "angular" else parts[::-1]
+    halves = jacobian[..., :3, :], jacobian[..., 3:, :]
+    angular, linear = halves if convention.order == "angular" else halves[::-1]
     if convention.frame == "local":
         angular, linear = turn @ angular, turn @ linear
     elif convention.frame == "world":

@@ -32,13 +32,13 @@ from typing import Any
 
 from symgen.support import version
 
-LOG = logging.getLogger("symgen")  # what `-v` shows
+LOG = logging.getLogger("symgen")  # printed with `-v`
 FORMAT = b"symgen kept 1\n"
 LARGEST = 512_000_000
 LOOK_AGAIN = 0.05
 """Seconds for which unedited files are assumed to stay unedited: keys are needed several at a time.
 """
-OTHERS = stat.S_IWGRP | stat.S_IWOTH
+WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 """Bits of a file mode by which other users may write."""
 _LONGEST_ENTRY = 200_000_000
 _PACKAGE = Path(__file__).resolve().parent.parent
@@ -58,12 +58,12 @@ def in_memory() -> Iterator[dict[str, str]]:
     is disabled.
     """
     global _memory
-    before = _memory
-    _memory = {} if before is None else before
+    previous = _memory
+    _memory = {} if previous is None else previous
     try:
         yield _memory
     finally:
-        _memory = before
+        _memory = previous
 
 
 def _memory_key(kind: str, key: tuple[Any, ...]) -> str | None:
@@ -90,7 +90,7 @@ def find(kind: str, *key: Any) -> Any | None:
         return None
     path = _entry_path(full_key)
     try:
-        payload = _read(path)
+        payload = _read_entry(path)
         entry = None if payload is None else json.loads(payload)
         if not isinstance(entry, dict) or entry.get("key") != full_key:
             return None
@@ -160,7 +160,7 @@ def _entry_path(full_key: list[Any]) -> Path:
     return cache_folder() / "kept" / f"{full_key[0]}-{name[:40]}.json"
 
 
-def _read(path: Path) -> bytes | None:
+def _read_entry(path: Path) -> bytes | None:
     """Return the payload of an entry, or None if its hash is wrong or other users could have
     written it.
     """
@@ -182,7 +182,7 @@ def is_private_file(status: os.stat_result) -> bool:
 
 def is_private(status: os.stat_result) -> bool:
     """True for a file or folder that the user owns and nobody else may write."""
-    return is_owned(status) and not (hasattr(os, "geteuid") and status.st_mode & OTHERS)
+    return is_owned(status) and not (hasattr(os, "geteuid") and status.st_mode & WRITABLE_BY_OTHERS)
 
 
 def is_owned(status: os.stat_result) -> bool:
@@ -267,14 +267,19 @@ def _files() -> tuple[str, ...]:
         (p for p in (_PACKAGE / "templates", _PACKAGE.parent / "templates") if p.is_dir()), None
     )
     return tuple(
-        sorted([*_below(_PACKAGE, (".py",)), *(_below(templates, (".j2",)) if templates else ())])
+        sorted(
+            [
+                *_files_below(_PACKAGE, (".py",)),
+                *(_files_below(templates, (".j2",)) if templates else ()),
+            ]
+        )
     )
 
 
-def _below(folder: str | Path, suffixes: tuple[str, ...]) -> Iterator[str]:
+def _files_below(folder: str | Path, suffixes: tuple[str, ...]) -> Iterator[str]:
     """Yield the files below a folder that end in one of the suffixes."""
     for entry in os.scandir(folder):
         if entry.is_dir():
-            yield from _below(entry.path, suffixes)
+            yield from _files_below(entry.path, suffixes)
         elif entry.name.endswith(suffixes):
             yield entry.path

@@ -20,7 +20,7 @@ _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL}
 _NO_EXCHANGE = {errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL, errno.EPERM}
 # EPERM is the answer of a container that does not know the call.
 _NO_SYNC = {errno.EINVAL, errno.EOPNOTSUPP}
-_HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
+_WORKING_DIRECTORY, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
 
 
 @contextmanager
@@ -49,9 +49,9 @@ def write_file(path: Path, data: bytes) -> None:
     beside = path.with_name(f".{path.name}.symgen")
     with locked_file(beside) as handle:
         os.ftruncate(handle, 0)  # a killed writer may have left part of a file
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(handle, rest) :]
+        unwritten = memoryview(data)
+        while unwritten:
+            unwritten = unwritten[os.write(handle, unwritten) :]
         os.fsync(handle)
         os.replace(beside, path)
     sync(path.parent)
@@ -95,7 +95,16 @@ def exchange(first: Path, second: Path) -> bool:
         renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
     except (ImportError, AttributeError, OSError, TypeError):
         return False
-    if renameat2(_HERE, os.fsencode(first), _HERE, os.fsencode(second), _EXCHANGE) == 0:
+    if (
+        renameat2(
+            _WORKING_DIRECTORY,
+            os.fsencode(first),
+            _WORKING_DIRECTORY,
+            os.fsencode(second),
+            _EXCHANGE,
+        )
+        == 0
+    ):
         return True
     code = ctypes.get_errno()
     if code in _NO_EXCHANGE:

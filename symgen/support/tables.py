@@ -9,11 +9,11 @@ MOST_ROWS = 60
 """Number of rows of a table that a notebook shows; the rest is counted."""
 
 
-def span(ends: Sequence[int | None] | None) -> str:
+def span(least_and_most: Sequence[int | None] | None) -> str:
     """Return a range as text: '12 to 34', '12' if both ends are equal, 'at least 12', 'unknown'."""
-    if ends is None:
+    if least_and_most is None:
         return "unknown"
-    least, most = ends
+    least, most = least_and_most
     return (
         f"at least {least}"
         if most is None
@@ -66,5 +66,5 @@ def html_table(
         "</tbody>",
         "</table>",
     ]
-    more = [f"… and {len(body) - MOST_ROWS} more"] if len(body) > MOST_ROWS else []
-    return "\n".join([*lines, *(f"<p>{escape(line)}</p>" for line in (*more, *below))])
+    omitted_rows = [f"… and {len(body) - MOST_ROWS} more"] if len(body) > MOST_ROWS else []
+    return "\n".join([*lines, *(f"<p>{escape(line)}</p>" for line in (*omitted_rows, *below))])

@@ -91,8 +91,12 @@ def draw_parameters(
                 for g in mechanism.gravity
             )
             continue
-        mass, *rest = draw_load(random)
-        drawn = {"mass": (mass,), "centre": tuple(rest[:3]), "inertia": tuple(rest[3:])}
+        mass, *centre_and_moments = draw_load(random)
+        drawn = {
+            "mass": (mass,),
+            "centre": tuple(centre_and_moments[:3]),
+            "inertia": tuple(centre_and_moments[3:]),
+        }
         declared = declared_centre(mechanism, link, load)
         if "inertia" in names and not (
             "mass" in names and "centre" in names
@@ -113,10 +117,10 @@ def _moments_about(
     mass, centre = drawn["mass"][0], drawn["centre"]
     kept_centre = drawn["centre"] if "centre" in names else declared[1]
     kept_mass = mass if "mass" in names else declared[0]
-    moved = zip(drawn["inertia"], _steiner(centre), _steiner(kept_centre), strict=True)
+    drawn_and_shifts = zip(drawn["inertia"], _steiner(centre), _steiner(kept_centre), strict=True)
     return tuple(
         Fraction(round((x - mass * at_drawn + kept_mass * at_kept) * 2**20), 2**20)
-        for x, at_drawn, at_kept in moved
+        for x, at_drawn, at_kept in drawn_and_shifts
     )
 
 

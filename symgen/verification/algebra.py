@@ -12,10 +12,10 @@ import numpy as np
 from symgen.ir.loops import Form
 from symgen.reference.precision import Array
 from symgen.verification.evaluating import scalar_runner
+from symgen.verification.exact_results import SHARPENINGS, ExactResults
 from symgen.verification.report import Check
 from symgen.verification.residuals import LEAST_ANSWER, distances, is_solved, largest_ratio
 from symgen.verification.running_error import unit_sizes
-from symgen.verification.truth import SHARPENINGS, Truth
 
 TOLERANCE = 1e-40
 """Fraction of the result's largest magnitude. A wrong term has an error of order 1e-1, and the
@@ -23,7 +23,7 @@ constants of a Program have 64 digits. No correct derivation has an error betwee
 """
 
 
-def check_algebra(program: Form, truth: Truth, label: str) -> Check:
+def check_algebra(program: Form, exact_results: ExactResults, label: str) -> Check:
     """Return the check of the largest relative error over all states and results, including the
     radii of the balls.
 
@@ -31,10 +31,12 @@ def check_algebra(program: Form, truth: Truth, label: str) -> Check:
     wide to decide, the working digits are doubled.
     """
     for attempt in range(SHARPENINGS + 1):
-        results = scalar_runner(truth.scalars, program)(truth.arguments(program.function))
+        results = scalar_runner(exact_results.scalars, program)(
+            exact_results.arguments(program.function)
+        )
         error, centre, location_of_largest, decided = 0.0, 0.0, "", False
         for name, distance in distances(
-            program.function, results, truth, bounds=unit_sizes(program, truth)
+            program.function, results, exact_results, bounds=unit_sizes(program, exact_results)
         ).items():
             difference, size = distance.difference, distance.size
             # a result without a solve is correct to its last digit
@@ -48,9 +50,13 @@ def check_algebra(program: Form, truth: Truth, label: str) -> Check:
         blurred = not np.isfinite(centre) or centre <= TOLERANCE < error or not decided
         if error <= TOLERANCE or not blurred or attempt == SHARPENINGS:
             break
-        truth = truth.sharper
+        exact_results = exact_results.sharper
     return Check(
-        "algebra", label, error, TOLERANCE, detail=f"{location_of_largest}, {truth.working} digits"
+        "algebra",
+        label,
+        error,
+        TOLERANCE,
+        detail=f"{location_of_largest}, {exact_results.working} digits",
     )
 
 

@@ -40,7 +40,7 @@ def forces(mechanism: Mechanism, q: Array, v: Array, a: Array) -> Array:
     return sizes
 
 
-def slopes(mechanism: Mechanism, v: Array) -> Array:
+def velocity_derivatives(mechanism: Mechanism, v: Array) -> Array:
     """Return the sizes of the derivatives of damping and friction with respect to v (count, NV)."""
     sizes, slowest = np.zeros(v.shape), float(mechanism.friction_speed)
     for driven in driven_velocities(mechanism):

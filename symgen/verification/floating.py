@@ -26,6 +26,7 @@ from symgen.pipeline.choose import term_ratio
 from symgen.reference.precision import Array
 from symgen.support.errors import RequestError
 from symgen.verification.evaluating import Runner
+from symgen.verification.exact_results import ExactResults
 from symgen.verification.levers import mimic_rotation
 from symgen.verification.magnitude import largest
 from symgen.verification.report import Check, precision_loss
@@ -38,13 +39,12 @@ from symgen.verification.residuals import (
     natural_size,
 )
 from symgen.verification.running_error import running_error_bounds
-from symgen.verification.truth import Truth
 from symgen.vocabulary.functions import FUNCTIONS, PREPARING
 from symgen.vocabulary.options import PLAIN, ProgramOptions, TextOptions
 from symgen.vocabulary.reals import LOST, REALS, loses
 
 
-def allowance(program: Form, truth: Truth, text: TextOptions = PLAIN) -> float:
+def allowance(program: Form, exact_results: ExactResults, text: TextOptions = PLAIN) -> float:
     """Return the error bound in units of round-off.
 
     It is `depth`, plus one for the constants, one for quaternions, the ulps of a sine, and one for
@@ -54,16 +54,16 @@ def allowance(program: Form, truth: Truth, text: TextOptions = PLAIN) -> float:
     For a derivative the sizes are bounds already, so the result is 1. If a method's terms are
     larger than the natural size, its bound grows in proportion: `symgen.pipeline.choose.terms`.
     """
-    if running_error_bounds(program, truth, text):
+    if running_error_bounds(program, exact_results, text):
         return 1.0
     ratio = term_ratio(
-        truth.mechanism,
+        exact_results.mechanism,
         program.function,
         program.method,
-        ProgramOptions(program.real, **truth.links),
+        ProgramOptions(program.real, **exact_results.links),
     )
     angle = "atan2" in program.operations
-    mimic_angle = mimic_rotation(truth.rough, truth.floats["q"])
+    mimic_angle = mimic_rotation(exact_results.rough, exact_results.floats["q"])
     return (
         float(
             program.depth
@@ -77,17 +77,17 @@ def allowance(program: Form, truth: Truth, text: TextOptions = PLAIN) -> float:
     )
 
 
-def is_difference(program: Form, truth: Truth) -> bool:
+def is_difference(program: Form, exact_results: ExactResults) -> bool:
     """True if the method computes its result as a difference of larger terms. Then small entries
     are no better than the largest.
     """
     return program.function not in PREPARING and methods.find(program.method).cancels(
-        truth.mechanism
+        exact_results.mechanism
     )
 
 
 def check_floating(
-    program: Form, run: Runner, truth: Truth, label: str, text: TextOptions = PLAIN
+    program: Form, run: Runner, exact_results: ExactResults, label: str, text: TextOptions = PLAIN
 ) -> Check:
     """Return the check of the largest error of `run` (the compiled function) over all states and
     results, in units of round-off.
@@ -103,18 +103,20 @@ def check_floating(
     A result above the largest number of the type, which the C returns as infinity, is not judged
     either.
     """
-    judge = _Judge(program, truth, label, text, allowance(program, truth, text))
-    results = run(truth.arguments(program.function, truth.floats))
+    judge = _Judge(program, exact_results, label, text, allowance(program, exact_results, text))
+    results = run(exact_results.arguments(program.function, exact_results.floats))
     for name, values in results.items():
         if not np.isfinite(values).all():
             return judge.not_finite(name, values)
     worst, location_of_largest, losses = 0.0, "", [judge.allowed] if judge.bounds_nothing else []
-    entered = {name: truth.scalars.array(values.astype(float)) for name, values in results.items()}
-    with truth.scalars.working():
-        sizes = running_error_bounds(program, truth, text)
-        by_largest = is_difference(program, truth)
+    entered = {
+        name: exact_results.scalars.array(values.astype(float)) for name, values in results.items()
+    }
+    with exact_results.scalars.working():
+        sizes = running_error_bounds(program, exact_results, text)
+        by_largest = is_difference(program, exact_results)
         for name, distance in distances(
-            program.function, entered, truth, by_largest, sizes
+            program.function, entered, exact_results, by_largest, sizes
         ).items():
             if not np.isfinite(distance.size).all():  # a derivative divides by zero
                 why = f"{name} has no bound at these states"
@@ -141,7 +143,7 @@ class _Judge:
     """
 
     program: Form
-    truth: Truth
+    exact_results: ExactResults
     label: str
     text: TextOptions
     allowed: float
@@ -159,16 +161,16 @@ class _Judge:
         """Return the check of a result that is not finite. A ball made of it would hide which
         result it came from.
         """
-        program, truth = self.program, self.truth
+        program, exact_results = self.program, self.exact_results
         detail = f"{name} is not finite"
-        if _overflows(truth.results(program.function)[name], values, program.real):
+        if _overflows(exact_results.results(program.function)[name], values, program.real):
             reason = f"{name} is above the largest number that a {program.real} holds"
             return self.check(np.inf, detail, reason, lost=True)
-        broken = np.asarray(~np.isfinite(values.reshape(truth.count, -1)).all(axis=-1))
+        broken = np.asarray(~np.isfinite(values.reshape(exact_results.count, -1)).all(axis=-1))
         lost = (
             (self.allowed if self.bounds_nothing else 0.0)
-            or _singularity_round_offs(program, truth, broken, self.allowed)
-            or _swamping_round_offs(program, truth, name, broken, self.allowed, self.text)
+            or _singularity_round_offs(program, exact_results, broken, self.allowed)
+            or _swamping_round_offs(program, exact_results, name, broken, self.allowed, self.text)
         )
         return self.check(np.inf, detail, precision_loss(lost) if lost else "", lost > 0)
 
@@ -184,7 +186,7 @@ class _Judge:
         broken = ratios > self.allowed
         if broken.any() and (
             singular_round_offs := _singularity_round_offs(
-                program, self.truth, broken, self.allowed
+                program, self.exact_results, broken, self.allowed
             )
         ):
             return precision_loss(singular_round_offs)
@@ -215,7 +217,12 @@ def _overflows(exact: Array, values: Array, real: str) -> bool:
 
 
 def _swamping_round_offs(
-    program: Form, truth: Truth, name: str, broken: Array, allowed: float, text: TextOptions
+    program: Form,
+    exact_results: ExactResults,
+    name: str,
+    broken: Array,
+    allowed: float,
+    text: TextOptions,
 ) -> float:
     """Return the allowed round-offs of the result, if they are as large as the result at every
     `broken` state; else 0.
@@ -230,11 +237,11 @@ def _swamping_round_offs(
             natural_size(
                 program.function,
                 name,
-                truth,
-                is_difference(program, truth),
-                running_error_bounds(program, truth, text),
+                exact_results,
+                is_difference(program, exact_results),
+                running_error_bounds(program, exact_results, text),
             ),
-            truth.results(program.function)[name],
+            exact_results.results(program.function)[name],
         )
     )
     with np.errstate(divide="ignore"):
@@ -242,7 +249,9 @@ def _swamping_round_offs(
     return least if least * REALS[program.real].eps >= 1 else 0.0
 
 
-def _singularity_round_offs(program: Form, truth: Truth, broken: Array, allowed: float) -> float:
+def _singularity_round_offs(
+    program: Form, exact_results: ExactResults, broken: Array, allowed: float
+) -> float:
     """Return the allowed round-offs of M's inverse, if a matrix that near to M is singular at every
     `broken` state; else 0.
 
@@ -252,6 +261,6 @@ def _singularity_round_offs(program: Form, truth: Truth, broken: Array, allowed:
     if not program.operations["div"] and "log" not in program.operations:
         return 0.0
     with suppress(RequestError):  # M itself is singular: the loss has no finite value
-        least = float(truth.scales.determinant_loss()[broken].min())
+        least = float(exact_results.scales.determinant_loss()[broken].min())
         return allowed * least if allowed * least * REALS[program.real].eps >= 1 else 0.0
     return 0.0

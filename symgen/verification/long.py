@@ -1,6 +1,6 @@
 """Verification of looped functions of a long robot, in linear time.
 
-The reference of `symgen.verification.truth` factorizes the mass matrix, which takes too long for a
+The reference of `symgen.verification.exact_results` factorizes the mass matrix, which takes too long for a
 thousand joints. The algebra is checked by inverse dynamics that sum the parts' wrenches
 (`symgen.reference.long`): forces directly, and accelerations by the forces that they need. det M
 and related results are checked by inertias about the origin of the base
@@ -60,7 +60,7 @@ CHECK_METHODS = {
 """Methods of the check, in words, with their values of `Function.long_check`."""
 
 
-class LongTruth:
+class LongExactResults:
     """States of a long robot, and the exact results there."""
 
     def __init__(
@@ -224,29 +224,34 @@ class LongTruth:
             return self.states["b"], self.forces("still", answer) - self.at_rest
 
 
-def check_long_algebra(form: Form, truth: LongTruth, label: str) -> Check:
+def check_long_algebra(form: Form, long_results: LongExactResults, label: str) -> Check:
     """Return the check of the largest error of a component, relative to the largest expected
     component.
     """
     check = FUNCTIONS[form.function].long_check
     if check in ("forces", "solution"):
-        expected, actual = truth.expected_and_actual(form.function, truth.exact(form))
+        expected, actual = long_results.expected_and_actual(form.function, long_results.exact(form))
         pairs = [(actual, expected)]
     else:
-        results = truth.reference_results(form)
-        pairs = [(x, results[name]) for name, x in truth.exact_results(form).items()]
-    with truth.scalars.working():
+        results = long_results.reference_results(form)
+        pairs = [(x, results[name]) for name, x in long_results.exact_results(form).items()]
+    with long_results.scalars.working():
         # the reference's motion is trusted if inverse dynamics gives the applied forces for it
         if check == "link_dynamics":
-            pairs.append((truth.forward_results["left"] + truth.states["tau"], truth.states["tau"]))
+            pairs.append(
+                (
+                    long_results.forward_results["left"] + long_results.states["tau"],
+                    long_results.states["tau"],
+                )
+            )
         error = max(_largest((actual - expected) / _scale(expected)) for actual, expected in pairs)
     return Check(
-        "algebra", label, error, TOLERANCE, detail=f"{DIGITS} digits, {truth.count} states"
+        "algebra", label, error, TOLERANCE, detail=f"{DIGITS} digits, {long_results.count} states"
     )
 
 
 def check_long_floating(
-    form: Form, run: Runner, truth: LongTruth, label: str, text: TextOptions
+    form: Form, run: Runner, long_results: LongExactResults, label: str, text: TextOptions
 ) -> Check:
     """Return the check of the compiled loops in units of round-off of their terms.
 
@@ -254,64 +259,75 @@ def check_long_floating(
     """
     eps = REALS[form.real].eps
     allowed = _allowed(form, text) * (
-        segment_lengths.term_ratio(truth.mechanism, form.real)
+        segment_lengths.term_ratio(long_results.mechanism, form.real)
         if find(form.method).segments_end_free
         else 1.0
     )
-    results_by_name = run(truth.arguments(form, truth.floats))
+    results_by_name = run(long_results.arguments(form, long_results.floats))
     if loses(allowed, form.real):
         return Check("floating", label, 0.0, allowed, " eps", "", precision_loss(allowed), True)
-    if (why := _out_of_range(form, truth)) is not None:
+    if (why := _out_of_range(form, long_results)) is not None:
         return Check("floating", label, 0.0, allowed, " eps", unjudged=why)
     for name, values in results_by_name.items():
         if not np.isfinite(values).all():
             return Check("floating", label, np.inf, allowed, " eps", f"{name} is not finite")
     check = FUNCTIONS[form.function].long_check
     if check == "totals":
-        return _check_totals(form, results_by_name, truth, label, allowed)
+        return _check_totals(form, results_by_name, long_results, label, allowed)
     if check not in ("forces", "solution"):
-        return _check_against_numpy(form, results_by_name, truth, label)
+        return _check_against_numpy(form, results_by_name, long_results, label)
     result = next(iter(results_by_name.values()))
-    with truth.scalars.working():
+    with long_results.scalars.working():
         if check == "forces":
             actual, expected, terms = (
-                truth.scalars.array(result.astype(float)),
-                truth.exact(form),
-                truth.terms(form, None),
+                long_results.scalars.array(result.astype(float)),
+                long_results.exact(form),
+                long_results.terms(form, None),
             )
         else:
-            expected, actual = truth.expected_and_actual(
-                form.function, truth.scalars.array(result.astype(float))
+            expected, actual = long_results.expected_and_actual(
+                form.function, long_results.scalars.array(result.astype(float))
             )
-            terms = truth.terms(form, result.astype(float))
+            terms = long_results.terms(form, result.astype(float))
         units = np.abs((actual - expected).astype(float)) / (terms * eps)
-    return Check("floating", label, float(units.max()), allowed, " eps", f"{truth.count} states")
+    return Check(
+        "floating", label, float(units.max()), allowed, " eps", f"{long_results.count} states"
+    )
 
 
-def _out_of_range(form: Form, truth: LongTruth) -> str | None:
+def _out_of_range(form: Form, long_results: LongExactResults) -> str | None:
     """Return why a determinant cannot be represented in the real type; None if it can."""
     real = np.finfo(REALS[form.real].numpy)
     if form.function != "mass_matrix_determinant" or all(
-        real.tiny < abs(float(x)) < real.max for x in truth.exact(form)
+        real.tiny < abs(float(x)) < real.max for x in long_results.exact(form)
     ):
         return None
     return f"det M of so long a robot is outside the range of {form.real}; use mass_matrix_log_determinant"
 
 
 def _check_totals(
-    form: Form, answers: Mapping[str, Array], truth: LongTruth, label: str, allowed: float
+    form: Form,
+    results: Mapping[str, Array],
+    long_results: LongExactResults,
+    label: str,
+    allowed: float,
 ) -> Check:
     """Return the check of results that need no solve, relative to the largest size of their terms."""
     worst = 0.0
-    for name, error in _errors(answers, truth.exact_results(form), truth).items():
-        worst = max(worst, float((error / truth.term_sizes[name]).max()))
+    for name, error in _errors(results, long_results.exact_results(form), long_results).items():
+        worst = max(worst, float((error / long_results.term_sizes[name]).max()))
     return Check(
-        "floating", label, worst / REALS[form.real].eps, allowed, " eps", f"{truth.count} states"
+        "floating",
+        label,
+        worst / REALS[form.real].eps,
+        allowed,
+        " eps",
+        f"{long_results.count} states",
     )
 
 
 def _check_against_numpy(
-    form: Form, answers: Mapping[str, Array], truth: LongTruth, label: str
+    form: Form, results: Mapping[str, Array], long_results: LongExactResults, label: str
 ) -> Check:
     """Return the check of results against ERROR_FACTOR times the errors of the same operations in NumPy's
     numbers.
@@ -320,33 +336,35 @@ def _check_against_numpy(
     nearest to its bound.
     """
     errors, eps, worst = (
-        _errors(answers, truth.exact_results(form), truth),
+        _errors(results, long_results.exact_results(form), long_results),
         REALS[form.real].eps,
         (0.0, float(ERROR_FACTOR)),
     )
-    for state, errors_of_state in enumerate(truth.numpy_errors(form)):
+    for state, errors_of_state in enumerate(long_results.numpy_errors(form)):
         for port, numpy_error in zip(form.outputs, errors_of_state, strict=True):
             unit = eps * (
-                _largest(truth.exact_results(form)[port.name][state]) or 1.0
+                _largest(long_results.exact_results(form)[port.name][state]) or 1.0
             )  # a zero result has no largest entry
             error_and_bound = (
                 float(errors[port.name][state]) / unit,
                 ERROR_FACTOR * max(numpy_error / unit, 1.0),
             )
             worst = max(worst, error_and_bound, key=lambda pair: pair[0] / pair[1])
-    return Check("floating", label, *worst, " eps", f"{truth.count} states")
+    return Check("floating", label, *worst, " eps", f"{long_results.count} states")
 
 
 def _errors(
-    answers: Mapping[str, Array], exact: Mapping[str, Array], truth: LongTruth
+    results: Mapping[str, Array], exact: Mapping[str, Array], long_results: LongExactResults
 ) -> dict[str, Array]:
     """Return the largest error (count,) of each result."""
-    with truth.scalars.working():
+    with long_results.scalars.working():
         return {
-            name: np.abs((truth.scalars.array(answer.astype(float)) - exact[name]).astype(float))
-            .reshape(truth.count, -1)
+            name: np.abs(
+                (long_results.scalars.array(result.astype(float)) - exact[name]).astype(float)
+            )
+            .reshape(long_results.count, -1)
             .max(axis=1)
-            for name, answer in answers.items()
+            for name, result in results.items()
         }
 
 
@@ -396,13 +414,13 @@ def force_sizes(motion: Motion, q: Array, v: Array, a: Array) -> Array:
             moments[up] += moments[i] + arms[i] * forces[i]
     angular, linear = (norms[:, None] for norms in _twists(motion))
     joint, drive_numbers = _drives(mechanism)
-    armature, damping, friction, stiffness, rest = drive_numbers
+    armature, damping, friction, stiffness, rest_position = drive_numbers
     joint_forces = angular * moments[joint] + linear * (
         forces[joint] + (angular > 0) * moments[joint]
     )
     sizes = joint_forces.T + armature * np.abs(a) + damping * np.abs(v) + friction
     coordinates = _over_slices(np.abs(q), mechanism.q_slices, lambda entries: entries.max(axis=-1))
-    return np.asarray(sizes + stiffness * (rest + coordinates[joint].T))
+    return np.asarray(sizes + stiffness * (rest_position + coordinates[joint].T))
 
 
 def _part_sizes(motion: Motion) -> tuple[Array, Array, Array, Array]:

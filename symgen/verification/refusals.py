@@ -15,8 +15,8 @@ def lines_by_reason(refused: Mapping[str, str]) -> list[str]:
     for name, why in refused.items():
         groups.setdefault(why.removeprefix(name), []).append(name)
     lines = []
-    for first, *others in groups.values():
+    for first, *more_names in groups.values():
         why = refused[first]
         line = why if why.startswith(first) else f"{first}: {why}"
-        lines.append(line + (f"; likewise {', '.join(others)}" if others else ""))
+        lines.append(line + (f"; likewise {', '.join(more_names)}" if more_names else ""))
     return lines

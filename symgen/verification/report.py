@@ -250,13 +250,13 @@ class Report:
         tables = [html_table(title, self._functions())]
         if self.of("identities"):
             tables.append(html_table("functions with each other", self._identities()))
-        plain = {
+        table_lines = {
             line
             for rows in (self._functions(), self._identities())
             for line in map(str.rstrip, _table(rows))
         }
-        rest = [line for line in text.splitlines()[1:-1] if line and line not in plain]
-        return "\n".join([*tables, *(f"<p>{escape(line)}</p>" for line in rest)])
+        remaining = [line for line in text.splitlines()[1:-1] if line and line not in table_lines]
+        return "\n".join([*tables, *(f"<p>{escape(line)}</p>" for line in remaining)])
 
     def _functions(self) -> list[tuple[str, ...]]:
         by_kind = {(check.kind, check.subject): check for check in self.checks}

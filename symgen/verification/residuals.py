@@ -19,9 +19,9 @@ import numpy as np
 
 from symgen.reference.arrays import times
 from symgen.reference.precision import Array
+from symgen.verification.exact_results import ExactResults
 from symgen.verification.magnitude import largest, upper_magnitudes
 from symgen.verification.scales.dynamics_derivatives import DERIVATIVES
-from symgen.verification.truth import Truth
 from symgen.vocabulary.functions import FUNCTIONS
 
 LEAST_ANSWER = 1e-20
@@ -68,10 +68,10 @@ class Distance(NamedTuple):
         return np.where(self.answer <= LEAST_ANSWER * self.terms, self.terms, self.answer)
 
 
-def _median_ratio(part: Array, total: Array) -> float:
+def _median_ratio(share: Array, total: Array) -> float:
     """Return the median of part/whole over the states; 0/0 counts as 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(part == 0, 0.0, part / total)
+        ratio = np.where(share == 0, 0.0, share / total)
     return float(np.median(np.where(np.isnan(ratio), np.inf, ratio)))
 
 
@@ -82,56 +82,63 @@ def entrywise_distance(difference: Array, value: Array, size: Array) -> Distance
     return Distance(difference, size, largest(value), largest(size))
 
 
-def jointwise_distance(difference: Array, size: Array, b: Array, truth: Truth) -> Distance:
+def jointwise_distance(
+    difference: Array, size: Array, b: Array, exact_results: ExactResults
+) -> Distance:
     """Return the distance of a residual M x − b, joint by joint, weighted with 1/√s_j."""
-    weights = 1 / truth.scales.roots
+    weights = 1 / exact_results.scales.roots
     return Distance(difference, size, largest(b * weights), largest(size * weights), weights)
 
 
-def _forward_dynamics(results: Mapping[str, Array], truth: Truth) -> Distance:
-    a, b = results["a"], right_hand_side(truth, "a")
+def _forward_dynamics(results: Mapping[str, Array], exact_results: ExactResults) -> Distance:
+    a, b = results["a"], right_hand_side(exact_results, "a")
     return jointwise_distance(
-        times(truth.mass_matrix, a) - b, truth.scales.dynamics_residual(a), b, truth
+        times(exact_results.mass_matrix, a) - b,
+        exact_results.scales.dynamics_residual(a),
+        b,
+        exact_results,
     )
 
 
-def _solve(results: Mapping[str, Array], truth: Truth) -> Distance:
-    return solve_distance(truth.mass_matrix, results["x"], right_hand_side(truth, "x"), truth)
+def _solve(results: Mapping[str, Array], exact_results: ExactResults) -> Distance:
+    return solve_distance(
+        exact_results.mass_matrix, results["x"], right_hand_side(exact_results, "x"), exact_results
+    )
 
 
-def solve_distance(mass: Array, x: Array, b: Array, truth: Truth) -> Distance:
+def solve_distance(mass: Array, x: Array, b: Array, exact_results: ExactResults) -> Distance:
     """Return the distance of x from the solution of M x = b."""
     return jointwise_distance(
         times(mass, x) - b,
-        truth.scales.roots * truth.scales.weighted_sum(x) + np.abs(b.astype(float)),
+        exact_results.scales.roots * exact_results.scales.weighted_sum(x) + np.abs(b.astype(float)),
         b,
-        truth,
+        exact_results,
     )
 
 
-def _inverse(results: Mapping[str, Array], truth: Truth) -> Distance:
-    exact, roots = truth.results("inverse_mass_matrix")["Minv"], truth.scales.roots
-    size, weights = truth.scales.inverse(), roots[..., None] * roots[:, None, :]
+def _inverse(results: Mapping[str, Array], exact_results: ExactResults) -> Distance:
+    exact, roots = exact_results.results("inverse_mass_matrix")["Minv"], exact_results.scales.roots
+    size, weights = exact_results.scales.inverse(), roots[..., None] * roots[:, None, :]
     return Distance(
         results["Minv"] - exact, size, largest(exact * weights), largest(size * weights), weights
     )
 
 
-def _columns(by: str, results: Mapping[str, Array], truth: Truth) -> Distance:
+def _columns(by: str, results: Mapping[str, Array], exact_results: ExactResults) -> Distance:
     """Return the distance of ∂a from the solution of M ∂a = −∂ID(a), a column for each coordinate.
 
     An error of a appears in ∂ID as well, so its size is included.
     """
-    name, sizes, v = f"da_d{by}", truth.scales, truth.floats["v"]
-    columns, exact = results[name], truth.results("forward_dynamics_derivatives")[name]
+    name, sizes, v = f"da_d{by}", exact_results.scales, exact_results.floats["v"]
+    columns, exact = results[name], exact_results.results("forward_dynamics_derivatives")[name]
     weights = 1 / sizes.roots[..., None]
     size = sizes.roots[..., None] * (
         sizes.roots[:, None, :] @ np.abs(np.asarray(columns, dtype=float))
     )
     size = size + DERIVATIVES[f"dtau_d{by}"](sizes, v, sizes.joint_accelerations())
-    b = truth.mass_matrix @ exact
+    b = exact_results.mass_matrix @ exact
     return Distance(
-        truth.mass_matrix @ (columns - exact),
+        exact_results.mass_matrix @ (columns - exact),
         size,
         largest(b * weights),
         largest(size * weights),
@@ -141,14 +148,14 @@ def _columns(by: str, results: Mapping[str, Array], truth: Truth) -> Distance:
 
 RESIDUALS = ("a", "x")
 """Results x that are checked by the residual of M x = b."""
-SOLVED: dict[str, Callable[[Mapping[str, Array], Truth], Distance]] = {
+SOLVED: dict[str, Callable[[Mapping[str, Array], ExactResults], Distance]] = {
     "a": _forward_dynamics,
     "x": _solve,
     "Minv": _inverse,
     "da_dq": partial(_columns, "q"),
     "da_dv": partial(_columns, "v"),
 }
-"""Results of functions that solve with M: (results over balls, truth) → distance. All others have a
+"""Results of functions that solve with M: (results over balls, exact results) → distance. All others have a
 natural size.
 """
 
@@ -168,20 +175,20 @@ def is_solved(function: str, result: str) -> bool:
     )
 
 
-def right_hand_side(truth: Truth, result: str) -> Array:
+def right_hand_side(exact_results: ExactResults, result: str) -> Array:
     """Return b of the equation M x = b that a result of RESIDUALS solves, over balls, (count, …)
     like the result.
     """
     if result == "a":
-        with truth.scalars.working():
-            return np.asarray(truth.balls["tau"] - truth.bias)
-    return truth.balls["b"]
+        with exact_results.scalars.working():
+            return np.asarray(exact_results.balls["tau"] - exact_results.bias)
+    return exact_results.balls["b"]
 
 
 def distances(
     function: str,
     results: Mapping[str, Array],
-    truth: Truth,
+    exact_results: ExactResults,
     by_largest: bool = False,
     bounds: Mapping[str, Array] | None = None,
 ) -> dict[str, Distance]:
@@ -190,14 +197,14 @@ def distances(
 
     `bounds` replace the sizes of a derivative's results (`symgen.verification.running_error`).
     """
-    with truth.scalars.working():
+    with exact_results.scalars.working():
         return {
-            name: SOLVED[name](results, truth)
+            name: SOLVED[name](results, exact_results)
             if is_solved(function, name)
             else entrywise_distance(
-                values - truth.results(function)[name],
-                truth.results(function)[name],
-                natural_size(function, name, truth, by_largest, bounds),
+                values - exact_results.results(function)[name],
+                exact_results.results(function)[name],
+                natural_size(function, name, exact_results, by_largest, bounds),
             )
             for name, values in results.items()
         }
@@ -206,7 +213,7 @@ def distances(
 def natural_size(
     function: str,
     result: str,
-    truth: Truth,
+    exact_results: ExactResults,
     by_largest: bool,
     bounds: Mapping[str, Array] | None = None,
 ) -> Array:
@@ -217,7 +224,7 @@ def natural_size(
     """
     if bounds:
         return bounds[result]
-    size = truth.scales.of(function, result)
+    size = exact_results.scales.of(function, result)
     return (
         np.broadcast_to(largest(size).reshape(-1, *[1] * (size.ndim - 1)), size.shape)
         if by_largest

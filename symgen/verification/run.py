@@ -24,11 +24,11 @@ from symgen.verification.compiled import (
     require_compiler,
 )
 from symgen.verification.evaluating import Runner, machine_runner, scalar_runner
-from symgen.verification.long import LONG, LongTruth
+from symgen.verification.exact_results import ExactResults
+from symgen.verification.long import LONG, LongExactResults
 from symgen.verification.report import Check
 from symgen.verification.subject import DivisorBounds, Subject
 from symgen.verification.text import Source
-from symgen.verification.truth import Truth
 from symgen.vocabulary.functions import PREPARING
 from symgen.vocabulary.options import Links
 from symgen.vocabulary.target import Target
@@ -76,20 +76,20 @@ class Run:
         )
 
     @cached_property
-    def long_truth(self) -> LongTruth | None:
+    def long_results(self) -> LongExactResults | None:
         """Return the exact results for the looped functions of a long robot."""
         if not self.loops:
             return None
         subject = self.subject
-        return LongTruth(subject.mechanism, subject.states, subject.seed, self.frame)
+        return LongExactResults(subject.mechanism, subject.states, subject.seed, self.frame)
 
     @cached_property
-    def truth(self) -> Truth | None:
+    def exact_results(self) -> ExactResults | None:
         """Return the exact results for all other functions."""
         if self.loops.keys() >= self.programs.keys():
             return None
         subject, options = self.subject, self.subject.options
-        truth = Truth(
+        exact_results = ExactResults(
             subject.mechanism,
             subject.states,
             subject.seed,
@@ -103,17 +103,17 @@ class Run:
             baumgarte=options.baumgarte,
         )
         preparing = {f: p for f, p in self.every_program.items() if f in PREPARING}
-        truth.set_results(
-            {f: scalar_runner(truth.scalars, program) for f, program in preparing.items()}
+        exact_results.set_results(
+            {f: scalar_runner(exact_results.scalars, program) for f, program in preparing.items()}
         )
-        return truth
+        return exact_results
 
     def arguments(self, form: Form) -> Mapping[str, Array]:
         """Return the arguments of a function at the states, in machine numbers."""
-        if self.long_truth is not None and form.looped:
-            return self.long_truth.arguments(form, self.long_truth.floats)
-        assert self.truth is not None
-        return self.truth.arguments(form.function, self.truth.floats)
+        if self.long_results is not None and form.looped:
+            return self.long_results.arguments(form, self.long_results.floats)
+        assert self.exact_results is not None
+        return self.exact_results.arguments(form.function, self.exact_results.floats)
 
     # -- the text --
 
@@ -161,8 +161,8 @@ class Run:
     def source(self, function: str) -> Source:
         """Return the C of one function, with the headers of a folder."""
         files = self.subject.files
-        seen = self.preprocessed.get(function, "")
-        return Source(self.printed[function], files.header or "", files.sincos, seen)
+        preprocessed = self.preprocessed.get(function, "")
+        return Source(self.printed[function], files.header or "", files.sincos, preprocessed)
 
     # -- the compiled functions --
 

@@ -21,9 +21,9 @@ from symgen.emission import printer
 from symgen.ir.loops import Form
 from symgen.ir.program import Program
 from symgen.reference.precision import Array
+from symgen.verification.exact_results import ExactResults
 from symgen.verification.magnitude import LEAST, largest
-from symgen.verification.scales.integration import slopes
-from symgen.verification.truth import Truth
+from symgen.verification.scales.integration import derivative_sizes
 from symgen.vocabulary.functions import CLOSED, FUNCTIONS, PREPARING, Function
 from symgen.vocabulary.options import PLAIN, TextOptions
 from symgen.vocabulary.reals import REALS
@@ -35,7 +35,7 @@ larger cancellation fails.
 
 
 def running_error_bounds(
-    program: Form, truth: Truth, text: TextOptions = PLAIN
+    program: Form, exact_results: ExactResults, text: TextOptions = PLAIN
 ) -> dict[str, Array]:
     """Return the error bound of each entry of each result, (count, …), in eps; infinite if there is
     no finite bound.
@@ -44,26 +44,26 @@ def running_error_bounds(
     derivatives, for functions of run-time parameters, and for functions of closed loops, whose
     closed states no real type represents exactly.
     """
-    if program.looped or not _needs_row_bounds(program, truth):
+    if program.looped or not _needs_row_bounds(program, exact_results):
         return {}
     key = (program.function, program.method, program.real, text.trig)
-    if key not in truth.bounds or truth.bounds[key][0] is not program:
-        truth.bounds[key] = (program, _compute_bounds(program, truth, text))
-    return truth.bounds[key][1]
+    if key not in exact_results.bounds or exact_results.bounds[key][0] is not program:
+        exact_results.bounds[key] = (program, _compute_bounds(program, exact_results, text))
+    return exact_results.bounds[key][1]
 
 
-def unit_sizes(program: Form, truth: Truth) -> dict[str, Array]:
+def unit_sizes(program: Form, exact_results: ExactResults) -> dict[str, Array]:
     """Return 1 for each entry of a derivative's results, in SI units: the size against which a zero
     result is compared.
     """
     return (
-        {port.name: np.ones((truth.count, *port.shape)) for port in program.outputs}
-        if _needs_row_bounds(program, truth)
+        {port.name: np.ones((exact_results.count, *port.shape)) for port in program.outputs}
+        if _needs_row_bounds(program, exact_results)
         else {}
     )
 
 
-def _needs_row_bounds(program: Form, truth: Truth) -> bool:
+def _needs_row_bounds(program: Form, exact_results: ExactResults) -> bool:
     """True if the function's results have no natural size: a derivative, or a function of
     parameters or closed loops.
     """
@@ -73,16 +73,18 @@ def _needs_row_bounds(program: Form, truth: Truth) -> bool:
     return (
         function.derivative is not None
         or program.function in PREPARING
-        or _depends_on_closed_loops(function, truth)
+        or _depends_on_closed_loops(function, exact_results)
     )
 
 
-def _depends_on_closed_loops(function: Function, truth: Truth) -> bool:
+def _depends_on_closed_loops(function: Function, exact_results: ExactResults) -> bool:
     """True if the function depends on the robot's closed loops."""
-    return function.holds_loops_closed and bool(truth.mechanism.loops)
+    return function.holds_loops_closed and bool(exact_results.mechanism.loops)
 
 
-def _compute_bounds(program: Program, truth: Truth, text: TextOptions) -> dict[str, Array]:
+def _compute_bounds(
+    program: Program, exact_results: ExactResults, text: TextOptions
+) -> dict[str, Array]:
     """Return the running error bounds of a Program at the states, with the floor LEAST for each
     result.
     """
@@ -91,7 +93,7 @@ def _compute_bounds(program: Program, truth: Truth, text: TextOptions) -> dict[s
     rounded = frozenset(
         array.name
         for array in function.arguments
-        if array.drawn in CLOSED and _depends_on_closed_loops(function, truth)
+        if array.drawn in CLOSED and _depends_on_closed_loops(function, exact_results)
     )
     arithmetic = Arithmetic(
         program.real,
@@ -99,20 +101,21 @@ def _compute_bounds(program: Program, truth: Truth, text: TextOptions) -> dict[s
         unit_entries=entries,
         rounded_arguments=rounded,
     )
-    arguments = truth.arguments(program.function, truth.floats)
+    arguments = exact_results.arguments(program.function, exact_results.floats)
     boxes = {
-        port.name: [Interval(x, x) for x in arguments[port.name].reshape(truth.count, -1).T]
+        port.name: [Interval(x, x) for x in arguments[port.name].reshape(exact_results.count, -1).T]
         for port in program.inputs
     }
     rows = propagate(program, boxes, arithmetic)
     bounds = {}
     for port in program.outputs:
-        errors = [np.broadcast_to(rows[r].error, (truth.count,)) for r in port.rows]
+        errors = [np.broadcast_to(rows[r].error, (exact_results.count,)) for r in port.rows]
         bounds[port.name] = (
-            np.stack(errors, axis=-1).reshape(truth.count, *port.shape) / REALS[program.real].eps
+            np.stack(errors, axis=-1).reshape(exact_results.count, *port.shape)
+            / REALS[program.real].eps
         )
     if function.derivative is not None and FUNCTIONS[function.derivative.of].smooth:
-        limit = CANCELLED * slopes(truth, function.derivative)
+        limit = CANCELLED * derivative_sizes(exact_results, function.derivative)
         bounds = {
             name: np.minimum(sizes, limit.reshape(-1, *[1] * (sizes.ndim - 1)))
             for name, sizes in bounds.items()

@@ -31,12 +31,14 @@ def verify_programs(subject: Subject, progress: Progress | None = None) -> Repor
             run.checks.append(check)
     if progress is not None:
         progress("done", run.total, run.total)
-    truth, long_truth = run.truth, run.long_truth
-    digits, condition = (DIGITS, nan) if truth is None else (truth.digits, truth.condition)
+    exact_results, long_results = run.exact_results, run.long_results
+    digits, condition = (
+        (DIGITS, nan) if exact_results is None else (exact_results.digits, exact_results.condition)
+    )
     return Report(
         subject.mechanism.name,
         subject.options.real,
-        subject.states if long_truth is None or truth is not None else long_truth.count,
+        subject.states if long_results is None or exact_results is not None else long_results.count,
         digits,
         condition,
         tuple(run.checks),
@@ -56,19 +58,19 @@ def _notes(run: Run) -> tuple[str, ...]:
         notes.append(
             f"{subject_and_verb} drawn once, and the reference robot has {'it' if count == 1 else 'them'}"
         )
-    if (long_truth := run.long_truth) is not None:
+    if (long_results := run.long_results) is not None:
         method_list = " and ".join(
             method_name
             for method_name, checks in CHECK_METHODS.items()
             if any(FUNCTIONS[name].long_check in checks for name in run.loops)
         )
         notes.append(
-            f"long robot: {', '.join(run.loops)} checked at {long_truth.count} "
-            f"state{'s' * (long_truth.count > 1)}, by {method_list}"
+            f"long robot: {', '.join(run.loops)} checked at {long_results.count} "
+            f"state{'s' * (long_results.count > 1)}, by {method_list}"
         )
-    if (truth := run.truth) is not None and truth.indefinite:
+    if (exact_results := run.exact_results) is not None and exact_results.indefinite:
         notes.append(
-            f"the declared inertias give an M that is not positive semidefinite at {truth.indefinite} of "
+            f"the declared inertias give an M that is not positive semidefinite at {exact_results.indefinite} of "
             f"{run.subject.states} states; its functions are compared nevertheless"
         )
     return tuple(notes)
@@ -84,10 +86,10 @@ def _algebra(run: Run) -> Iterator[Check]:
         if function in PREPARING:
             continue
         run.report_step(f"algebra of {function}")
-        if run.long_truth is not None and function in run.loops:
-            yield check_long_algebra(run.loops[function], run.long_truth, run.labels[function])
-        elif run.truth is not None:
-            yield check_algebra(program, run.truth, run.labels[function])
+        if run.long_results is not None and function in run.loops:
+            yield check_long_algebra(run.loops[function], run.long_results, run.labels[function])
+        elif run.exact_results is not None:
+            yield check_algebra(program, run.exact_results, run.labels[function])
 
 
 def _text(run: Run) -> Iterator[Check]:
@@ -109,15 +111,15 @@ def _floating_point(run: Run) -> Iterator[Check]:
         label = run.labels[function]
         if run.broken:
             yield Check("floating", label, inf, 0.0, " eps", run.broken)
-        elif run.long_truth is not None and function in run.loops:
+        elif run.long_results is not None and function in run.loops:
             yield run.unless_compiled(
                 check_long_floating(
-                    run.loops[function], runners[function], run.long_truth, label, text
+                    run.loops[function], runners[function], run.long_results, label, text
                 )
             )
-        elif run.truth is not None:
+        elif run.exact_results is not None:
             yield run.unless_compiled(
-                check_floating(program, runners[function], run.truth, label, text)
+                check_floating(program, runners[function], run.exact_results, label, text)
             )
 
 
@@ -149,12 +151,12 @@ def _device(run: Run) -> Iterator[Check]:
 def _identities(run: Run) -> Iterator[Check]:
     """Yield the checks of the functions against each other."""
     run.report_step("identities")
-    if run.truth is None:
+    if run.exact_results is None:
         return
     lost = {check.subject.partition("=")[0] for check in run.checks if check.lost}
     programs = {f: form for f, form in run.every_program.items() if f not in run.loops}
     runners = {f: runner for f, runner in run.runners.items() if f in programs} or None
-    for check in check_identities(programs, runners, run.truth, run.subject.text, lost):
+    for check in check_identities(programs, runners, run.exact_results, run.subject.text, lost):
         yield run.unless_compiled(check) if check.unit else check
 
 

@@ -122,7 +122,7 @@ class Array:
         if self.each is None or count < 2:
             return self
         return replace(
-            self, shape=(self.each, *self.shape), what=f"{_IN_TURN[self.each]}: {self.what}"
+            self, shape=(self.each, *self.shape), what=f"{_COPY_PHRASES[self.each]}: {self.what}"
         )
 
     def laid_out(self, shape: tuple[int, ...], convention: Convention = USUAL) -> Array:
@@ -132,11 +132,11 @@ class Array:
         stated = self
         if self.twist and convention != USUAL:
             axes = JACOBIAN_FRAMES[convention.frame]
-            what = self.what.replace(JACOBIAN_FRAMES[USUAL.frame], axes).replace(
+            description = self.what.replace(JACOBIAN_FRAMES[USUAL.frame], axes).replace(
                 USUAL.order, convention.order
             )
-            stated = replace(self, what=what)
+            stated = replace(self, what=description)
         return stated.of_each(shape[0]) if len(shape) > len(self.shape) else stated
 
 
-_IN_TURN = {"NF": "of each frame in turn", "NW": "for each link in turn"}
+_COPY_PHRASES = {"NF": "of each frame in turn", "NW": "for each link in turn"}

@@ -33,12 +33,12 @@ PARAMETERS = Array(
 PREPARED = Array(
     "prepared", ("NS",), "the values that NAME_set_parameters computes from the parameters"
 )
-ON_LINKS = (PAYLOAD, WRENCH)
-AT_RUN_TIME = (*ON_LINKS, GAINS, PREPARED)
+LINK_ARGUMENTS = (PAYLOAD, WRENCH)
+AT_RUN_TIME = (*LINK_ARGUMENTS, GAINS, PREPARED)
 """Arguments that are added on request, some per named link. They follow the function's own
 arguments in the C call, in this order.
 """
-OF_FORCES = (*ON_LINKS, PREPARED)
+FORCE_ARGUMENTS = (*LINK_ARGUMENTS, PREPARED)
 """Run-time arguments that change sums of all forces."""
 
 
@@ -87,8 +87,8 @@ class Function:
     needs_inverse: bool = False
     """True if the function divides by the mass matrix, so that M must be positive definite."""
     depends_on: tuple[Array, ...] = (PAYLOAD, PREPARED)
-    """Arguments of AT_RUN_TIME that change the results: the payload changes what depends on
-    inertia, the wrench sums of all forces.
+    """Arguments of AT_RUN_TIME that change the results: the payload changes results that depend on
+    inertia, the wrench changes sums of all forces.
     """
     ranked_as: str = ""
     """A function that differs by one operation per joint; its shortest method is used for this one
@@ -99,8 +99,8 @@ class Function:
     inertia may be moved.
     """
     keeps_mass: bool = False
-    """True if mass that no joint feels counts, so that inertia moved into a root's parent must be
-    kept.
+    """True if the results also depend on mass that affects no joint, so that inertia moved into a
+    root's parent must be kept.
     """
     needs_mass: bool = False
     """True if the function concerns the mass centre, which a massless robot does not have."""
@@ -392,7 +392,7 @@ LOOP_FUNCTIONS = {
                 LAMBDA,
             ),
             "M a + c = tau + A^T lambda, with torques and forces at the actuated joints only",
-            depends_on=OF_FORCES,
+            depends_on=FORCE_ARGUMENTS,
         ),
         Function(
             "reduced_mass_matrix",
@@ -478,7 +478,7 @@ class Functions(UserDict[str, Function]):
     """Functions by name.
 
     Look-up by name also finds derivatives, LOOP_FUNCTIONS, EQUATIONS and the functions that prepare
-    parameters. Iteration has none of them.
+    parameters. Iteration does not yield these.
     """
 
     def __missing__(self, name: str) -> Function:
@@ -618,15 +618,15 @@ def _weight_array(array: Array) -> Array:
     )
 
 
-def _derivative_array(result: Array, by: Array) -> Array:
+def _derivative_array(result: Array, argument: Array) -> Array:
     """Return the array of a derivative. The argument's dimensions come last; those of several
     wrenches are one row.
     """
     return replace(
         result,
-        name=derivatives.derivative_name(result.name, by.name),
-        shape=(*_tangent_shape(result), *_tangent_shape(by)),
-        what=f"derivative of {result.name} with respect to {by.name}",
+        name=derivatives.derivative_name(result.name, argument.name),
+        shape=(*_tangent_shape(result), *_tangent_shape(argument)),
+        what=f"derivative of {result.name} with respect to {argument.name}",
     )
 
 
@@ -639,7 +639,7 @@ FUNCTIONS = Functions(
                 (Q, V, A),
                 (TAU,),
                 "tau = M(q) a + C(q,v) v + g(q)",
-                depends_on=OF_FORCES,
+                depends_on=FORCE_ARGUMENTS,
                 weight_by_joints=True,
                 sums_forces=True,
                 proved=True,
@@ -655,7 +655,7 @@ FUNCTIONS = Functions(
                 (A,),
                 "a = M(q)^-1 (tau - c)",
                 needs_inverse=True,
-                depends_on=OF_FORCES,
+                depends_on=FORCE_ARGUMENTS,
                 weight_by_joints=True,
                 proved=True,
                 layouts_of=("inverse_dynamics", "mass_matrix"),
@@ -671,7 +671,7 @@ FUNCTIONS = Functions(
                 (Q, V),
                 (C,),
                 "c = C(q,v) v + g(q)",
-                depends_on=OF_FORCES,
+                depends_on=FORCE_ARGUMENTS,
                 weight_by_joints=True,
                 sums_forces=True,
                 layouts_of=("inverse_dynamics",),
@@ -697,7 +697,7 @@ FUNCTIONS = Functions(
                 (Q, V),
                 (M, C),
                 "M(q) and c(q,v) in one pass",
-                depends_on=OF_FORCES,
+                depends_on=FORCE_ARGUMENTS,
                 weight_by_joints=True,
                 layouts_of=("inverse_dynamics", "mass_matrix"),
             ),
@@ -784,7 +784,7 @@ FUNCTIONS = Functions(
                 "accelerations of the links under the joint forces tau",
                 needs_frame=True,
                 needs_inverse=True,
-                depends_on=OF_FORCES,
+                depends_on=FORCE_ARGUMENTS,
                 weight_by_joints=True,
                 long_check="link_dynamics",
             ),
@@ -803,7 +803,7 @@ FUNCTIONS = Functions(
                 "wrenches across the joints, and the joint accelerations, under the joint forces tau",
                 needs_inverse=True,
                 own_inertia=True,
-                depends_on=OF_FORCES,
+                depends_on=FORCE_ARGUMENTS,
                 long_check="link_dynamics",
             ),
             Function(
@@ -935,7 +935,7 @@ FUNCTIONS = Functions(
                 (Q, V, A),
                 (DTAU_DQ, DTAU_DV, M),
                 "derivatives of inverse dynamics with respect to q (δ in q ⊕ δ) and v, and M",
-                depends_on=OF_FORCES,
+                depends_on=FORCE_ARGUMENTS,
                 explicit_only=True,
                 weight_by_joints=True,
                 layouts_of=("inverse_dynamics", "mass_matrix"),
@@ -946,7 +946,7 @@ FUNCTIONS = Functions(
                 (DA_DQ, DA_DV, MINV),
                 "derivatives of forward dynamics with respect to q (δ in q ⊕ δ) and v, and M^-1, the derivative with respect to tau",
                 needs_inverse=True,
-                depends_on=OF_FORCES,
+                depends_on=FORCE_ARGUMENTS,
                 explicit_only=True,
                 weight_by_joints=True,
                 layouts_of=("inverse_dynamics", "mass_matrix"),
@@ -983,7 +983,7 @@ FUNCTIONS = Functions(
                 (Q_NEXT, V_NEXT),
                 "one step of semi-implicit Euler: v_next = v + M^-1 (tau - c) dt, then q moved for a time dt by v_next",
                 needs_inverse=True,
-                depends_on=OF_FORCES,
+                depends_on=FORCE_ARGUMENTS,
                 explicit_only=True,
             ),
             Function(
@@ -993,7 +993,7 @@ FUNCTIONS = Functions(
                 "one step of the classical Runge-Kutta method of order 4 at constant tau (Munthe-Kaas's for a "
                 "joint of several coordinates)",
                 needs_inverse=True,
-                depends_on=OF_FORCES,
+                depends_on=FORCE_ARGUMENTS,
                 explicit_only=True,
             ),
             Function(
@@ -1009,7 +1009,7 @@ FUNCTIONS = Functions(
                 (Q, V),
                 (M, CORIOLIS, C),
                 "M(q), C(q,v) and c(q,v) in one pass",
-                depends_on=OF_FORCES,
+                depends_on=FORCE_ARGUMENTS,
                 explicit_only=True,
                 weight_by_joints=True,
                 layouts_of=("inverse_dynamics", "mass_matrix"),

@@ -187,10 +187,10 @@ def closest(name: str, names: Iterable[str], cutoff: float = 0.7) -> str | None:
     return original[close[0]] if close else None
 
 
-def nearest(name: str, choices: Iterable[str], what: str) -> str:
+def nearest(name: str, choices: Iterable[str], kind: str) -> str:
     """Return `name` if it is in `names`; otherwise raise UnknownName, which suggests the nearest."""
     if not isinstance(name, str):  # callers in Python are not checked
-        raise UnknownName(f"give the {what} by its name, a string, not {name!r}")
+        raise UnknownName(f"give the {kind} by its name, a string, not {name!r}")
     if isinstance(choices, Mapping) and name in choices:  # a look-up in constant time
         return name
     candidates = list(choices)
@@ -201,16 +201,16 @@ def nearest(name: str, choices: Iterable[str], what: str) -> str:
         " …" if len(candidates) > 12 else ""
     )
     hint = f"did you mean '{close[0]}'?" if close else f"there are: {shown}"
-    raise UnknownName(f"no {what} is named '{printable(name, _SHOWN)}'; {hint}")
+    raise UnknownName(f"no {kind} is named '{printable(name, _SHOWN)}'; {hint}")
 
 
-def no_attribute(name: str, attributes: Iterable[str], what: str) -> AttributeError:
+def no_attribute(name: str, attributes: Iterable[str], kind: str) -> AttributeError:
     """Return the AttributeError of an object with these attributes: the text of `nearest`, except
     for private names.
     """
     if not name.startswith("_"):
         try:
-            nearest(name, attributes, what)
+            nearest(name, attributes, kind)
         except UnknownName as error:
             return AttributeError(f"{error}")
     return AttributeError(name)
@@ -226,8 +226,8 @@ def function_named(name: str) -> str:
         return _derivative_named(name)
     word = "".join(c for c in name.lower() if c.isalnum()).removeprefix("compute")
     if word in _SYNONYMS:
-        function, more = _SYNONYMS[word]
-        raise UnknownName(f"'{name}' is called {function} here ({more})")
+        function, explanation = _SYNONYMS[word]
+        raise UnknownName(f"'{name}' is called {function} here ({explanation})")
     if word in _MISSING:
         raise UnknownName(f"'{name}': {_MISSING[word]}")
     return nearest(name, [*FUNCTIONS, *LOOP_FUNCTIONS], "function")

@@ -81,35 +81,39 @@ def relevant_arguments(mechanism: Mechanism, options: ProgramOptions) -> list[st
 
 
 def answers(
-    mechanism: Mechanism, wanted: Derivative, states: Mapping[str, Array], function: Answers
+    mechanism: Mechanism, derivative: Derivative, states: Mapping[str, Array], function: Answers
 ) -> dict[str, Array]:
     """Return the results of a derivative at `states`; the caller sets enough digits."""
     return _Differences(
-        mechanism, wanted, {name: _balls(x) for name, x in states.items()}, function
+        mechanism, derivative, {name: _balls(x) for name, x in states.items()}, function
     ).answers()
 
 
 class _Differences:
     def __init__(
-        self, mechanism: Mechanism, wanted: Derivative, states: dict[str, Array], function: Answers
+        self,
+        mechanism: Mechanism,
+        derivative: Derivative,
+        states: dict[str, Array],
+        function: Answers,
     ) -> None:
         self.mechanism, self.wanted, self.states, self.function = (
             mechanism,
-            wanted,
+            derivative,
             states,
             function,
         )
-        of = FUNCTIONS[wanted.of]
+        of = FUNCTIONS[derivative.of]
         self.by = [
             argument
             for name, argument in differentiable(of).items()
-            if name in (wanted.by or [x.name for x in of.arguments])
+            if name in (derivative.by or [x.name for x in of.arguments])
         ]
         self.drawn = {argument.name: of.sample_kind(argument.name) for argument in self.by}
         self.step = _newton_euler.ball(STEP)
 
     def answers(self) -> dict[str, Array]:
-        whole = {
+        directions = {
             argument.name: self.states[derivatives.change_name(argument.name)]
             for argument in self.by
             if self.wanted.mode in ("jvp", "hvp")
@@ -117,28 +121,28 @@ class _Differences:
         if self.wanted.mode == "jvp":
             return {
                 derivatives.change_name(name): _zero_if_constant(x)
-                for name, x in self.slope(self.states, whole).items()
+                for name, x in self.slope(self.states, directions).items()
             }
         results: dict[str, Array] = {}
         for argument in self.by:
             units = self.units(argument.name)
             if self.wanted.mode == "jacobian":
-                each = [self.slope(self.states, {argument.name: unit}) for unit in units]
-                for name in each[0]:
-                    rows = np.stack([slope[name] for slope in each], axis=-1)
+                columns = [self.slope(self.states, {argument.name: unit}) for unit in units]
+                for name in columns[0]:
+                    rows = np.stack([slope[name] for slope in columns], axis=-1)
                     results[derivatives.derivative_name(name, argument.name)] = _zero_if_constant(
                         rows if argument.shape else rows[..., 0]
                     )
                 continue
             if self.wanted.mode == "vjp":
-                each, name = (
+                columns, name = (
                     [self.weighed(self.states, argument.name, unit) for unit in units],
                     derivatives.weight_name(argument.name),
                 )
             else:
-                each = [self.bent(argument.name, unit, whole) for unit in units]
+                columns = [self.bent(argument.name, unit, directions) for unit in units]
                 name = derivatives.change_name(derivatives.weight_name(argument.name))
-            results[name] = _zero_if_constant(np.stack(each, axis=-1).reshape(units[0].shape))
+            results[name] = _zero_if_constant(np.stack(columns, axis=-1).reshape(units[0].shape))
         return results
 
     def units(self, name: str) -> list[Array]:
@@ -153,21 +157,21 @@ class _Differences:
         before, after = (
             self.function(self.displaced(states, along, step)) for step in (-self.step, self.step)
         )
-        slopes = {}
+        derivatives = {}
         for name, x in after.items():
             if name in POSITIONS:
-                ends = {"q": before[name], "q_next": x}
-                way = _newton_euler.answers(
+                positions = {"q": before[name], "q_next": x}
+                difference = _newton_euler.answers(
                     self.mechanism,
                     "difference",
-                    ends,
+                    positions,
                     flint.ctx.dps,
                     {"delta": (self.mechanism.nv,)},
                 )
-                slopes[name] = way["delta"] / (2 * self.step)
+                derivatives[name] = difference["delta"] / (2 * self.step)
             else:
-                slopes[name] = (x - before[name]) / (2 * self.step)
-        return slopes
+                derivatives[name] = (x - before[name]) / (2 * self.step)
+        return derivatives
 
     def weighed(self, states: Mapping[str, Array], name: str, unit: Array) -> Array:
         """Return the weighted sum (count,) of the derivatives of all results in one direction."""
@@ -196,10 +200,10 @@ class _Differences:
             )
         return moved_states
 
-    def _advanced(self, places: Array, change: Array, step: Any) -> Array:
+    def _advanced(self, positions: Array, change: Array, step: Any) -> Array:
         """Return q ⊕ step·δ to first order."""
         coordinates = []
-        for q, increment in zip(places, change, strict=True):
+        for q, increment in zip(positions, change, strict=True):
             at, total = _newton_euler.Recursion(self.mechanism, {"q": q}), np.array(q)
             for k, rate in enumerate(increment):
                 if rate != 0:
@@ -213,7 +217,9 @@ def _balls(values: Array) -> Array:
 
 
 def _zero_if_constant(values: Array) -> Array:
-    """Replace by zero what a difference leaves of constants: a radius, or the squared step."""
+    """Replace by zero a difference of equal constants, which has a radius or the size of the
+    squared step.
+    """
     least = _newton_euler.ball(NOTHING)
     return np.vectorize(
         lambda x: flint.arb(0) if abs(x) < least or x.contains(0) else x, otypes=[object]

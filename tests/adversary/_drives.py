@@ -37,8 +37,8 @@ def compensated_weight(at: Any, q: Vector) -> Vector:
     alone, nothing = copy(at), [[at.number(0)] * 3] * 3
     alone.matter = [
         [
-            at.matter_of(share.mass * at.number(part.gravcomp), share.centre, nothing)
-            for share, part in zip(parts_of_body, body.parts, strict=False)
+            at.matter_of(share.mass * at.number(declared_part.gravcomp), share.centre, nothing)
+            for share, declared_part in zip(parts_of_body, body.parts, strict=False)
         ]
         for parts_of_body, body in zip(at.matter, at.mechanism.bodies, strict=True)
     ]

@@ -229,10 +229,10 @@ class Recursion:
         rates = v[self.mechanism.v_slices[i]]
         angular, linear = (
             [
-                scaled(rate, column[part])
+                scaled(rate, column[half])
                 for rate, column in zip(rates, self.columns[i], strict=True)
             ]
-            for part in (0, 1)
+            for half in (0, 1)
         )
         return plus(*angular), plus(*linear)
 
@@ -248,7 +248,7 @@ class Recursion:
             return [x + step if n == first + of else x for n, x in enumerate(q)]
         joint_axes, (spin, slide) = (
             q[self.mechanism.q_slices[i]],
-            (scaled(step, part) for part in self.columns[i][of]),
+            (scaled(step, column) for column in self.columns[i][of]),
         )
         shifted = out(self._joint_pose(i, joint_axes)[0], slide)
         if kind == "planar":
@@ -273,8 +273,8 @@ class Recursion:
 
     def _load(self, pose: Pose) -> Matter:
         """Ten numbers about the link's own frame; moments are taken to the centre."""
-        m, *rest = self.state["payload"]
-        c, tensor = rest[:3], full(rest[3:])
+        m, *centre_and_moments = self.state["payload"]
+        c, tensor = centre_and_moments[:3], full(centre_and_moments[3:])
         R, p = pose_of(pose)
         about = [
             [tensor[r][k] - m * ((dot(c, c) if r == k else 0) - c[r] * c[k]) for k in range(3)]
@@ -283,10 +283,12 @@ class Recursion:
         return Matter(m, plus(p, out(R, c)), product(product(R, about), columns(R)))
 
     def outward(self, q: Vector, v: Vector, a: Vector, weights: bool) -> list[Moved]:
-        """With `weights` the base accelerates upward, which is what gravity feels like."""
-        moved: list[Moved] = []
+        """Return the motion of every body. With `weights` the base accelerates upward, which has
+        the effect of gravity.
+        """
+        motions: list[Moved] = []
         lift = scaled(ball(-1), vector(self.mechanism.gravity)) if weights else vector((0, 0, 0))
-        rest = Moved(
+        base = Moved(
             [],
             [],
             ([vector(row) for row in STILL], vector((0, 0, 0))),
@@ -295,7 +297,7 @@ class Recursion:
             lift,
         )
         for i, joint in enumerate(self.mechanism.joints):
-            before = rest if joint.parent == BASE else moved[joint.parent]
+            before = base if joint.parent == BASE else motions[joint.parent]
             (fixed, at), (across, along) = (
                 self.poses[i],
                 self._joint_pose(i, q[self.mechanism.q_slices[i]]),
@@ -315,27 +317,31 @@ class Recursion:
                 slid,
             )
             inside, origin = before.seat
-            moved.append(
+            motions.append(
                 Moved(
                     R, p, (product(inside, R), plus(origin, out(inside, p))), spin, spinning, pull
                 )
             )
-        return moved
+        return motions
 
-    def inward(self, moved: Sequence[Moved], pushed: bool) -> list[tuple[Vector, Vector]]:
+    def inward(self, motions: Sequence[Moved], pushed: bool) -> list[tuple[Vector, Vector]]:
         """(moment, force) on every body from its parent, at its origin in its axes; `pushed`: with the wrenches from outside."""
-        joint_wrenches = [(vector((0, 0, 0)), vector((0, 0, 0))) for _ in moved]
-        for i in reversed(range(len(moved))):
-            here, (moment, force) = moved[i], joint_wrenches[i]
+        joint_wrenches = [(vector((0, 0, 0)), vector((0, 0, 0))) for _ in motions]
+        for i in reversed(range(len(motions))):
+            motion, (moment, force) = motions[i], joint_wrenches[i]
             for matter in self.matter[i]:
                 c = matter.centre
                 F = scaled(
                     matter.mass,
-                    plus(here.pull, cross(here.spinning, c), cross(here.spin, cross(here.spin, c))),
+                    plus(
+                        motion.pull,
+                        cross(motion.spinning, c),
+                        cross(motion.spin, cross(motion.spin, c)),
+                    ),
                 )
                 N = plus(
-                    out(matter.moments, here.spinning),
-                    cross(here.spin, out(matter.moments, here.spin)),
+                    out(matter.moments, motion.spinning),
+                    cross(motion.spin, out(matter.moments, motion.spin)),
                 )
                 moment, force = plus(moment, N, cross(c, F)), plus(force, F)
             for k, on in enumerate(self.pushing):
@@ -350,8 +356,8 @@ class Recursion:
             joint_wrenches[i] = moment, force
             parent = self.mechanism.joints[i].parent
             if parent != BASE:
-                f = out(here.R, force)
-                n, was = plus(out(here.R, moment), cross(here.p, f)), joint_wrenches[parent]
+                f = out(motion.R, force)
+                n, was = plus(out(motion.R, moment), cross(motion.p, f)), joint_wrenches[parent]
                 joint_wrenches[parent] = plus(was[0], n), plus(was[1], f)
         return joint_wrenches
 
@@ -413,27 +419,27 @@ class Recursion:
     def twists(self) -> Turned:
         """Columns of the Jacobian of the frame: its velocity for a unit of each joint's, angular part first, in base axes."""
         on, twists = self.mechanism.frame(str(self.links["frame"])), []
-        moved = self.outward(self.state["q"], self.nothing, self.nothing, False)
+        motions = self.outward(self.state["q"], self.nothing, self.nothing, False)
         path, body = set(), on.body
         while body != BASE:
             path.add(body)
             body = self.mechanism.joints[body].parent
-        _, point = self.seat(moved)
+        _, point = self.seat(motions)
         for i, of in self.mechanism.dofs:
-            R, origin = moved[i].seat
-            spin, along = (out(R, part) for part in self.columns[i][of])
+            R, origin = motions[i].seat
+            spin, along = (out(R, column) for column in self.columns[i][of])
             lever = plus(point, scaled(ball(-1), origin))
-            both = [*spin, *plus(along, cross(spin, lever))]
-            twists.append(both if i in path else vector([0] * 6))
+            twist = [*spin, *plus(along, cross(spin, lever))]
+            twists.append(twist if i in path else vector([0] * 6))
         return twists
 
-    def seat(self, moved: Sequence[Moved]) -> tuple[Turned, Vector]:
+    def seat(self, motions: Sequence[Moved]) -> tuple[Turned, Vector]:
         """Pose of the frame in the base."""
         on = self.mechanism.frame(str(self.links["frame"]))
         R, p = pose_of(on.pose)
         if on.body == BASE:
             return R, p
-        S, s = moved[on.body].seat
+        S, s = motions[on.body].seat
         return product(S, R), plus(s, out(S, p))
 
     def gradient(self) -> Vector:
@@ -455,35 +461,35 @@ class Recursion:
         return ANSWERS[function](self, self.state["q"])
 
     def linked(self) -> dict[str, list[Ball]]:
-        moved = self.outward(self.state["q"], self.v, self.accelerations, False)
+        motions = self.outward(self.state["q"], self.v, self.accelerations, False)
         alpha = [
             x
-            for link in moved
+            for link in motions
             for x in (*out(link.seat[0], link.spinning), *out(link.seat[0], link.pull))
         ]
-        return {"alpha": alpha, "alpha_tip": self._tip(moved)}
+        return {"alpha": alpha, "alpha_tip": self._tip(motions)}
 
     def drift(self) -> list[Ball]:
         """Return (ω̇, v̇) of the frame if no joint accelerates."""
         return self._tip(self.outward(self.state["q"], self.v, self.nothing, False))
 
-    def _tip(self, moved: Sequence[Moved]) -> list[Ball]:
+    def _tip(self, link_motion: Sequence[Moved]) -> list[Ball]:
         on = self.mechanism.frame(str(self.links["frame"]))
         if on.body == BASE:
             return vector([0] * 6)
-        (_, p), link = pose_of(on.pose), moved[on.body]
+        (_, p), link = pose_of(on.pose), link_motion[on.body]
         swung = plus(link.pull, cross(link.spinning, p), cross(link.spin, cross(link.spin, p)))
         return [*out(link.seat[0], link.spinning), *out(link.seat[0], swung)]
 
     def between(self) -> dict[str, list[Ball]]:
-        moved = self.outward(self.state["q"], self.v, self.accelerations, True)
-        joint_wrenches = self.inward(moved, True)
+        motions = self.outward(self.state["q"], self.v, self.accelerations, True)
+        joint_wrenches = self.inward(motions, True)
         return {
             "F": [
                 x
-                for link, both in zip(moved, joint_wrenches, strict=True)
-                for part in both
-                for x in out(link.seat[0], part)
+                for link, wrench in zip(motions, joint_wrenches, strict=True)
+                for half in wrench
+                for x in out(link.seat[0], half)
             ],
             "a": self.accelerations,
         }
@@ -492,31 +498,34 @@ class Recursion:
 
     @cached_property
     def total(self) -> Ball:
-        return sum((part.mass for parts in self.matter for part in parts), flint.arb(0))
+        return sum(
+            (matter.mass for matter_of_body in self.matter for matter in matter_of_body),
+            flint.arb(0),
+        )
 
     @cached_property
     def centre(self) -> Vector:
         """Return Σ m c / Σ m in the base."""
-        moved = self.outward(self.state["q"], self.nothing, self.nothing, False)
+        motions = self.outward(self.state["q"], self.nothing, self.nothing, False)
         return scaled(
             1 / self.total,
             plus(
                 vector([0] * 3),
                 *(
-                    scaled(part.mass, plus(at.seat[1], out(at.seat[0], part.centre)))
-                    for at, parts in zip(moved, self.matter, strict=True)
-                    for part in parts
+                    scaled(matter.mass, plus(at.seat[1], out(at.seat[0], matter.centre)))
+                    for at, matter_of_body in zip(motions, self.matter, strict=True)
+                    for matter in matter_of_body
                 ),
             ),
         )
 
     def pushed(self, v: Vector, a: Vector) -> list[Ball]:
         """Return the inertial wrench of all links about the mass centre, in base axes."""
-        moved = self.outward(self.state["q"], v, a, False)
+        motions = self.outward(self.state["q"], v, a, False)
         moment, force = vector([0] * 3), vector([0] * 3)
-        for i, (n, f) in enumerate(self.inward(moved, False)):
+        for i, (n, f) in enumerate(self.inward(motions, False)):
             if self.mechanism.joints[i].parent == BASE:
-                R, p = moved[i].seat
+                R, p = motions[i].seat
                 F = out(R, f)
                 moment, force = (
                     plus(moment, out(R, n), cross(plus(p, scaled(ball(-1), self.centre)), F)),
@@ -561,14 +570,15 @@ def _poses(at: Recursion, q: Vector) -> dict[str, list[Ball]]:
 
 def _height(at: Recursion, q: Vector) -> dict[str, list[Ball]]:
     """Return U; links without mass contribute zero, since they have no mass centre."""
-    moved, down = at.outward(q, at.nothing, at.nothing, False), vector(at.mechanism.gravity)
+    motions, down = at.outward(q, at.nothing, at.nothing, False), vector(at.mechanism.gravity)
     return {
         "U": [
             sum(
                 (
-                    -part.mass * dot(down, plus(here.seat[1], out(here.seat[0], part.centre)))
-                    for here, parts in zip(moved, at.matter, strict=True)
-                    for part in parts
+                    -matter.mass
+                    * dot(down, plus(motion.seat[1], out(motion.seat[0], matter.centre)))
+                    for motion, matter_of_body in zip(motions, at.matter, strict=True)
+                    for matter in matter_of_body
                 ),
                 flint.arb(0),
             )
@@ -637,11 +647,11 @@ def answers(
     columns: dict[str, list[Any]] = {name: [] for name in shapes}
     with flint.ctx.workdps(digits):
         for k in range(count):
-            here = Recursion(
+            results = Recursion(
                 mechanism, {name: values[k] for name, values in states.items()}, **links
             ).answer(function)
             for name, shape in shapes.items():
-                entries = np.empty(len(here[name]), dtype=object)
-                entries[:] = here[name]
+                entries = np.empty(len(results[name]), dtype=object)
+                entries[:] = results[name]
                 columns[name].append(entries.reshape(shape))
-    return {name: np.stack(each) for name, each in columns.items()}
+    return {name: np.stack(rows) for name, rows in columns.items()}

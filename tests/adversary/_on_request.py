@@ -54,7 +54,7 @@ def with_step(values: Vector, k: int, step: Ball) -> Vector:
     return [x + step if i == k else x for i, x in enumerate(values)]
 
 
-def slopes(at: Any, a: Vector) -> tuple[list[Vector], list[Vector]]:
+def force_derivatives(at: Any, a: Vector) -> tuple[list[Vector], list[Vector]]:
     """Return the columns of ∂τ/∂q and ∂τ/∂v of inverse dynamics at (q, v, a)."""
     q, v, step, unit = at.state["q"], at.v, _ball(STEP), _ball(1)
     by_q = [
@@ -79,14 +79,17 @@ def slopes(at: Any, a: Vector) -> tuple[list[Vector], list[Vector]]:
             for k in range(at.n)
         ]
         by_q, by_v = (
-            [[x + y for x, y in zip(*both, strict=True)] for both in zip(slopes, more, strict=True)]
-            for slopes, more in ((by_q, of_q), (by_v, of_v))
+            [
+                [x + y for x, y in zip(*pair, strict=True)]
+                for pair in zip(columns, more, strict=True)
+            ]
+            for columns, more in ((by_q, of_q), (by_v, of_v))
         )
     return by_q, by_v
 
 
 def inverse_dynamics(at: Any) -> dict[str, Vector]:
-    by_q, by_v = slopes(at, at.state["a"])
+    by_q, by_v = force_derivatives(at, at.state["a"])
     return {"dtau_dq": _rows(by_q), "dtau_dv": _rows(by_v), "M": _flat(at.M)}
 
 
@@ -94,7 +97,7 @@ def forward_dynamics(at: Any) -> dict[str, Vector]:
     """Solve M ∂a = −∂τ at the accelerations that tau causes."""
     by_q, by_v = (
         [[-x for x in at.solved(column)] for column in columns]
-        for columns in slopes(at, at.accelerations)
+        for columns in force_derivatives(at, at.accelerations)
     )
     return {"da_dq": _rows(by_q), "da_dv": _rows(by_v), "Minv": _flat(at.M.inv())}
 
@@ -213,8 +216,8 @@ def combinations(at: Any) -> tuple[list[int], list[Vector]]:
 
 
 def base_regressor(at: Any) -> dict[str, Vector]:
-    columns, (kept, _) = declared_regressor(at), combinations(at)
-    return {"Y_base": _rows([columns[k] for k in kept])}
+    columns, (column_indices, _) = declared_regressor(at), combinations(at)
+    return {"Y_base": _rows([columns[k] for k in column_indices])}
 
 
 def base_parameters(at: Any) -> dict[str, Vector]:

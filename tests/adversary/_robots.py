@@ -158,12 +158,14 @@ def mechanism(random: Random, count: int | None = None) -> Mechanism:
             (p.name, random.choice((1, -1)) * (abs(decimal(random, 0.3)) + Fraction(1, 1000)))
             for p in joint_type(kind).parameters
         )
-        along, ends = (along if joint_type(kind).directed else Z_AXIS), limits(random)
-        ends = (
-            ends if joint_type(kind).nq == 1 else Limits()
+        along, joint_limits = (along if joint_type(kind).directed else Z_AXIS), limits(random)
+        joint_limits = (
+            joint_limits if joint_type(kind).nq == 1 else Limits()
         )  # a joint with several coordinates has no limits
         joints.append(
-            Joint(f"j{i}", kind, SHAPES[shape](random, i), at, along, ends, parameters=numbers)
+            Joint(
+                f"j{i}", kind, SHAPES[shape](random, i), at, along, joint_limits, parameters=numbers
+            )
         )
         inner = i + 1 < n and random.random() < 0.12
         parts = (
@@ -187,12 +189,12 @@ def mechanism(random: Random, count: int | None = None) -> Mechanism:
     return Mechanism("random", tuple(joints), tuple(bodies), tuple(frames), gravity)
 
 
-def driven(random: Random, made: Mechanism) -> Mechanism:
+def driven(random: Random, mechanism: Mechanism) -> Mechanism:
     """Add drives to some joints and gravity compensation to some parts."""
-    joints = tuple(replace(joint, drive=drive(random, joint)) for joint in made.joints)
+    joints = tuple(replace(joint, drive=drive(random, joint)) for joint in mechanism.joints)
     share = [
         [decimal(random, 1.5) if random.random() < 0.3 else Fraction(0) for _ in body.parts]
-        for body in made.bodies
+        for body in mechanism.bodies
     ]
     bodies = [
         replace(
@@ -202,9 +204,9 @@ def driven(random: Random, made: Mechanism) -> Mechanism:
                 for part, fraction in zip(body.parts, fractions, strict=True)
             ),
         )
-        for body, fractions in zip(made.bodies, share, strict=True)
+        for body, fractions in zip(mechanism.bodies, share, strict=True)
     ]
-    return replace(made, joints=joints, bodies=tuple(bodies))
+    return replace(mechanism, joints=joints, bodies=tuple(bodies))
 
 
 def drive(random: Random, joint: Joint) -> Drive:
@@ -232,9 +234,9 @@ def limits(random: Random) -> Limits:
     return Limits(low, low + width, *(rates if random.random() < 0.7 else (None, None)))
 
 
-def options(random: Random, made: Mechanism) -> tuple[ProgramOptions, TextOptions]:
+def options(random: Random, mechanism: Mechanism) -> tuple[ProgramOptions, TextOptions]:
     """Draw options as a user may choose them; loads act on any link, seldom on the base."""
-    links = [frame.name for frame in made.frames]
+    links = [frame.name for frame in mechanism.frames]
 
     def link(likely: float) -> str | None:
         return random.choice(links) if random.random() < likely else None
@@ -254,7 +256,7 @@ def options(random: Random, made: Mechanism) -> tuple[ProgramOptions, TextOption
     }
     if random.random() < 0.5:
         named_options["task_rows"] = random.sample(
-            ALL_ROWS, random.randint(1, min(made.nv, len(ALL_ROWS)))
+            ALL_ROWS, random.randint(1, min(mechanism.nv, len(ALL_ROWS)))
         )
     return (
         ProgramOptions(**named_options, **(conventions if random.random() < 0.3 else {})),  # type: ignore[arg-type]
@@ -262,7 +264,7 @@ def options(random: Random, made: Mechanism) -> tuple[ProgramOptions, TextOption
     )
 
 
-def as_python(made: Mechanism) -> str:
+def as_python(mechanism: Mechanism) -> str:
     """Return Python code that makes the mechanism again, to keep a failed case."""
 
     def source_of(value: object) -> str:
@@ -282,5 +284,5 @@ def as_python(made: Mechanism) -> str:
         "from symgen.mechanism.drives import Drive\n"
         "from symgen.mechanism.mechanism import Body, Frame, Joint, Limits, Mechanism, Mimic, Part\n"
         "from symgen.vocabulary.poses import Angle, Shift, Slide, Turn\n\n"
-        f"robot = {source_of(made)}\n"
+        f"robot = {source_of(mechanism)}\n"
     )

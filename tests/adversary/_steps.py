@@ -70,8 +70,8 @@ def runge_kutta(at: Any) -> tuple[list[Ball], list[Ball]]:
     def increments(shift: list[Ball], gain: list[Ball]) -> tuple[list[Ball], list[Ball]]:
         """Return dt (v, a) at q ⊕ shift and v + gain."""
         rates = [x + more for x, more in zip(v, gain, strict=True)]
-        here = elsewhere(at, stepped(elsewhere(at, q, shift, Ball(1))), rates, dt)
-        return [x * dt for x in rates], [x * dt for x in here.accelerations]
+        next_stage = elsewhere(at, stepped(elsewhere(at, q, shift, Ball(1))), rates, dt)
+        return [x * dt for x in rates], [x * dt for x in next_stage.accelerations]
 
     def weighted_sum(*terms: tuple[str, list[Ball]]) -> list[Ball]:
         """Return a weighted sum; weights are fractions."""
@@ -88,11 +88,11 @@ def runge_kutta(at: Any) -> tuple[list[Ball], list[Ball]]:
         weighted_sum(("1/2", p2), ("1/8", crossed(at, p1, p2))), weighted_sum(("1/2", k2))
     )
     p4, k4 = increments(p3, k3)
-    way = weighted_sum(
+    displacement = weighted_sum(
         ("1/6", p1), ("1/3", p2), ("1/3", p3), ("1/6", p4), ("1/12", crossed(at, p1, p4))
     )
     gain = weighted_sum(("1/6", k1), ("1/3", k2), ("1/3", k3), ("1/6", k4))
-    return stepped(elsewhere(at, q, way, Ball(1))), [
+    return stepped(elsewhere(at, q, displacement, Ball(1))), [
         x + more for x, more in zip(v, gain, strict=True)
     ]
 
@@ -129,20 +129,24 @@ def difference(at: Any) -> list[Ball]:
     """
     differences: list[Ball] = []
     for i, (joint, of_q) in enumerate(zip(at.mechanism.joints, at.mechanism.q_slices, strict=True)):
-        here, there = list(at.state["q"][of_q]), list(at.state["q_next"][of_q])
+        start, goal_coordinates = list(at.state["q"][of_q]), list(at.state["q_next"][of_q])
         if joint.type.along is None:
-            differences += [after - before for before, after in zip(here, there, strict=True)]
+            differences += [
+                after - before for before, after in zip(start, goal_coordinates, strict=True)
+            ]
             continue
         if joint.kind == "planar":
-            half = (there[2] - here[2]) / 2
+            half = (goal_coordinates[2] - start[2]) / 2
             quaternion = [Ball(0), Ball(0), half.sin(), half.cos()]
         else:
-            (x, y, z, w), goal = here[-4:], there[-4:]
-            back = flint.arb_mat([[w, z, -y, -x], [-z, w, x, -y], [y, -x, w, -z], [x, y, z, w]])
+            (x, y, z, w), goal = start[-4:], goal_coordinates[-4:]
+            inverse_product = flint.arb_mat(
+                [[w, z, -y, -x], [-z, w, x, -y], [y, -x, w, -z], [x, y, z, w]]
+            )
             quaternion = [
                 component
                 for (component,) in (
-                    back * flint.arb_mat([[component] for component in goal])
+                    inverse_product * flint.arb_mat([[component] for component in goal])
                 ).tolist()
             ]
         if float(quaternion[3].mid()) < 0:
@@ -155,7 +159,7 @@ def difference(at: Any) -> list[Ball]:
         if joint.kind == "spherical":
             differences += [a, b, c]
             continue
-        (turn, p), (_, goal) = (at._joint_pose(i, q) for q in (here, there))
+        (turn, p), (_, goal) = (at._joint_pose(i, q) for q in (start, goal_coordinates))
         spin = [[0, -c, b], [c, 0, -a], [-b, a, 0]]
         corner = flint.arb_mat(
             [[*row, *(int(k == n) for n in range(3))] for k, row in enumerate(spin)] + [[0] * 6] * 3

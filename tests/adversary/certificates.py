@@ -112,8 +112,8 @@ class Case:
     @cached_property
     def run(self) -> Runner:
         """Compile the C of the Program."""
-        made, programs = self.mechanism, {self.program.function: self.program}
-        target = Target(made.name, made.sizes, replace(self.text, checked=False))
+        mechanism, programs = self.mechanism, {self.program.function: self.program}
+        target = Target(mechanism.name, mechanism.sizes, replace(self.text, checked=False))
         printed = print_sources(programs, target, {self.program.function: {}})
         return compiled_runners(programs, printed, printer().headers(programs, target), target)[
             self.program.function
@@ -230,9 +230,9 @@ _SHARES = 19
 
 
 def _inside(real: Any, end: Fraction, inward: float) -> float:
-    near = real(float(end))
-    beyond = Fraction(float(near)) < end if inward > 0 else Fraction(float(near)) > end
-    return float(np.nextafter(near, real(inward)) if beyond else near)
+    nearest = real(float(end))
+    beyond = Fraction(float(nearest)) < end if inward > 0 else Fraction(float(nearest)) > end
+    return float(np.nextafter(nearest, real(inward)) if beyond else nearest)
 
 
 def _loads(shares: Array) -> Array:
@@ -422,12 +422,14 @@ def climbed(case: Case, claim: Claim, seed: str) -> tuple[float, States]:
             children = shares[random.integers(0, KEPT, POPULATION - KEPT)]
             partners = shares[random.integers(0, KEPT, POPULATION - KEPT)]
             children = np.where(random.random(children.shape) < 0.15, partners, children)
-            moved = random.random(children.shape) < max(0.25, 1.5 / case.size)
+            is_mutated = random.random(children.shape) < max(0.25, 1.5 / case.size)
             children = np.clip(
-                children + moved * step * random.standard_normal(children.shape), 0, 1
+                children + is_mutated * step * random.standard_normal(children.shape), 0, 1
             )
-            ends = random.random(children.shape) < 0.03
-            shares = np.concatenate([shares, np.where(ends, np.round(children * 4) / 4, children)])
+            is_snapped = random.random(children.shape) < 0.03
+            shares = np.concatenate(
+                [shares, np.where(is_snapped, np.round(children * 4) / 4, children)]
+            )
     best = (-1.0, case.states(shares[:1]))
     for k in range(JUDGED):
         states = case.states(shares[k : k + 1])
@@ -448,23 +450,25 @@ def tries(seed: int) -> Iterator[Failure | None]:
 def _case(random: Random) -> Case | None:
     """Draw a case; None if symgen refuses it or if the Program is long."""
     try:
-        made = load(random.choice(BUILT_IN)) if random.random() < 0.1 else _robots.mechanism(random)
-        options, text = _robots.options(random, made)
+        mechanism = (
+            load(random.choice(BUILT_IN)) if random.random() < 0.1 else _robots.mechanism(random)
+        )
+        options, text = _robots.options(random, mechanism)
         function = random.choice(["forward_dynamics", "mass_matrix_solve", *FUNCTIONS])
         method = random.choice([None, *methods.providers(function)])
         derivative = _differentials.some(
-            random, function, _differentials.relevant_arguments(made, options)
+            random, function, _differentials.relevant_arguments(mechanism, options)
         )
         program = build.build_program(
-            made,
+            mechanism,
             derivative if derivative and random.random() < DERIVED else function,
             method,
             options,
         )
-        declared_ranges(made).for_program(program)
+        declared_ranges(mechanism).for_program(program)
     except SymgenError:
         return None
-    return Case(made, program, options, text) if len(program.rows) <= ROWS else None
+    return Case(mechanism, program, options, text) if len(program.rows) <= ROWS else None
 
 
 def _attacked(case: Case, random: Random, seed: str) -> Iterator[Failure | None]:

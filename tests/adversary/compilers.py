@@ -122,27 +122,27 @@ def tries(seed: int) -> Iterator[Failure | None]:
 def _generated(random: Random, path: Path) -> Folder | None:
     """Generate a random folder; None if symgen refuses."""
     name = random.choice(BUILT_IN) if random.random() < 0.15 else None
-    made = symgen.load(name) if name else _robots.mechanism(random)
-    options, text = _robots.options(random, made)
+    mechanism = symgen.load(name) if name else _robots.mechanism(random)
+    options, text = _robots.options(random, mechanism)
     functions = random.sample([*FUNCTIONS], 2)
     derivative_names = [
         _differentials.some(
-            random, function, _differentials.relevant_arguments(made, options), ("jvp", "vjp")
+            random, function, _differentials.relevant_arguments(mechanism, options), ("jvp", "vjp")
         )
         for function in functions
     ]
     functions = [
-        slopes if slopes is not None and random.random() < DERIVED else function
-        for function, slopes in zip(functions, derivative_names, strict=True)
+        derivative if derivative is not None and random.random() < DERIVED else function
+        for function, derivative in zip(functions, derivative_names, strict=True)
     ]
     try:
         functions = [
             function
             for function in functions
-            if build.refusal(made, function, options.payload) is None
+            if build.refusal(mechanism, function, options.payload) is None
         ]
         symgen.generate(
-            made,
+            mechanism,
             path,
             functions,
             real=options.real,
@@ -156,15 +156,16 @@ def _generated(random: Random, path: Path) -> Folder | None:
             checked=text.checked,
         )
         programs = {
-            function: build.build_program(made, function, None, options) for function in functions
+            function: build.build_program(mechanism, function, None, options)
+            for function in functions
         }
     except SymgenError:
         return None
-    what = f"{made.name}: {', '.join(functions)} with {options} and {text}"
+    description = f"{mechanism.name}: {', '.join(functions)} with {options} and {text}"
     states = {
         key: values.astype(float)
         for key, values in draw_states(
-            made, STATES, random.randrange(1000), options.payload, options.wrench
+            mechanism, STATES, random.randrange(1000), options.payload, options.wrench
         ).items()
     }
     for program in programs.values():
@@ -173,24 +174,27 @@ def _generated(random: Random, path: Path) -> Folder | None:
             key: values.astype(float)
             for key, values in draw_derivative_arguments(missing, STATES).items()
         }
-    return Folder(path, "arm", made, programs, what, states)
+    return Folder(path, "arm", mechanism, programs, description, states)
 
 
 def _built(
     folder: Folder, words: tuple[str, ...], contraction: tuple[str, ...], *, the_same: bool
 ) -> Failure | None:
     """Judge one build: warnings, self-test, and equality of bits with the first build."""
-    what = f"{' '.join((*words, *contraction))} of {folder.what}"
+    build_description = f"{' '.join((*words, *contraction))} of {folder.what}"
     library = f"build{len(list(folder.path.glob('*.so')))}.so"
     sources = sorted(path.name for path in folder.path.glob("*.c"))
     compiler_error = _run(
         folder, *words, *contraction, "-std=c99", *WARNINGS, *TEST, *sources, "-o", library, "-lm"
     )
     if compiler_error is not None:
-        return Failure(f"{what} does not compile without a warning: {compiler_error}", folder.files)
+        return Failure(
+            f"{build_description} does not compile without a warning: {compiler_error}",
+            folder.files,
+        )
     loaded = ctypes.CDLL(str(folder.path / library))
     if loaded.main() != 0:
-        return Failure(f"the self-test fails: {what}", folder.files)
+        return Failure(f"the self-test fails: {build_description}", folder.files)
     if not the_same:
         return None
     bits = _bits(folder, loaded)
@@ -198,7 +202,8 @@ def _built(
     wrong = [function for function, value in bits.items() if value != folder.first[function]]
     return (
         Failure(
-            f"{', '.join(wrong)} has other bits than the first build gave: {what}", folder.files
+            f"{', '.join(wrong)} has other bits than the first build gave: {build_description}",
+            folder.files,
         )
         if wrong
         else None

@@ -36,41 +36,43 @@ _INCOMPARABLE = (
 def tries(seed: int) -> Iterator[Failure | None]:
     random = Random(f"conversions {seed}")
     while True:
-        made = draw_mechanism(random)
+        mechanism = draw_mechanism(random)
         for format_ in writers():
-            yield attacked(made, format_)
+            yield attacked(mechanism, format_)
 
 
-def attacked(made: Mechanism, format_: str) -> Failure | None:
+def attacked(mechanism: Mechanism, format_: str) -> Failure | None:
     """Convert one mechanism; None if the result is equal or the format cannot represent it."""
     try:
-        text = writers()[format_].write(made)
+        text = writers()[format_].write(mechanism)
     except RequestError:
         return None
     except Exception as error:  # any other exception is a failure
-        return _failure(made, format_, f"{type(error).__name__}: {error}")
+        return _failure(mechanism, format_, f"{type(error).__name__}: {error}")
     if any(reason in sentence for reason in _INCOMPARABLE for sentence in text.left_out):
         return None
     try:
         difference = differ(
-            _representable(made, format_), load_with_remedies(text.text, text.left_out)
+            _representable(mechanism, format_), load_with_remedies(text.text, text.left_out)
         )
     except (SymgenError, AssertionError) as error:
-        return _failure(made, format_, str(error), text.text)
+        return _failure(mechanism, format_, str(error), text.text)
     return (
         None
         if difference <= SAME
-        else _failure(made, format_, f"it is another robot, off by {difference:.1e}", text.text)
+        else _failure(
+            mechanism, format_, f"it is another robot, off by {difference:.1e}", text.text
+        )
     )
 
 
 def draw_mechanism(random: Random) -> Mechanism:
     """Draw a mechanism with drives, gravity compensation, and seldom a mimic joint."""
-    made = _robots.mechanism(random)
-    joints = list(made.joints)
-    plain = [i for i, joint in enumerate(joints) if joint.type.nq == joint.type.nv == 1]
-    if len(plain) > 1 and random.random() < 0.4:
-        i, lead = random.sample(plain, 2)
+    mechanism = _robots.mechanism(random)
+    joints = list(mechanism.joints)
+    single_coordinate = [i for i, joint in enumerate(joints) if joint.type.nq == joint.type.nv == 1]
+    if len(single_coordinate) > 1 and random.random() < 0.4:
+        i, lead = random.sample(single_coordinate, 2)
         mimic = Mimic(
             joints[lead].name,
             _robots.decimal(random, 2) or Fraction(1),
@@ -79,23 +81,24 @@ def draw_mechanism(random: Random) -> Mechanism:
         joints[i] = replace(joints[i], mimic=mimic)
     followed = any(joint.mimic for joint in joints)
     return replace(
-        _robots.driven(random, replace(made, joints=tuple(joints))),
+        _robots.driven(random, replace(mechanism, joints=tuple(joints))),
         coupled=followed and random.random() < 0.5,
     )
 
 
-def _representable(made: Mechanism, format_: str) -> Mechanism:
-    """Remove what a URDF cannot represent."""
+def _representable(mechanism: Mechanism, format_: str) -> Mechanism:
+    """Return the mechanism without the features that a URDF cannot represent."""
     if format_ != "urdf":
-        return made
+        return mechanism
     joints = tuple(
-        replace(j, drive=j.drive.only(("armature", "damping", "friction"))) for j in made.joints
+        replace(j, drive=j.drive.only(("armature", "damping", "friction")))
+        for j in mechanism.joints
     )
-    return replace(made.without_gravity_compensation, joints=joints)
+    return replace(mechanism.without_gravity_compensation, joints=joints)
 
 
-def _failure(made: Mechanism, format_: str, sentence: str, text: str = "") -> Failure:
-    files = {"robot.py": _robots.as_python(made), "robot.toml": to_toml(made)}
+def _failure(mechanism: Mechanism, format_: str, sentence: str, text: str = "") -> Failure:
+    files = {"robot.py": _robots.as_python(mechanism), "robot.toml": to_toml(mechanism)}
     return Failure(
         f"as {format_}: {sentence}", files | ({f"written.{format_}": text} if text else {})
     )

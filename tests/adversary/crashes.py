@@ -186,40 +186,40 @@ class Attack:
         missing = [name for name in manifest["files"] if not (self.folder / name).exists()]
         if (
             missing and self.folder.stat().st_ino == before
-        ):  # otherwise the folder was replaced during the check, which then proves nothing
+        ):  # otherwise the folder was replaced during the check
             raise Broken(f"a reader misses {missing}")
 
     def judge(self, child: Process | Fork, number: signal.Signals) -> None:
         """Check the end of a command: killed, one line and 128 + the signal, or finished before."""
-        code, said = child.end()
+        code, error_output = child.end()
         late = code == 0 or code == OUTSIDE
-        lines = said.count("\n")
+        lines = error_output.count("\n")
         if number == signal.SIGKILL:
-            held = late or code == -signal.SIGKILL
+            is_expected = late or code == -signal.SIGKILL
         else:  # before the command begins, Python itself handles the signal
             # Where SIGINT met Python in an `exec` of a text, by which a dataclass is made, `python -m` dies of it in the end,
             # however it was answered. A shell shows 128 + its number either way.
-            held = (
+            is_expected = (
                 late
                 or (code in (128 + number, -number) and lines == 1)
-                or (code in (-number, 1) and not any(part in said for part in BEGUN))
+                or (code in (-number, 1) and not any(phrase in error_output for phrase in BEGUN))
             )
-        if not held:
-            raise Broken(f"exit code {code}, and on stderr: {said}")
+        if not is_expected:
+            raise Broken(f"exit code {code}, and on stderr: {error_output}")
 
     def expect(self, child: Process | Fork) -> None:
         """Check a command that received no signal."""
-        code, said = child.end()
-        if code or said:
-            raise Broken(f"exit code {code} without a signal, and on stderr: {said}")
+        code, error_output = child.end()
+        if code or error_output:
+            raise Broken(f"exit code {code} without a signal, and on stderr: {error_output}")
 
     def look(self) -> None:
         """Check that the folder is complete and that all files of the user exist or can be restored."""
         if not self.folder.is_dir():
             raise Broken("the folder is gone")
         files = tree(self.folder)
-        rest = {name: text for name, text in files.items() if name not in self.mine}
-        if rest not in self.texts:
+        symgen_files = {name: text for name, text in files.items() if name not in self.mine}
+        if symgen_files not in self.texts:
             raise Broken(f"the folder is neither the old nor the new one; it holds {sorted(files)}")
         aside = [tree(self.work / name) for name in ("old", "new") if (self.work / name).is_dir()]
         for name, text in self.mine.items():
@@ -234,9 +234,9 @@ class Attack:
             raise Broken(
                 f"the next run does not make it good; the folder holds {sorted(tree(self.folder))}"
             )
-        left = sorted(os.listdir(self.folder.parent))
-        if left != ["arm"]:
-            raise Broken(f"the next run leaves {left}")
+        leftovers = sorted(os.listdir(self.folder.parent))
+        if leftovers != ["arm"]:
+            raise Broken(f"the next run leaves {leftovers}")
         self.edit(
             self.random.choice(["notes.txt", "build/object", f"new_{self.random.randrange(4)}.txt"])
         )
@@ -278,8 +278,8 @@ class Process:
         self.send_signal, self.poll = self.child.send_signal, self.child.poll
 
     def end(self) -> tuple[int, str]:
-        said = self.child.communicate()[1]
-        return self.child.returncode, said
+        error_output = self.child.communicate()[1]
+        return self.child.returncode, error_output
 
 
 class Fork:
@@ -315,10 +315,10 @@ class Fork:
 
     def end(self) -> tuple[int, str]:
         with open(self.reading, errors="replace") as pipe:
-            said = pipe.read()
+            error_output = pipe.read()
         if self.code is None:
             self.code = os.waitstatus_to_exitcode(os.waitpid(self.number, 0)[1])
-        return self.code, said
+        return self.code, error_output
 
 
 def command(arguments: list[str], at: int = 0, number: int = 0, exchanging: bool = True) -> Fork:

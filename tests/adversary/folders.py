@@ -53,20 +53,20 @@ def tries(seed: int) -> Iterator[Failure | None]:
     for count in itertools.count():
         random = Random(f"folders/{seed}/{count}")
         with tempfile.TemporaryDirectory(prefix="symgen-folders-") as folder:
-            whole = _generated(random, Path(folder) / "whole")
-            if whole is not None:
+            intact_folder = _generated(random, Path(folder) / "whole")
+            if intact_folder is not None:
                 for k in range(EACH):
-                    yield _attacked(random, whole, Path(folder) / str(k))
+                    yield _attacked(random, intact_folder, Path(folder) / str(k))
 
 
 def _generated(random: Random, path: Path) -> Path | None:
     """Generate a random folder; None if symgen refuses or does not verify it."""
-    made = (
+    mechanism = (
         symgen.load(random.choice(("planar_arm", "scara")))
         if random.random() < 0.3
         else _robots.mechanism(random)
     )
-    options, text = _robots.options(random, made)
+    options, text = _robots.options(random, mechanism)
     target = random.choice((None, "host"))
     functions = random.sample(
         (
@@ -83,7 +83,7 @@ def _generated(random: Random, path: Path) -> Path | None:
     )
     try:
         symgen.generate(
-            made,
+            mechanism,
             path,
             functions,
             real=options.real,
@@ -106,16 +106,16 @@ def _generated(random: Random, path: Path) -> Path | None:
         return None
 
 
-def _attacked(random: Random, whole: Path, folder: Path) -> Failure | None:
-    shutil.copytree(whole, folder)
+def _attacked(random: Random, intact_folder: Path, folder: Path) -> Failure | None:
+    shutil.copytree(intact_folder, folder)
     name = random.choice(
         sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
     )
-    what = f"{name}: {_damaged(random, folder, name)}"
+    damage = f"{name}: {_damaged(random, folder, name)}"
     if all(
-        (folder / path.relative_to(whole)).is_file()
-        and (folder / path.relative_to(whole)).read_bytes() == path.read_bytes()
-        for path in whole.rglob("*")
+        (folder / path.relative_to(intact_folder)).is_file()
+        and (folder / path.relative_to(intact_folder)).read_bytes() == path.read_bytes()
+        for path in intact_folder.rglob("*")
         if path.is_file()
     ):
         return None  # the damage left all files unchanged
@@ -134,7 +134,7 @@ def _attacked(random: Random, whole: Path, folder: Path) -> Failure | None:
         if path.is_file()
     }
     shutil.rmtree(folder)
-    return Failure(f"verify of a folder damaged in {what} {verdict}", files) if verdict else None
+    return Failure(f"verify of a folder damaged in {damage} {verdict}", files) if verdict else None
 
 
 def _damaged(random: Random, folder: Path, name: str) -> str:

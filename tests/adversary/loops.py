@@ -65,20 +65,22 @@ def tries(seed: int) -> Iterator[Failure | None]:
         if random.random() < 0.25:
             function = random.choice([*CHAIN_METHODS])
             method = random.choice(CHAIN_METHODS[function])
-            made = chain(random, method.startswith("fixman"))
+            mechanism = chain(random, method.startswith("fixman"))
             options = {
                 "real": random.choice([*REALS]),
                 "trig": random.choice(TRIG),
                 "checked": random.random() < 0.5,
                 "batch": random.random() < 0.5,
             }
-            yield _judge(made, [f"{function}={method}"], options)
+            yield _judge(mechanism, [f"{function}={method}"], options)
             continue
-        made = _robots.mechanism(random, random.choice((2, 3, 3, 4, 6, 9)))
-        yield _try_robot(random, _robots.driven(random, made) if random.random() < 0.3 else made)
+        mechanism = _robots.mechanism(random, random.choice((2, 3, 3, 4, 6, 9)))
+        yield _try_robot(
+            random, _robots.driven(random, mechanism) if random.random() < 0.3 else mechanism
+        )
 
 
-def _try_robot(random: Random, made: Mechanism) -> Failure | None:
+def _try_robot(random: Random, mechanism: Mechanism) -> Failure | None:
     requests = random.sample(FUNCTIONS, random.choice((1, 2, 3)))
     requests = [
         f"{function}={random.choice(METHODS[function])}"
@@ -87,24 +89,24 @@ def _try_robot(random: Random, made: Mechanism) -> Failure | None:
         for function in requests
     ]
     options: dict[str, Any] = {
-        "frame": random.choice(made.frames).name,
+        "frame": random.choice(mechanism.frames).name,
         "real": random.choice([*REALS]),
         "trig": random.choice(TRIG),
         "checked": random.random() < 0.4,
         "batch": random.random() < 0.5,
     }
-    return _judge(made, requests, options)
+    return _judge(mechanism, requests, options)
 
 
 def chain(random: Random, points: bool) -> Mechanism:
     """Draw a chain of joints of one kind, with planar point masses or with general links."""
     n = random.choice((1, 2, 3, 5, 9, 33, 40, 65))
-    parts = [_robots.mechanism(random, 1) for _ in range(n)]
+    single_links = [_robots.mechanism(random, 1) for _ in range(n)]
     kind = "revolute" if points else random.choice(("revolute", "revolute", "prismatic"))
     joints, bodies = [], []
     out: Pose = ()
-    for i, part in enumerate(parts):
-        at = part.joints[0].pose
+    for i, single_link in enumerate(single_links):
+        at = single_link.joints[0].pose
         if points:  # a link of random length, with the point mass at its end
             at, out = (
                 out,
@@ -128,26 +130,35 @@ def chain(random: Random, points: bool) -> Mechanism:
         )
         bodies.append(body)
     frames = (*(Frame(body.name, i) for i, body in enumerate(bodies)), Frame("base", BASE))
-    return Mechanism("chain", tuple(joints), tuple(bodies), frames, parts[0].gravity)
+    return Mechanism("chain", tuple(joints), tuple(bodies), frames, single_links[0].gravity)
 
 
-def _judge(made: Mechanism, requests: list[str], options: dict[str, Any]) -> Failure | None:
-    what = f"{made.name}: {', '.join(requests)} as loops with {options}"
+def _judge(mechanism: Mechanism, requests: list[str], options: dict[str, Any]) -> Failure | None:
+    request_text = f"{mechanism.name}: {', '.join(requests)} as loops with {options}"
     with tempfile.TemporaryDirectory(prefix="symgen-loops-") as temporary:
         folder = Path(temporary) / "arm"
         try:
             symgen.generate(
-                symgen.load(to_toml(made)), folder, requests, form="looped", name="arm", **options
+                symgen.load(to_toml(mechanism)),
+                folder,
+                requests,
+                form="looped",
+                name="arm",
+                **options,
             )
         except SymgenError:
             return None
-        for part in (None, [requests[0].split("=")[0]]):
-            report = symgen.verify(folder, functions=part, states=STATES)
+        for chosen_functions in (None, [requests[0].split("=")[0]]):
+            report = symgen.verify(folder, functions=chosen_functions, states=STATES)
             if report.failures:  # symgen may refuse a robot
                 wrong = report.failures[0]
                 files = {path.name: path.read_bytes() for path in folder.iterdir()}
                 return Failure(
-                    f"{what} fails: {wrong.kind}, {wrong.subject}, {wrong.detail}",
-                    {**files, "robot.py": _robots.as_python(made), "asked.txt": what + "\n"},
+                    f"{request_text} fails: {wrong.kind}, {wrong.subject}, {wrong.detail}",
+                    {
+                        **files,
+                        "robot.py": _robots.as_python(mechanism),
+                        "asked.txt": request_text + "\n",
+                    },
                 )
     return None

@@ -32,9 +32,9 @@ from symgen.support.errors import RequestError, SymgenError
 from symgen.verification.algebra import check_algebra
 from symgen.verification.compiled import compiled_runners, print_sources
 from symgen.verification.evaluating import Runner, scalar_runner
+from symgen.verification.exact_results import ExactResults
 from symgen.verification.floating import check_floating
 from symgen.verification.report import Check
-from symgen.verification.truth import Truth
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.arrays import USUAL
 from symgen.vocabulary.functions import AT_RUN_TIME, FUNCTIONS
@@ -64,28 +64,33 @@ SINGULAR = 1e-18
 """Ratio of det M to the product of its diagonal below which symgen may refuse M."""
 
 
-class Second(Truth):
+class Second(ExactResults):
     """States and sizes as in `verify`, with results of the recursion instead of the reference."""
 
     def results(self, function: str) -> dict[str, Array]:
-        if function not in self._known:
-            wanted = FUNCTIONS[function].derivative
-            if wanted is None:
-                self._known[function] = self._of_frames(function, self.states)
+        if function not in self._results:
+            derivative = FUNCTIONS[function].derivative
+            if derivative is None:
+                self._results[function] = self._of_frames(function, self.states)
             else:
                 self.draw(function)
                 with flint.ctx.workdps(max(_differentials.DIGITS, self.working)):
-                    self._known[function] = _differentials.answers(
-                        self.mechanism, wanted, self.states, partial(self._of_frames, wanted.of)
+                    self._results[function] = _differentials.answers(
+                        self.mechanism,
+                        derivative,
+                        self.states,
+                        partial(self._of_frames, derivative.of),
                     )
-        return self._known[function]
+        return self._results[function]
 
     def _of_frames(self, function: str, states: Mapping[str, Array]) -> dict[str, Array]:
         frames = ProgramOptions(frame=self.links["frame"]).frames
         if len(frames) < 2 or not FUNCTIONS[function].uses_all_frames:
             return self._in_stated_frame(function, frames[0], states)
-        each = [self._in_stated_frame(function, frame, states) for frame in frames]
-        return {name: np.stack([answers[name] for answers in each], axis=1) for name in each[0]}
+        by_frame = [self._in_stated_frame(function, frame, states) for frame in frames]
+        return {
+            name: np.stack([results[name] for results in by_frame], axis=1) for name in by_frame[0]
+        }
 
     def _recursion(
         self, function: str, frame: str, states: Mapping[str, Array]
@@ -125,7 +130,7 @@ class Second(Truth):
         )
         with flint.ctx.workdps(self._digits):
             halves = np.split(value[..., None] if value.ndim == 2 else value, 2, axis=1)
-            back, arm = np.swapaxes(pose["R"], 1, 2), pose["p"][..., None]
+            to_frame, arm = np.swapaxes(pose["R"], 1, 2), pose["p"][..., None]
             turn, speed = np.split(
                 J @ np.vectorize(_newton_euler.ball, otypes=[object])(states["v"])[..., None],
                 2,
@@ -134,7 +139,7 @@ class Second(Truth):
             rate = value.ndim == 2
             if self.convention.frame == "local":
                 halves[1] = halves[1] - (cross(turn, speed) if rate else 0)
-                halves = [back @ half for half in halves]
+                halves = [to_frame @ half for half in halves]
             elif self.convention.frame == "world":
                 halves[1] = halves[1] + cross(arm, halves[0]) + (cross(speed, turn) if rate else 0)
             stacked = np.concatenate(
@@ -171,18 +176,18 @@ def tries(seed: int) -> Iterator[Failure | None]:
     pairs: list[tuple[str, str | None]] = []
     for count in itertools.count():
         random = Random(f"mechanisms/{seed}/{count}")
-        made = _robots.mechanism(random)
+        mechanism = _robots.mechanism(random)
         drives = Random(f"drives/{seed}/{count}")
-        made = _robots.driven(drives, made) if drives.random() < 0.4 else made
-        options, text = _robots.options(random, made)
+        mechanism = _robots.driven(drives, mechanism) if drives.random() < 0.4 else mechanism
+        options, text = _robots.options(random, mechanism)
         if not pairs:
             pairs = _pairs(random)
             random.shuffle(pairs)
-        yield attacked(made, *pairs.pop(), options, text, count)
+        yield attacked(mechanism, *pairs.pop(), options, text, count)
 
 
 def attacked(
-    made: Mechanism,
+    mechanism: Mechanism,
     function: str,
     method: str | None,
     options: ProgramOptions,
@@ -190,18 +195,18 @@ def attacked(
     states: int,
 ) -> Failure | None:
     """Judge one function by one method; None if it is right."""
-    what = f"{function}={method} with {options} and {text}, states {states}"
+    request_text = f"{function}={method} with {options} and {text}, states {states}"
     try:
-        wanted = FUNCTIONS[function].derivative
+        derivative = FUNCTIONS[function].derivative
         count = (
             STATES_OF_STEPS
             if FUNCTIONS[derivatives.base_function(function)].smooth
             else STATES
-            if wanted is None
+            if derivative is None
             else 1
         )
-        truth = Second(
-            made,
+        exact_results = Second(
+            mechanism,
             count,
             states,
             frame=options.frame,
@@ -210,28 +215,29 @@ def attacked(
             convention=options.convention,
             task_rows=options.rows,
         )
-        wrong = _refused(truth, function, options)
+        wrong = _refused(exact_results, function, options)
         with suppress(SymgenError):  # a method may refuse a mechanism with a message
-            program = build.build_program(made, function, method, options)
-            wrong = wrong or _judged(program, truth, options, text)
+            program = build.build_program(mechanism, function, method, options)
+            wrong = wrong or _judged(program, exact_results, options, text)
     except Exception as error:  # any other exception is a failure as well
         wrong = f"{type(error).__name__}: {error}"
     return (
         None
         if wrong is None
         else Failure(
-            f"{wrong} ({what})", {"robot.py": _robots.as_python(made), "asked.txt": what + "\n"}
+            f"{wrong} ({request_text})",
+            {"robot.py": _robots.as_python(mechanism), "asked.txt": request_text + "\n"},
         )
     )
 
 
-def _refused(truth: Second, function: str, options: ProgramOptions) -> str | None:
+def _refused(exact_results: Second, function: str, options: ProgramOptions) -> str | None:
     """Judge the refusal of a singular mass matrix; None if it is right."""
     if not FUNCTIONS[function].needs_inverse:
         return None
     refusal, share = (
-        build.refusal(truth.mechanism, function, options.payload),
-        max(truth.regularity),
+        build.refusal(exact_results.mechanism, function, options.payload),
+        max(exact_results.regularity),
     )
     if (refusal is None) == (share > SINGULAR) or 0 < share < SINGULAR**0.5:
         return None
@@ -239,12 +245,12 @@ def _refused(truth: Second, function: str, options: ProgramOptions) -> str | Non
 
 
 def _compiled(
-    made: Mechanism, program: Program, options: ProgramOptions, text: TextOptions
+    mechanism: Mechanism, program: Program, options: ProgramOptions, text: TextOptions
 ) -> Runner | None:
     """Compile the C; None if symgen refuses a number outside the real type."""
-    target, programs = Target(made.name, made.sizes, text), {program.function: program}
+    target, programs = Target(mechanism.name, mechanism.sizes, text), {program.function: program}
     try:
-        divisor_bounds = checked_bounds(made, programs, options, text)
+        divisor_bounds = checked_bounds(mechanism, programs, options, text)
         printed = print_sources(programs, target, divisor_bounds)
     except RequestError:
         return None
@@ -254,31 +260,31 @@ def _compiled(
 
 
 def _judged(
-    program: Program, truth: Second, options: ProgramOptions, text: TextOptions
+    program: Program, exact_results: Second, options: ProgramOptions, text: TextOptions
 ) -> str | None:
     label = f"{program.function}={program.method}"
-    run = _compiled(truth.mechanism, program, options, text)
+    run = _compiled(exact_results.mechanism, program, options, text)
     checks = [
-        check_algebra(program, truth, label),
-        *([check_floating(program, run, truth, label, text)] if run else []),
+        check_algebra(program, exact_results, label),
+        *([check_floating(program, run, exact_results, label, text)] if run else []),
     ]
     for check in checks:
         if (
             not check.passed
             and not check.unjudged
-            and not (check.kind == "algebra" and _cancelled(program, truth))
+            and not (check.kind == "algebra" and _cancelled(program, exact_results))
         ):
             return _sentence(check)
     inverted = (
         FUNCTIONS[program.function].needs_inverse or program.function == "mass_matrix_determinant"
     )
     has_judge = find_spec("pinocchio") is not None and program.function in pinocchio_answers.ERRORS
-    if truth.mechanism.without_drives is not truth.mechanism:
+    if exact_results.mechanism.without_drives is not exact_results.mechanism:
         return None  # Pinocchio has rotors only
     if (
         not has_judge
-        or truth.links["wrench"] is not None
-        or (inverted and min(truth.regularity) < ILL)
+        or exact_results.links["wrench"] is not None
+        or (inverted and min(exact_results.regularity) < ILL)
     ):
         return None
     spec = FUNCTIONS[program.function]
@@ -286,14 +292,21 @@ def _judged(
         spec.uses_all_frames and len(options.frames) > 1
     ):
         return None  # the recursion has judged these; Pinocchio has one convention and one frame
-    exact = scalar_runner(truth.scalars, program)(truth.arguments(program.function))
+    exact = scalar_runner(exact_results.scalars, program)(exact_results.arguments(program.function))
     results = {name: values.astype(float) for name, values in exact.items()}
-    for k in range(truth.count):
-        state = {name: values[k] for name, values in truth.floats.items()}
+    for k in range(exact_results.count):
+        state = {name: values[k] for name, values in exact_results.floats.items()}
         word = Weighed(
-            Built(truth.mechanism, options.frames[0], truth.links["payload"], state), state
+            Built(
+                exact_results.mechanism, options.frames[0], exact_results.links["payload"], state
+            ),
+            state,
         )
-        word.terms = float(truth.scales.forces(truth.floats["v"], truth.floats["a"])[k].max())
+        word.terms = float(
+            exact_results.scales.forces(exact_results.floats["v"], exact_results.floats["a"])[
+                k
+            ].max()
+        )
         error = pinocchio_answers.ERRORS[program.function](
             {name: values[k] for name, values in results.items()}, word
         )
@@ -302,19 +315,19 @@ def _judged(
     return None
 
 
-def _cancelled(program: Program, truth: Second) -> bool:
+def _cancelled(program: Program, exact_results: Second) -> bool:
     """True if a derivative differs only by round-off of constants where its value is zero.
 
     `verify` asks for relative accuracy of zero as well, and may fail such a derivative.
     """
     if FUNCTIONS[program.function].derivative is None:
         return False
-    cancelled, wanted = (
-        scalar_runner(truth.scalars, program)(truth.arguments(program.function)),
-        truth.results(program.function),
+    cancelled, expected = (
+        scalar_runner(exact_results.scalars, program)(exact_results.arguments(program.function)),
+        exact_results.results(program.function),
     )
-    with truth.scalars.working():
-        for name, values in wanted.items():
+    with exact_results.scalars.working():
+        for name, values in expected.items():
             for mine, exact in zip(cancelled[name].ravel(), values.ravel(), strict=True):
                 if not abs(flint.arb(mine) - exact) <= NOTHING * max(
                     abs(flint.arb(exact)), flint.arb(1)
@@ -376,7 +389,9 @@ class Built(pinocchio_answers.Model):
             number = model.addFrame(
                 pin.Frame(f"frame {frame}", ids[on.body], 0, seat, pin.FrameType.OP_FRAME)
             )
-            mass = sum(float(matter.mass) for each in at.matter for matter in each)
+            mass = sum(
+                float(matter.mass) for matter_of_body in at.matter for matter in matter_of_body
+            )
         super().__init__(model, mechanism, [ids[i] for i in range(len(mechanism.joints))], number)
         self.weight = max(float(np.linalg.norm(self.model.gravity.linear)), 1.0) * mass
 

@@ -66,9 +66,9 @@ class Problem(NamedTuple):
     relation: str
     seed: int
 
-    def judged(self, **asked: Any) -> Verdict | None:
+    def judged(self, **options: Any) -> Verdict | None:
         try:
-            return compare(self.mechanism, self.links, self.relation, self.seed, **asked)
+            return compare(self.mechanism, self.links, self.relation, self.seed, **options)
         except Exception as error:  # a valid description must not cause any other exception
             return Verdict((f"{self.relation}: {type(error).__name__}, {error}",), frozenset())
 
@@ -78,22 +78,22 @@ class Problem(NamedTuple):
         return verdict is not None and bool(verdict.sentences or verdict.compared)
 
     def by_programs(self, function: str, method: str | None) -> Failure | None:
-        asked: dict[str, Any] = {
+        options: dict[str, Any] = {
             "functions": [function],
             "methods": {function: method} if method else {},
         }
-        verdict = self.judged(**asked)
+        verdict = self.judged(**options)
         if (
             verdict is None
             or not verdict.sentences
             or all(NO_ARGUMENT in sentence for sentence in verdict.sentences)
         ):
             return None
-        return self.failure(verdict, **asked)
+        return self.failure(verdict, **options)
 
-    def failure(self, verdict: Verdict, **asked: Any) -> Failure:
+    def failure(self, verdict: Verdict, **options: Any) -> Failure:
         """Make a failure from a verdict, with the lines that reproduce it."""
-        how = ", ".join(f"{name}={value!r}" for name, value in asked.items())
+        how = ", ".join(f"{name}={value!r}" for name, value in options.items())
         again = (
             "from symgen.description.loading import load\nfrom tests.metamorphic import Links, compare\n\n"
             f"print(compare(load('robot.toml'), {self.links!r}, {self.relation!r}, {self.seed}, {how}))\n"

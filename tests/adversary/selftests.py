@@ -32,7 +32,7 @@ def tries(seed: int) -> Iterator[Failure | None]:
     """Try one error at each step."""
     for count in itertools.count():
         random = Random(f"selftests/{seed}/{count}")
-        made = (
+        mechanism = (
             symgen.load(random.choice(sorted(OPEN)))
             if random.random() < 0.3
             else _robots.mechanism(random)
@@ -40,15 +40,15 @@ def tries(seed: int) -> Iterator[Failure | None]:
         real = random.choice(sorted(REALS))
         with tempfile.TemporaryDirectory(prefix="symgen-selftests-") as folder:
             try:
-                functions = random.sample(sorted(build.requested(made, None)), FUNCTIONS)
+                functions = random.sample(sorted(build.requested(mechanism, None)), FUNCTIONS)
                 derivative_names = [
                     _differentials.some(random, function, ()) for function in functions
                 ]
                 functions = [
-                    slopes if slopes is not None and random.random() < DERIVED else function
-                    for function, slopes in zip(functions, derivative_names, strict=True)
+                    derivative if derivative is not None and random.random() < DERIVED else function
+                    for function, derivative in zip(functions, derivative_names, strict=True)
                 ]
-                plot = Plot(made, real, Path(folder), functions)
+                plot = Plot(mechanism, real, Path(folder), functions)
             except SymgenError:
                 continue
             for function in plot.programs:
@@ -67,18 +67,20 @@ def _attacked(plot: Plot, function: str, seed: str) -> Iterator[Failure | None]:
     for error, verdict in zip(
         chosen, plot.judged(function, [edit.applied(text) for edit in chosen]), strict=True
     ):
-        what = f"{error.new!r} on line {error.line} of {function}"
+        error_text = f"{error.new!r} on line {error.line} of {function}"
         wrong = error.applied(text)
         if verdict.missed:
             yield Failure(
-                f"the self-test passes {what}, {verdict.far:.3g} bounds off",
+                f"the self-test passes {error_text}, {verdict.far:.3g} bounds off",
                 _files(plot) | {"wrong.c": wrong},
             )
         elif not compare(plot.programs[function], wrong):
-            yield Failure(f"reading the C back passes {what}", _files(plot) | {"wrong.c": wrong})
+            yield Failure(
+                f"reading the C back passes {error_text}", _files(plot) | {"wrong.c": wrong}
+            )
         else:
             yield None
 
 
 def _files(plot: Plot) -> dict[str, str | bytes]:
-    return {path.name: path.read_bytes() for path in plot.made.iterdir() if path.is_file()}
+    return {path.name: path.read_bytes() for path in plot.generated.iterdir() if path.is_file()}

@@ -106,7 +106,7 @@ def tries(seed: int) -> Iterator[Failure | None]:
         x = SORTS[sort](random, real, climbs[real])
         x = x[np.abs(x) <= RANGE]
         lanes = random.choice((None, *LAST_ANGLES))  # None: one angle per call
-        results = _answers(_built(real, compiler, flags, lanes), x)
+        results = _run_library(_built(real, compiler, flags, lanes), x)
         off = units(real, x, results)
         climbs[real].add(x, off)
         bad = int(off.argmax())
@@ -133,29 +133,35 @@ def _near_turns(random: Random, real: str, _: Climb) -> Array:
     digits, angles = REALS[real].digits, []
     with flint.ctx.workprec(400):
         for exponent in random.sample(range(-digits, 16 - digits), min(digits, 12)):
-            rest, (m0, k0), (m1, k1) = flint.arb.pi() / 2 / flint.arb(2) ** exponent, (0, 1), (1, 0)
+            remainder, (m0, k0), (m1, k1) = (
+                flint.arb.pi() / 2 / flint.arb(2) ** exponent,
+                (0, 1),
+                (1, 0),
+            )
             while m1 < 2**digits:
-                whole = int(rest.floor().unique_fmpz())
-                for part in {whole, whole // 2 + 1, 1} if whole else {0}:
-                    m, k = part * m1 + m0, part * k1 + k0
+                quotient = int(remainder.floor().unique_fmpz())
+                for numerator in {quotient, quotient // 2 + 1, 1} if quotient else {0}:
+                    m, k = numerator * m1 + m0, numerator * k1 + k0
                     angles += [
                         math.ldexp(m * t, exponent)
                         for t in (1, 3, random.randint(2, 99))
                         if k and m * t < 2**digits
                     ]
-                m0, k0, m1, k1 = m1, k1, whole * m1 + m0, whole * k1 + k0
-                rest = 1 / (rest - whole)
-    return _both(real, np.array(angles))
+                m0, k0, m1, k1 = m1, k1, quotient * m1 + m0, quotient * k1 + k0
+                remainder = 1 / (remainder - quotient)
+    return _with_negatives(real, np.array(angles))
 
 
 def _about(random: Random, real: str, eighths: Callable[[], int]) -> Array:
     """Return numbers next to multiples of pi/4, and some units away from them."""
     with flint.ctx.workprec(200):
-        near = [float(flint.arb.pi() / 4 * eighths()) for _ in range(EACH // 5)]
-    x = np.array(near).astype(REALS[real].numpy)
+        multiples = [float(flint.arb.pi() / 4 * eighths()) for _ in range(EACH // 5)]
+    x = np.array(multiples).astype(REALS[real].numpy)
     off = [np.nextafter(x, np.array(end, dtype=x.dtype)) for end in (0, np.inf)]
-    far = x * (1 + np.array([random.gauss(0, 40 * REALS[real].eps) for _ in x], dtype=x.dtype))
-    return _both(real, np.concatenate([x, *off, far]))
+    displaced = x * (
+        1 + np.array([random.gauss(0, 40 * REALS[real].eps) for _ in x], dtype=x.dtype)
+    )
+    return _with_negatives(real, np.concatenate([x, *off, displaced]))
 
 
 def _near_half_turns(random: Random, real: str, _: Climb) -> Array:
@@ -169,7 +175,7 @@ def _near_odd_quarters(random: Random, real: str, _: Climb) -> Array:
 def _near_end(random: Random, real: str, _: Climb) -> Array:
     """Return angles near the end of the range."""
     inside = [abs(random.gauss(0, 1)) * 10.0 ** random.randint(-12, 2) for _ in range(EACH)]
-    return _both(real, RANGE - np.array([0.0, *inside]))
+    return _with_negatives(real, RANGE - np.array([0.0, *inside]))
 
 
 def _any_binade(random: Random, real: str, _: Climb) -> Array:
@@ -182,7 +188,7 @@ def _any_binade(random: Random, real: str, _: Climb) -> Array:
         )
         for _ in range(EACH)
     ]
-    return _both(real, np.array([*drawn, math.ldexp(1, least), 0.0, -0.0]))
+    return _with_negatives(real, np.array([*drawn, math.ldexp(1, least), 0.0, -0.0]))
 
 
 def _near_worst(random: Random, real: str, climb: Climb) -> Array:
@@ -199,10 +205,10 @@ def _near_worst(random: Random, real: str, climb: Climb) -> Array:
                 angles.append(x + random.choice((-1, 1)) * math.pi / 2 * random.randint(1, 400))
             else:
                 angles.append(math.remainder(x, math.pi / 2) * (1 + random.gauss(0, 1e-4)))
-    return _both(real, np.array(angles))
+    return _with_negatives(real, np.array(angles))
 
 
-def _both(real: str, x: Array) -> Array:
+def _with_negatives(real: str, x: Array) -> Array:
     x = x.astype(REALS[real].numpy)
     return np.concatenate([x, -x[::2]])
 
@@ -257,7 +263,7 @@ def _built(real: str, compiler: str, flags: tuple[str, ...], lanes: str | None) 
         return ctypes.CDLL(str(folder / "many.so"))
 
 
-def _answers(library: ctypes.CDLL, x: Array) -> tuple[Array, Array]:
+def _run_library(library: ctypes.CDLL, x: Array) -> tuple[Array, Array]:
     sine, cosine = np.empty_like(x), np.empty_like(x)
     library.many(
         ctypes.c_long(len(x)),
@@ -274,9 +280,9 @@ def units(real: str, x: Array, results: tuple[Array, Array]) -> Array:
         [],
     )
     with flint.ctx.workprec(160):
-        for angle, *both in zip(x.tolist(), *(f.tolist() for f in results), strict=True):
+        for angle, *sine_and_cosine in zip(x.tolist(), *(f.tolist() for f in results), strict=True):
             error = 0.0
-            for got, want in zip(both, flint.arb(angle).sin_cos(), strict=True):
+            for got, want in zip(sine_and_cosine, flint.arb(angle).sin_cos(), strict=True):
                 unit = max(math.frexp(float(want))[1] - digits, smallest_exponent)
                 error = max(
                     error,

@@ -58,11 +58,11 @@ def test_the_recursion_answers_for_every_function() -> None:
 
 
 def test_the_kept_python_code_makes_the_same_robot() -> None:
-    made: dict[str, Any] = {}
+    namespace: dict[str, Any] = {}
     robots = [_robots.mechanism(Random(seed)) for seed in range(6)]
     for robot in robots:
-        exec(_robots.as_python(robot), made)
-        assert made["robot"] == robot
+        exec(_robots.as_python(robot), namespace)
+        assert namespace["robot"] == robot
     assert len({joint.kind for robot in robots for joint in robot.joints}) > 4
 
 
@@ -76,10 +76,10 @@ def test_failures_are_counted_and_their_files_are_kept(tmp_path: Path) -> None:
     outcome = runner.carry_out("sines", failing_tries(None, failure, None), 60, tmp_path)
     assert (outcome.tries, outcome.failures[0]) == (3, "two and two are five")
     assert outcome.failures[1:] == ["the attack itself broke: ValueError: no more"]
-    kept = tmp_path / "sines-1"
-    assert (kept / "case" / "robot.toml").read_text() == "name = 'a'"
-    assert (kept / "raw.bin").read_bytes() == b"\xff"
-    assert "two and two are five" in (kept / "failure.txt").read_text()
+    failure_folder = tmp_path / "sines-1"
+    assert (failure_folder / "case" / "robot.toml").read_text() == "name = 'a'"
+    assert (failure_folder / "raw.bin").read_bytes() == b"\xff"
+    assert "two and two are five" in (failure_folder / "failure.txt").read_text()
     assert runner.table([outcome])[-1].split(" | ")[2:4] == ["3", "2"]
 
 
@@ -175,13 +175,13 @@ def test_a_planted_error_in_the_mjcf_writer_is_detected(monkeypatch: pytest.Monk
 def test_gravity_compensation_of_the_wrong_sign_is_detected(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    made = random_mechanism(2, 1, "chain", ("revolute",))
+    mechanism = random_mechanism(2, 1, "chain", ("revolute",))
     bodies = [
         replace(body, parts=(replace(body.parts[0], gravcomp=Fraction(1 + i, 3)),))
-        for i, body in enumerate(made.bodies)
+        for i, body in enumerate(mechanism.bodies)
     ]
-    made = replace(made, bodies=tuple(bodies))
-    arguments = made, "bias_force", None, ProgramOptions(frame="link1"), TextOptions("libm"), 1
+    mechanism = replace(mechanism, bodies=tuple(bodies))
+    arguments = mechanism, "bias_force", None, ProgramOptions(frame="link1"), TextOptions("libm"), 1
     assert mechanisms.attacked(*arguments) is None
     compensated_weight = _drives.compensated_weight
     monkeypatch.setattr(

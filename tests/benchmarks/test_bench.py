@@ -1,4 +1,6 @@
-"""The peers that `bench` times hold the same robot: their answers are the reference's. What is printed adds up."""
+"""The peers that `bench` times have the same robot: their results equal those of the reference. The
+printed numbers are consistent.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,8 @@ def test_a_peer_answers_as_the_reference_does(mechanism: Mechanism, name: str) -
     reference = Reference(mechanism)
     for peer in (p for p in present if p.name == name):
         for function in peer.functions:
-            wanted = {array.name: drawn[array.name] for array in FUNCTIONS[function].arguments}
-            expected = next(iter(reference.evaluate(function, wanted).values()))
+            arguments = {array.name: drawn[array.name] for array in FUNCTIONS[function].arguments}
+            expected = next(iter(reference.evaluate(function, arguments).values()))
             for ours, state, call in zip(
                 expected, states, peer.calls(function, states), strict=True
             ):

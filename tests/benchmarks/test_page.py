@@ -1,4 +1,4 @@
-"""The page of benchmarks is what its figures say, and what README tells of it stands there."""
+"""The benchmark page is generated from its figures, and README quotes these figures."""
 
 from __future__ import annotations
 

@@ -141,10 +141,12 @@ def test_energies_bound_rates_and_stretched_links_bound_the_mass_matrix(name: st
     q = states(mechanism, 300)["q"]
     mass_matrices = []
     for c in range(mechanism.nv):
-        parts = tuple(
+        stripped_bodies = tuple(
             body if i == c else replace(body, parts=()) for i, body in enumerate(mechanism.bodies)
         )
-        mass_matrices.append(Reference(replace(mechanism, bodies=parts), FLOAT).mass_matrix(q))
+        mass_matrices.append(
+            Reference(replace(mechanism, bodies=stripped_bodies), FLOAT).mass_matrix(q)
+        )
     M = sum(mass_matrices)
     nearest = 0.0
     for k in range(mechanism.nv):
@@ -223,13 +225,13 @@ def test_computed_factors_are_exact_for_a_mass_matrix_within_the_backward_error(
         pivots(mechanism, samples["q"]),
     )
     assert len(elimination.sums) > mechanism.nv
-    kept = sorted(elimination.joints)
+    certified_joints = sorted(elimination.joints)
     root = {
-        joint: closed_root(error, joint) for joint in kept
+        joint: closed_root(error, joint) for joint in certified_joints
     }  # independent of the certificates of the pivots
     D = {
         k: computed[elimination.rows[k, k]] if (k, k) in elimination.rows else exact[:, k]
-        for k in kept
+        for k in certified_joints
     }
     U = {
         (i, k): 1.0
@@ -242,11 +244,16 @@ def test_computed_factors_are_exact_for_a_mass_matrix_within_the_backward_error(
     nearest = 0.0
     for pair in elimination.sums:
         i, j = pair
-        product = sum(U[i, k] * D[k] * U[j, k] for k in kept if (i, k) in U and (j, k) in U)
+        product = sum(
+            U[i, k] * D[k] * U[j, k] for k in certified_joints if (i, k) in U and (j, k) in U
+        )
         E = float((error.data[pair] + error.gamma[pair] * root[i] * root[j]).upper())
         target = M[:, i, j]
         if elimination.merged:
-            target = sum(exact_factor(M, i, k) * exact[:, k] * exact_factor(M, j, k) for k in kept)
+            target = sum(
+                exact_factor(M, i, k) * exact[:, k] * exact_factor(M, j, k)
+                for k in certified_joints
+            )
         assert np.abs(product - target).max() <= E + 1e-12
         nearest = max(nearest, float(np.abs(product - target).max() / (E + 1e-30)))
     assert nearest > 1e-3
@@ -283,12 +290,14 @@ def test_cells_of_a_position_cover_its_range_and_have_equal_widths() -> None:
     ranges = declared_ranges(mechanism)
     cells = subdivide(derive(mechanism, "potential_energy"), ranges, 49)["q"]
     for position, (low, high) in zip(cells, ranges.of["q"], strict=True):
-        ends = np.unique(np.concatenate([position.lo, position.hi]))
-        np.testing.assert_allclose(np.diff(ends), (ends[-1] - ends[0]) / 7, rtol=1e-12)
+        cell_bounds = np.unique(np.concatenate([position.lo, position.hi]))
+        np.testing.assert_allclose(
+            np.diff(cell_bounds), (cell_bounds[-1] - cell_bounds[0]) / 7, rtol=1e-12
+        )
         assert len(position.lo) == 49
         assert (position.lo < position.hi).all()
-        assert ends[0] <= low
-        assert ends[-1] >= high
+        assert cell_bounds[0] <= low
+        assert cell_bounds[-1] >= high
 
 
 def test_a_floor_is_printed_rounded_down() -> None:

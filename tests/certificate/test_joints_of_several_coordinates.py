@@ -67,7 +67,7 @@ CASES["far"] = ("revolute", "cylindrical", "free")
 @cache
 def robot(name: str) -> Mechanism:
     kinds = CASES[name]
-    made = random_mechanism(len(kinds), seed=4, kind="tree" if name == "tree" else "chain")
+    mechanism = random_mechanism(len(kinds), seed=4, kind="tree" if name == "tree" else "chain")
     joints = tuple(
         replace(
             joint,
@@ -75,9 +75,9 @@ def robot(name: str) -> Mechanism:
             axis=joint.axis if joint_type(kind).directed else Z_AXIS,
             parent=0 if name == "tree" and i else joint.parent,
         )
-        for i, (joint, kind) in enumerate(zip(made.joints, kinds, strict=True))
+        for i, (joint, kind) in enumerate(zip(mechanism.joints, kinds, strict=True))
     )
-    return replace(made, name=name, joints=joints)
+    return replace(mechanism, name=name, joints=joints)
 
 
 def body(kind: str, *masses: tuple[int, tuple[int, int, int]]) -> Mechanism:
@@ -240,11 +240,13 @@ def test_energies_bound_rates_and_stretched_links_bound_the_mass_matrix(name: st
     q = sampled_states(mechanism, 60)["q"]
     mass_matrices = []
     for c in range(len(mechanism.bodies)):
-        parts = tuple(
+        stripped_bodies = tuple(
             body_ if i == c else replace(body_, parts=())
             for i, body_ in enumerate(mechanism.bodies)
         )
-        mass_matrices.append(Reference(replace(mechanism, bodies=parts), FLOAT).mass_matrix(q))
+        mass_matrices.append(
+            Reference(replace(mechanism, bodies=stripped_bodies), FLOAT).mass_matrix(q)
+        )
     M = sum(mass_matrices)
     nearest = 0.0
     for k in range(mechanism.nv):
@@ -333,9 +335,9 @@ def test_multipliers_and_gains_are_recognised_and_within_their_bounds(
     mechanism, (program, certificates) = robot(name), certified(name, method)
     recognised = Recognition(mechanism, program, REAL)
     assert recognised.multipliers == {
-        i: what
+        i: meaning
         for i, row in enumerate(program.rows)
-        if (what := named_meaning(row.name)) is not None
+        if (meaning := named_meaning(row.name)) is not None
     }
     lowest = {
         certificate.row: certificate.lower_bound
@@ -345,14 +347,14 @@ def test_multipliers_and_gains_are_recognised_and_within_their_bounds(
     bounds = multiplier_sizes(recognised, declared_ranges(mechanism).of, lowest)
     assert bounds
     states, port = sampled_states(mechanism), Port("chosen", (len(bounds),), tuple(bounds))
-    seen = np.abs(
+    largest = np.abs(
         run(
             program.with_rows(program.rows, [port]),
             {port_.name: states[port_.name] for port_ in program.inputs},
         )["chosen"]
     )
     assert (
-        seen.max(axis=0)
+        largest.max(axis=0)
         <= np.array([float(bound) for bound in bounds.values()]) / ROUND_OFF * (1 + 1e-6)
     ).all()
 
@@ -395,20 +397,24 @@ def test_a_quaternion_whose_length_is_nearly_1_stays_within_the_bound() -> None:
         Coarse("float", bits=12),
         sampled_states(mechanism),
     )
-    truth = Reference(mechanism, FLOAT).evaluate("gravity_force", {"q": states["q"]})["g"]
+    reference_results = Reference(mechanism, FLOAT).evaluate("gravity_force", {"q": states["q"]})[
+        "g"
+    ]
     bound, naive = (
         bounds_at_states(program, states, arithmetic_)["g"]
         for arithmetic_ in (with_quaternions(arithmetic, mechanism), arithmetic)
     )
     for off in (-3.9, 3.9):
         longer = {"q": states["q"] * (1 + off * arithmetic.unit)}
-        error = np.abs(run(program, longer)["g"] - truth)
+        error = np.abs(run(program, longer)["g"] - reference_results)
         assert (error <= bound).all()
         assert not (error <= naive).all()
     short = {"q": coarse(states["q"], 12)}
     machine = rows(program, short, arithmetic, 5)
     assert (
-        np.abs(np.stack([machine[row] for row in program.outputs[0].rows], axis=-1) - truth)
+        np.abs(
+            np.stack([machine[row] for row in program.outputs[0].rows], axis=-1) - reference_results
+        )
         <= bound
     ).all()
 
@@ -481,8 +487,10 @@ def test_a_lower_bound_ten_percent_too_high_is_contradicted(
     mechanism = replace(
         mechanism, bodies=(mechanism.bodies[0], replace(mechanism.bodies[1], parts=light))
     )
-    made = {"forward_dynamics": derive(mechanism, "forward_dynamics", "composite_body", "float")}
-    proof = prove_programs(mechanism, made, REAL, states=50)
+    programs = {
+        "forward_dynamics": derive(mechanism, "forward_dynamics", "composite_body", "float")
+    }
+    proof = prove_programs(mechanism, programs, REAL, states=50)
     assert proof.holds
     monkeypatch.setattr(
         "symgen.verification.proof.certify_divisors",
@@ -492,7 +500,7 @@ def test_a_lower_bound_ten_percent_too_high_is_contradicted(
             if certificate.lower_bound is not None
         ],
     )
-    wrong = prove_programs(mechanism, made, REAL, states=50)
+    wrong = prove_programs(mechanism, programs, REAL, states=50)
     assert not wrong.holds
     assert all(not divisor.holds for function in wrong.functions for divisor in function.divisors)
     assert isinstance(wrong, report.Proof)

@@ -107,8 +107,8 @@ def shuffled(program: Program, seed: int) -> Program:
 def every_row_claims(program: Program, seed: int) -> Program:
     names, source = (
         [
-            f"{what}_{i}_{k}"
-            for what in ("alpha", "G", "neg_alpha")
+            f"{letter}_{i}_{k}"
+            for letter in ("alpha", "G", "neg_alpha")
             for i in range(8)
             for k in range(8)
         ],
@@ -123,10 +123,10 @@ def next_joint(program: Program, _: int) -> Program:
         program,
         lambda i, row: (
             row.name
-            if (what := named_meaning(row.name)) is None
-            else f"alpha_{what.joint + 2}_{what.over + 1}"
-            if isinstance(what, Multiplier)
-            else f"G_{what.joint + 2}_{what.element + 1}"
+            if (meaning := named_meaning(row.name)) is None
+            else f"alpha_{meaning.joint + 2}_{meaning.over + 1}"
+            if isinstance(meaning, Multiplier)
+            else f"G_{meaning.joint + 2}_{meaning.element + 1}"
         ),
     )
 
@@ -135,7 +135,7 @@ def next_joint(program: Program, _: int) -> Program:
 
 
 @pytest.mark.parametrize(
-    ("name", "what"),
+    ("name", "meaning"),
     [
         ("alpha_1_2", Multiplier(0, 1)),
         ("neg_alpha_3_7", Multiplier(2, 6)),
@@ -149,17 +149,17 @@ def next_joint(program: Program, _: int) -> Program:
         ("", None),
     ],
 )
-def test_a_row_name_suggests_its_meaning(name: str, what: Multiplier | Gain | None) -> None:
-    assert named_meaning(name) == what
+def test_a_row_name_suggests_its_meaning(name: str, meaning: Multiplier | Gain | None) -> None:
+    assert named_meaning(name) == meaning
 
 
 @pytest.mark.parametrize(("name", "method"), CASES)
 def test_values_confirm_every_name_of_a_derivation(name: str, method: str) -> None:
     program = derived_program(name, method)
     proposed = {
-        i: what
+        i: meaning
         for i, row in enumerate(program.rows)
-        if (what := named_meaning(row.name)) is not None
+        if (meaning := named_meaning(row.name)) is not None
     }
     recognised = Recognition(robot(name), program, FLOAT)
     assert recognised.multipliers == proposed
@@ -181,8 +181,8 @@ def test_false_names_certify_nothing(
         lying = lie(program, seed)
         recognised = Recognition(mechanism, lying, FLOAT)
         assert recognised.divisors == honest.divisors
-        for row, what in recognised.multipliers.items():
-            assert what == named_meaning(lying.rows[row].name)
+        for row, meaning in recognised.multipliers.items():
+            assert meaning == named_meaning(lying.rows[row].name)
         largest_ratio_to_bound(mechanism, lying, sizes(name, lying, lower_bounds(name, method)))
         assert len(recognised.multipliers) < len(honest.multipliers)
 
@@ -199,13 +199,15 @@ def largest_ratio_to_bound(
         return 0.0
     samples = states(mechanism, 200) if samples is None else samples
     port = Port("chosen", (len(bounds),), tuple(bounds))
-    seen = np.abs(
+    largest = np.abs(
         run(
             program.with_rows(program.rows, [port]),
             {port_.name: samples[port_.name] for port_ in program.inputs},
         )["chosen"]
     )
-    share = seen.max(axis=0) / (np.array([float(bound) for bound in bounds.values()]) / ROUND_OFF)
+    share = largest.max(axis=0) / (
+        np.array([float(bound) for bound in bounds.values()]) / ROUND_OFF
+    )
     assert share.max() <= 1 + 1e-9
     return float(share.max())
 
@@ -265,14 +267,17 @@ def test_only_the_lower_bound_of_its_own_divisor_bounds_a_multiplier() -> None:
     ranges = declared_ranges(robot("puma560")).of
     every = multiplier_sizes(recognised, ranges, row_bounds)
     for row, joint in recognised.divisors.items():
-        some = multiplier_sizes(recognised, ranges, {row: row_bounds[row]})
-        assert some == {
+        multipliers_of_divisor = multiplier_sizes(recognised, ranges, {row: row_bounds[row]})
+        assert multipliers_of_divisor == {
             r: every[r]
-            for r, what in recognised.multipliers.items()
-            if r in every and isinstance(what, Multiplier) and what.over == joint
+            for r, meaning in recognised.multipliers.items()
+            if r in every and isinstance(meaning, Multiplier) and meaning.over == joint
         }
         larger = multiplier_sizes(recognised, ranges, {row: 4 * row_bounds[row]})
-        assert all(float(larger[r]) == pytest.approx(float(some[r]) / 2) for r in some)
+        assert all(
+            float(larger[r]) == pytest.approx(float(multipliers_of_divisor[r]) / 2)
+            for r in multipliers_of_divisor
+        )
     no_pivot = next(i for i, r in enumerate(program.rows) if r.op == "cos")
     assert multiplier_sizes(recognised, ranges, {no_pivot: Fraction(1)}) == {}
 
@@ -348,15 +353,19 @@ def test_carried_inertias_grow_by_exactly_the_load() -> None:
     mechanism = robot("puma560")
     model = deriving.models(mechanism)[0]
     load = Load(2, 0.5, 3.0, 0.25)
-    plain, with_it = (
+    unloaded, loaded = (
         carried_inertias(model, [0.0] * 6, optional_load) for optional_load in (None, load)
     )
-    assert [b[1] - a[1] for a, b in zip(plain, with_it, strict=True)] == pytest.approx(
+    assert [b[1] - a[1] for a, b in zip(unloaded, loaded, strict=True)] == pytest.approx(
         [3, 3, 3, 0, 0, 0]
     )
-    assert with_it[2][0] - plain[2][0] == pytest.approx((0.5 * 3**0.5 + 0.5) ** 2)
-    assert with_it[3:] == plain[3:]
-    assert with_it[0][0] - plain[0][0] > with_it[1][0] - plain[1][0] > with_it[2][0] - plain[2][0]
+    assert loaded[2][0] - unloaded[2][0] == pytest.approx((0.5 * 3**0.5 + 0.5) ** 2)
+    assert loaded[3:] == unloaded[3:]
+    assert (
+        loaded[0][0] - unloaded[0][0]
+        > loaded[1][0] - unloaded[1][0]
+        > loaded[2][0] - unloaded[2][0]
+    )
 
 
 # -- recognition of the elimination ------------------------------------------------------------------
@@ -364,16 +373,16 @@ def test_carried_inertias_grow_by_exactly_the_load() -> None:
 
 def edited(program: Program, row: int, new: Row, *more: Row) -> Program:
     """Insert `more` rows at index `row`, followed by `new`, which replaces the old row."""
-    far = len(more)
-    moved = [
-        r._replace(args=tuple(a + far if a >= row else a for a in r.args))
+    added_count = len(more)
+    shifted_rows = [
+        r._replace(args=tuple(a + added_count if a >= row else a for a in r.args))
         for r in program.rows[row + 1 :]
     ]
     ports = [
-        port._replace(rows=tuple(r + far if r >= row else r for r in port.rows))
+        port._replace(rows=tuple(r + added_count if r >= row else r for r in port.rows))
         for port in program.outputs
     ]
-    return program.with_rows([*program.rows[:row], *more, new, *moved], ports)
+    return program.with_rows([*program.rows[:row], *more, new, *shifted_rows], ports)
 
 
 def refusal(name: str, program: Program) -> str:
@@ -408,9 +417,13 @@ def test_recognised_entries_equal_those_of_the_exact_elimination(name: str) -> N
                     * samples.elimination.reduced[p.entry][state]
                     for p in entry_sum.products
                 )
-                left = sign * samples.rows[recognised_elimination.rows[pair]][state] + products
+                remaining_sum = (
+                    sign * samples.rows[recognised_elimination.rows[pair]][state] + products
+                )
                 # each leaf is in the sum with some sign
-                assert is_signed_sum([samples.rows[leaf][state] for leaf in entry_sum.leaves], left)
+                assert is_signed_sum(
+                    [samples.rows[leaf][state] for leaf in entry_sum.leaves], remaining_sum
+                )
 
 
 def is_signed_sum(leaves: list[Any], total: Any) -> bool:
@@ -670,8 +683,8 @@ def test_every_rounding_of_an_entry_is_counted(name: str) -> None:
 def count_additions(program: Program, row: int, stops: set[int]) -> int:
     if row in stops:
         return 0
-    here = program.rows[row]
-    return (here.op != "neg") + max(count_additions(program, a, stops) for a in here.args)
+    current = program.rows[row]
+    return (current.op != "neg") + max(count_additions(program, a, stops) for a in current.args)
 
 
 def test_the_relative_error_of_a_pivot_needs_the_outer_pivots() -> None:
@@ -697,11 +710,11 @@ def test_a_certificate_belongs_to_the_joint_of_its_pivot(name: str) -> None:
             <= certificate.exact_bound / 10**5
         )
         assert 0 < certificate.lower_bound <= certificate.exact_bound - certificate.round_off
-        seen = run(
+        computed = run(
             program.with_rows(program.rows, [Port("D", (1,), (certificate.row,))]),
             {port.name: samples[port.name] for port in program.inputs},
         )["D"][:, 0]
-        assert np.allclose(seen, D[certificate.joint], rtol=1e-9)
+        assert np.allclose(computed, D[certificate.joint], rtol=1e-9)
         if not mechanism.children(certificate.joint):
             assert D[certificate.joint].min() == pytest.approx(
                 float(certificate.exact_bound), rel=1e-9

@@ -60,66 +60,66 @@ def crafted(make: Callable[[list[Row]], int], inputs: int) -> Program:
     )
 
 
-def append_row(made: list[Row], op: str, *args: int, value: Any = None) -> int:
-    made.append(Row(op, args, value))
-    return len(made) - 1
+def append_row(rows: list[Row], op: str, *args: int, value: Any = None) -> int:
+    rows.append(Row(op, args, value))
+    return len(rows) - 1
 
 
-def summed(made: list[Row]) -> int:
+def summed(rows: list[Row]) -> int:
     return append_row(
-        made,
+        rows,
         "add",
-        append_row(made, "add", append_row(made, "mul", 0, 1), append_row(made, "mul", 2, 3)),
-        append_row(made, "mul", 1, 3),
+        append_row(rows, "add", append_row(rows, "mul", 0, 1), append_row(rows, "mul", 2, 3)),
+        append_row(rows, "mul", 1, 3),
     )
 
 
-def power(made: list[Row]) -> int:
-    last = append_row(made, "mul", 0, 1)
+def power(rows: list[Row]) -> int:
+    last = append_row(rows, "mul", 0, 1)
     for _ in range(6):
-        last = append_row(made, "mul", last, 2)
+        last = append_row(rows, "mul", last, 2)
     return last
 
 
-def ratio(made: list[Row]) -> int:
+def ratio(rows: list[Row]) -> int:
     return append_row(
-        made,
+        rows,
         "div",
-        append_row(made, "mul", 0, 1),
-        append_row(made, "sub", append_row(made, "neg", 2), append_row(made, "mul", 3, 3)),
+        append_row(rows, "mul", 0, 1),
+        append_row(rows, "sub", append_row(rows, "neg", 2), append_row(rows, "mul", 3, 3)),
     )
 
 
-def roots(made: list[Row]) -> int:
-    return append_row(made, "sqrt", append_row(made, "div", append_row(made, "mul", 0, 1), 2))
+def roots(rows: list[Row]) -> int:
+    return append_row(rows, "sqrt", append_row(rows, "div", append_row(rows, "mul", 0, 1), 2))
 
 
-def constants(made: list[Row]) -> int:
+def constants(rows: list[Row]) -> int:
     """Use a constant nearly halfway between two neighbouring floats."""
-    third = append_row(made, "const", value=1 + Fraction(1, 2**12) - Fraction(1, 2**40))
+    third = append_row(rows, "const", value=1 + Fraction(1, 2**12) - Fraction(1, 2**40))
     return append_row(
-        made, "add", append_row(made, "mul", 0, third), append_row(made, "mul", 1, third)
+        rows, "add", append_row(rows, "mul", 0, third), append_row(rows, "mul", 1, third)
     )
 
 
-def circular(made: list[Row]) -> int:
+def circular(rows: list[Row]) -> int:
     return append_row(
-        made,
+        rows,
         "mul",
-        append_row(made, "sin", 0),
-        append_row(made, "cos", append_row(made, "mul", 1, 1)),
+        append_row(rows, "sin", 0),
+        append_row(rows, "cos", append_row(rows, "mul", 1, 1)),
     )
 
 
-def aligned_with_angle(made: list[Row]) -> int:
+def aligned_with_angle(rows: list[Row]) -> int:
     """cos·x + sin·y with (x, y) parallel to (cos, sin), which aligns the errors as well."""
-    c, s = append_row(made, "cos", 0), append_row(made, "sin", 0)
-    x, y = append_row(made, "mul", 1, 1), append_row(made, "mul", 2, 2)
-    return append_row(made, "add", append_row(made, "mul", c, x), append_row(made, "mul", y, s))
+    c, s = append_row(rows, "cos", 0), append_row(rows, "sin", 0)
+    x, y = append_row(rows, "mul", 1, 1), append_row(rows, "mul", 2, 2)
+    return append_row(rows, "add", append_row(rows, "mul", c, x), append_row(rows, "mul", y, s))
 
 
-def logarithms(made: list[Row]) -> int:
-    return append_row(made, "log", append_row(made, "mul", 0, 1))
+def logarithms(rows: list[Row]) -> int:
+    return append_row(rows, "log", append_row(rows, "mul", 0, 1))
 
 
 POINTS = {
@@ -296,11 +296,13 @@ def test_intervals_at_a_point_contain_the_result_of_the_reference() -> None:
         points({port.name: states[port.name] for port in program.inputs}),
         Arithmetic("double"),
     )
-    truth = Reference(mechanism, FLOAT).forward_dynamics(states["q"], states["v"], states["tau"])
+    reference_results = Reference(mechanism, FLOAT).forward_dynamics(
+        states["q"], states["v"], states["tau"]
+    )
     for k, row in enumerate(program.outputs[0].rows):
-        size = np.abs(truth).max(axis=-1)
-        assert (cells[row].exact.lo <= truth[:, k] + 1e-9 * size).all()
-        assert (cells[row].exact.hi >= truth[:, k] - 1e-9 * size).all()
+        size = np.abs(reference_results).max(axis=-1)
+        assert (cells[row].exact.lo <= reference_results[:, k] + 1e-9 * size).all()
+        assert (cells[row].exact.hi >= reference_results[:, k] - 1e-9 * size).all()
         assert (cells[row].exact.hi - cells[row].exact.lo <= 1e-6 * size).all()
 
 
@@ -320,26 +322,26 @@ def test_bounds_hold_with_payload_wrench_and_other_trigonometry(options: dict[st
 @given(st.integers(0, 10**9))
 def test_intervals_contain_the_exact_results(seed: int) -> None:
     random = Random(seed)
-    ends = sorted(random.uniform(-3, 3) * 10.0 ** random.randint(-2, 2) for _ in range(2))
-    others = sorted(random.uniform(-3, 3) * 10.0 ** random.randint(-2, 2) for _ in range(2))
-    a, b = (Interval(np.array([low]), np.array([high])) for low, high in (ends, others))
+    bounds = sorted(random.uniform(-3, 3) * 10.0 ** random.randint(-2, 2) for _ in range(2))
+    other_bounds = sorted(random.uniform(-3, 3) * 10.0 ** random.randint(-2, 2) for _ in range(2))
+    a, b = (Interval(np.array([low]), np.array([high])) for low, high in (bounds, other_bounds))
     x, y = (
         Fraction(random.choice([low, high, random.uniform(low, high)]))
-        for low, high in (ends, others)
+        for low, high in (bounds, other_bounds)
     )
 
-    def holds(interval: Interval, value: Fraction) -> bool:
+    def contains(interval: Interval, value: Fraction) -> bool:
         return bool(interval.lo[0] == -np.inf or Fraction(float(interval.lo[0])) <= value) and bool(
             interval.hi[0] == np.inf or value <= Fraction(float(interval.hi[0]))
         )
 
-    assert holds(a + b, x + y)
-    assert holds(a - b, x - y)
-    assert holds(a * b, x * y)
-    assert holds(a * a, x * x)
-    assert holds(-a, -x)
+    assert contains(a + b, x + y)
+    assert contains(a - b, x - y)
+    assert contains(a * b, x * y)
+    assert contains(a * a, x * x)
+    assert contains(-a, -x)
     if y:
-        assert holds(a / b, x / y)
+        assert contains(a / b, x / y)
     for interval, value in (
         (a.sine(), flint.arb(float(x)).sin()),
         (a.cosine(), flint.arb(float(x)).cos()),

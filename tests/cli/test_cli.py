@@ -53,8 +53,8 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
     def inside(*words: str) -> tuple[int, str, str]:
         code = cli.main(words)
-        seen = capsys.readouterr()
-        return code, seen.out, seen.err
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
 
     return inside
 
@@ -150,7 +150,7 @@ def test_version_names_python_and_compiler(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("compiler", "says"),
+    ("compiler", "version_text"),
     [
         ("nowhere-to-be-found", "no C compiler"),
         ("a 'b", "no C compiler"),
@@ -159,12 +159,12 @@ def test_version_names_python_and_compiler(run: Run) -> None:
     ],
 )
 def test_version_does_not_need_a_compiler(
-    run: Run, monkeypatch: pytest.MonkeyPatch, compiler: str, says: str
+    run: Run, monkeypatch: pytest.MonkeyPatch, compiler: str, version_text: str
 ) -> None:
     monkeypatch.setenv("CC", compiler)
     code, out, err = run("--version")
     assert (code, err) == (0, "")
-    assert f", {says}" in out
+    assert f", {version_text}" in out
 
 
 # -- quiet and verbose -----------------------------------------------------------------------------
@@ -208,7 +208,7 @@ def test_verbose_prints_methods_reasons_and_times(
     assert re.search(r"^symgen: \d+\.\d\d s in all$", err, re.M)
     _, _, verified = run("verify", "planar_arm", "-f", "mass_matrix", "--states", "1", "-v")
     assert re.search(r"^symgen: \d+\.\d\d s compiling", verified, re.M)
-    assert all(float(taken) < 600 for taken in re.findall(r"(\d+\.\d\d) s ", err + verified))
+    assert all(float(seconds) < 600 for seconds in re.findall(r"(\d+\.\d\d) s ", err + verified))
     again = run(*words)
     assert again[:2] == (code, out)
     assert " s in all" not in again[2]
@@ -753,9 +753,9 @@ def test_a_terminal_shortens_notes_between_words(
         replace(robot, notes=(*robot.notes, *(Note("snap", word) for word in "abc"))),
         "crowded.urdf",
     )
-    seen = capsys.readouterr().err
-    assert "symgen: … and 1 more of kind snap; 'symgen show crowded.urdf' lists them\n" in seen
-    assert "symgen: note: read and not applied: damping of j …\n" in seen
+    errors = capsys.readouterr().err
+    assert "symgen: … and 1 more of kind snap; 'symgen show crowded.urdf' lists them\n" in errors
+    assert "symgen: note: read and not applied: damping of j …\n" in errors
 
 
 @pytest.mark.slow
@@ -767,7 +767,7 @@ def test_a_terminal_shows_progress(tmp_path: Path) -> None:
         [*SYMGEN, *words], stdout=subprocess.DEVNULL, stderr=theirs, env=environment, check=False
     )
     os.close(theirs)
-    seen = os.read(ours, 100_000).decode()
+    terminal_text = os.read(ours, 100_000).decode()
     os.close(ours)
     assert done.returncode == 0
     for step in (
@@ -775,8 +775,8 @@ def test_a_terminal_shows_progress(tmp_path: Path) -> None:
         "[1/3] answers for the self-test …",
         "[3/3] writing the folder …",
     ):
-        assert step in seen
-    assert seen.endswith("\r\033[K")
+        assert step in terminal_text
+    assert terminal_text.endswith("\r\033[K")
 
 
 def test_a_long_step_shows_its_duration(
@@ -787,13 +787,13 @@ def test_a_long_step_shows_its_duration(
     monkeypatch.setattr(_progress, "TICK", 0.01)
     now = iter(range(0, 100_000, 50))
     monkeypatch.setattr(_progress.time, "monotonic", lambda: next(now))
-    seen = ""
+    terminal_text = ""
     with _progress.Progress() as progress:
         progress("deriving", 2, 5)
         while not re.search(
-            r"\[2/5\] deriving … \d+ min \d+ s, \d+ min \d+ s in all", seen
+            r"\[2/5\] deriving … \d+ min \d+ s, \d+ min \d+ s in all", terminal_text
         ):  # a clock that advances at each call
-            seen += capsys.readouterr().err
+            terminal_text += capsys.readouterr().err
     assert capsys.readouterr().err.endswith("\r\033[K")
     assert [_progress.elapsed(*t) for t in ((0.2, 0.9), (3, 3.5), (3, 70))] == [
         "",
@@ -828,14 +828,14 @@ def test_a_full_disk_is_one_sentence() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("number", "code", "said"),
+    ("number", "code", "message"),
     [
         (signal.SIGINT, 130, "symgen: interrupted\n"),
         (signal.SIGTERM, 143, "symgen: terminated\n"),
     ],
 )
 def test_an_interrupt_is_one_line(
-    tmp_path: Path, number: signal.Signals, code: int, said: str
+    tmp_path: Path, number: signal.Signals, code: int, message: str
 ) -> None:
     """Reset the signal in the child, because background jobs of a shell ignore it.
 
@@ -852,7 +852,7 @@ def test_an_interrupt_is_one_line(
     child.send_signal(number)
     out, err = child.communicate(timeout=60)
     shown = code if child.returncode == -signal.SIGINT == -number else child.returncode
-    assert (shown, out, err) == (code, "", said)
+    assert (shown, out, err) == (code, "", message)
     assert not list(tmp_path.iterdir())
 
 
@@ -1015,8 +1015,10 @@ def test_help_states_every_default_of_the_parser(command: str) -> None:
     commands.find(command).arguments(parser)
     for action in parser._actions:
         if action.default not in (None, False, True, [], argparse.SUPPRESS):
-            said = help_of(command, action.option_strings[-1])
-            assert re.search(rf"\(default {re.escape(str(action.default))}[),]", said), said
+            help_text = help_of(command, action.option_strings[-1])
+            assert re.search(rf"\(default {re.escape(str(action.default))}[),]", help_text), (
+                help_text
+            )
 
 
 DEFAULTS: dict[tuple[str, str], object] = {

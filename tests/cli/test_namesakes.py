@@ -21,8 +21,8 @@ FUNCTION = ("-f", "mass_matrix")
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
     def inside(*words: str) -> tuple[int, str, str]:
         code = cli.main(words)
-        seen = capsys.readouterr()
-        return code, seen.out, seen.err
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
 
     return inside
 
@@ -116,9 +116,9 @@ def test_load_in_python_warns_of_a_generated_folder_of_that_name(
     def warnings_of_load(robot: str | Path) -> list[str]:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", symgen.SymgenWarning)
-            read = symgen.load(robot)
+            mechanism = symgen.load(robot)
         texts = [str(warning.message) for warning in caught]
-        assert not set(texts) - {note.text for note in read.notes}
+        assert not set(texts) - {note.text for note in mechanism.notes}
         return texts
 
     monkeypatch.chdir(tmp_path)

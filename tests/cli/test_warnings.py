@@ -63,9 +63,9 @@ def warnings_of(call: Any) -> list[str]:
 def test_a_default_decision_warns_once_and_an_explicit_one_does_not(
     text: str, words: str, choice: dict[str, Any]
 ) -> None:
-    seen = warnings_of(lambda: symgen.load(text))
-    assert len(seen) == 1
-    assert words in seen[0]
+    messages = warnings_of(lambda: symgen.load(text))
+    assert len(messages) == 1
+    assert words in messages[0]
     assert not warnings_of(lambda: symgen.load(text, **choice))
 
 
@@ -135,18 +135,18 @@ def test_the_command_line_prints_messages_instead_of_python_warnings(
 
 def test_only_dynamics_that_ignore_closed_loops_warn() -> None:
     robot_with_loops = symgen.load("four_bar")
-    seen = warnings_of(lambda: symgen.program(robot_with_loops, "forward_dynamics"))
-    assert len(seen) == 1
-    assert "forward_dynamics of 'four_bar' ignores its loops" in seen[0]
+    messages = warnings_of(lambda: symgen.program(robot_with_loops, "forward_dynamics"))
+    assert len(messages) == 1
+    assert "forward_dynamics of 'four_bar' ignores its loops" in messages[0]
     assert not warnings_of(lambda: symgen.program(robot_with_loops, "constrained_forward_dynamics"))
     assert not warnings_of(lambda: symgen.program(robot_with_loops, "gravity_force"))
 
 
 def test_an_ambiguous_default_frame_warns() -> None:
     legs = symgen.load("quadruped")
-    seen = warnings_of(lambda: symgen.program(legs, "forward_kinematics"))
-    assert len(seen) == 1
-    assert "uses the frame" in seen[0]
+    messages = warnings_of(lambda: symgen.program(legs, "forward_kinematics"))
+    assert len(messages) == 1
+    assert "uses the frame" in messages[0]
     assert not warnings_of(
         lambda: symgen.program(legs, "forward_kinematics", frame=legs.frames[-1].name)
     )
@@ -158,14 +158,16 @@ def test_functions_impossible_for_a_robot_are_named_as_left_out() -> None:
         "name = 'line'\n[[body]]\nname = 'a'\nparent = 'base'\nmass = 1\n"
         "[body.joint]\nname = 'j'\ntype = 'revolute'\naxis = [0, 0, 1]\n"
     )  # M = 0, since the point mass is on the axis
-    made, refused = programs_and_refusals(Request(line))
-    messages = warnings_of(lambda: warn_each(notices(line, made, ProgramOptions(), False, refused)))
+    programs, refused = programs_and_refusals(Request(line))
+    messages = warnings_of(
+        lambda: warn_each(notices(line, programs, ProgramOptions(), False, refused))
+    )
     assert len(messages) == 1
     assert messages[0].startswith(
         "left out: forward_dynamics of 'line' divides by the mass matrix, which is singular"
     )
     assert "; likewise inverse_mass_matrix, mass_matrix_solve" in messages[0]
-    assert "mass_matrix" in made
+    assert "mass_matrix" in programs
     for _ in ("compiled", "found in the cache"):
         assert not warnings_of(lambda: symgen.compile(line, ["mass_matrix"]))
 
@@ -194,15 +196,15 @@ def test_a_name_that_is_invalid_in_c_warns_only_when_c_is_generated(
     tmp_path: Path,
 ) -> None:
     arm = TRUNK.replace('name="r"', 'name="my-arm"', 1)
-    read = symgen.load(arm)
+    mechanism = symgen.load(arm)
     named = "the robot 'my-arm' is called my_arm in C, since its name has characters other than"
-    assert [note.kind for note in read.notes if note.text.startswith(named)] == ["info"]
-    messages = warnings_of(lambda: symgen.generate(read, tmp_path / "a", ["gravity_force"]))
+    assert [note.kind for note in mechanism.notes if note.text.startswith(named)] == ["info"]
+    messages = warnings_of(lambda: symgen.generate(mechanism, tmp_path / "a", ["gravity_force"]))
     assert len(messages) == 1
     assert messages[0].startswith(named)
     assert messages[0].endswith("generate(name=...) sets another name")
     assert not warnings_of(
-        lambda: symgen.generate(read, tmp_path / "b", ["gravity_force"], name="my_arm")
+        lambda: symgen.generate(mechanism, tmp_path / "b", ["gravity_force"], name="my_arm")
     )
     assert not [note for note in symgen.load(TRUNK).notes if "in C" in note.text]
 

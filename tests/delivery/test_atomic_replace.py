@@ -217,12 +217,12 @@ def test_a_kill_after_any_call_leaves_a_whole_folder(
         if contents is None:
             assert before == "nothing"
         else:
-            moved = {
+            moved_names = {
                 name
                 for name in user_files(before)
                 if name.startswith("build/") and name not in contents
             }
-            assert contents | {name: user_files(before)[name] for name in moved} in (
+            assert contents | {name: user_files(before)[name] for name in moved_names} in (
                 was,
                 NEW | user_files(before),
             )
@@ -260,13 +260,13 @@ def test_the_imitated_kill_leaves_the_same_files_as_a_real_one(
 ) -> None:
     """Compare the imitated kill with a real SIGKILL at some calls."""
     for at in (5, 25, 40, 45, 50):
-        left = []
+        leftovers = []
         for kill in (killed, killed_process):
             folder, _ = prepare(disk_folder / "place", "old")
             assert kill(at, folder, True)
             contents = content(folder.parent)
             assert contents is not None
-            left.append(
+            leftovers.append(
                 (
                     contents.keys(),
                     {
@@ -276,7 +276,7 @@ def test_the_imitated_kill_leaves_the_same_files_as_a_real_one(
                     },
                 )
             )
-        assert left[0] == left[1]
+        assert leftovers[0] == leftovers[1]
 
 
 def killed_process(at: int, folder: Path, exchanging: bool) -> bool:
@@ -463,14 +463,14 @@ def test_a_lock_that_stays_taken_is_refused_in_one_sentence(
 
 def test_a_damaged_journal_deletes_nothing(disk_folder: Path) -> None:
     folder, was = prepare(disk_folder / "place", "old")
-    left = folder.with_name(".arm.symgen")
-    (left / "old" / "build").mkdir(parents=True)
-    (left / "journal").write_text('{"own": [')
+    work_folder = folder.with_name(".arm.symgen")
+    (work_folder / "old" / "build").mkdir(parents=True)
+    (work_folder / "journal").write_text('{"own": [')
     with pytest.raises(
         RequestError, match=r"journal is damaged; unfinished work is in .*\.arm\.symgen"
     ):
         replace_folder(folder, NEW, "arm")
-    assert (left / "old" / "build").is_dir()
+    assert (work_folder / "old" / "build").is_dir()
     assert content(folder) == was
 
 
@@ -492,7 +492,7 @@ def test_a_folder_of_the_user_with_a_name_of_symgen_is_kept(disk_folder: Path, n
 
 
 @pytest.mark.parametrize(
-    ("path", "says"),
+    ("path", "message"),
     [
         ("/", "/ is the root of the file system and cannot be replaced"),
         (".", "here is the working directory and cannot be"),
@@ -511,23 +511,23 @@ def test_a_folder_of_the_user_with_a_name_of_symgen_is_kept(disk_folder: Path, n
     ],
 )
 def test_a_path_that_cannot_become_a_folder_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, says: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, message: str
 ) -> None:
-    here = tmp_path / "here"
+    base_folder = tmp_path / "here"
     for folder in ("full", "sub"):
-        (here / folder).mkdir(parents=True)
+        (base_folder / folder).mkdir(parents=True)
     for file in ("file", "full/mine"):
-        (here / file).write_text("mine")
+        (base_folder / file).write_text("mine")
     for link, target in (
         ("to_file", "file"),
         ("to_full", "full"),
         ("turning", "turned"),
         ("turned", "turning"),
     ):
-        (here / link).symlink_to(target)
-    monkeypatch.chdir(here)
+        (base_folder / link).symlink_to(target)
+    monkeypatch.chdir(base_folder)
     before = sorted(str(entry) for entry in tmp_path.rglob("*"))
-    with pytest.raises(RequestError, match=says):
+    with pytest.raises(RequestError, match=message):
         replace_folder(Path(path), NEW, "arm")
     assert sorted(str(entry) for entry in tmp_path.rglob("*")) == before, "nothing was changed"
 

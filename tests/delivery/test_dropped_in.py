@@ -55,14 +55,16 @@ def link_program(
 
 
 @pytest.mark.parametrize("real", ["double", "float"])
-@pytest.mark.parametrize("way", VARIANTS)
-def test_one_command_links_a_program_with_the_folder(way: str, real: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_one_command_links_a_program_with_the_folder(
+    variant: str, real: str, tmp_path: Path
+) -> None:
     programs = {"mass_matrix": arm(real)["mass_matrix"]}
     write(
         tmp_path / "arm",
         texts(
             FolderContents(
-                mechanism(), programs, text=TextOptions(**VARIANTS[way]), cases=cases(programs)
+                mechanism(), programs, text=TextOptions(**VARIANTS[variant]), cases=cases(programs)
             )
         ),
     )
@@ -126,12 +128,12 @@ def test_generated_c_is_ascii_for_any_names(tmp_path: Path) -> None:
     robot.write_text(
         f'<robot name="Roboter–№1 für Ωmega">{links}{joints}</robot>', encoding="utf-8"
     )
-    ways: list[dict[str, Any]] = [
+    option_sets: list[dict[str, Any]] = [
         {"trig": "inline", "checked": True, "real": "float"},
         {"trig": "macro", "payload": names[-1]},
     ]
-    for way, options in enumerate(ways):
-        folder = tmp_path / f"{way}"
+    for number, options in enumerate(option_sets):
+        folder = tmp_path / f"{number}"
         symgen.generate(
             robot,
             folder,
@@ -143,9 +145,9 @@ def test_generated_c_is_ascii_for_any_names(tmp_path: Path) -> None:
             frame=names[-1],
             **options,
         )
-        seen = [path for path in folder.rglob("*") if path.suffix in (".c", ".h", ".hpp")]
-        assert len(seen) == (8 if options["trig"] == "inline" else 7)
-        for path in seen:
+        source_files = [path for path in folder.rglob("*") if path.suffix in (".c", ".h", ".hpp")]
+        assert len(source_files) == (8 if options["trig"] == "inline" else 7)
+        for path in source_files:
             assert path.read_bytes().isascii(), path.name
             assert re.fullmatch(r"Roboter_1_f_r_mega\w*\.\w+|main\.c", path.name)
 
@@ -261,19 +263,21 @@ def test_only_functions_of_the_same_robot_are_replaced(tmp_path: Path) -> None:
     for name, text in mine.items():
         (folder / name).write_bytes(text)
     write_arm(folder, "arm_left")  # functions of another robot in the same folder
-    left = {name: text for name, text in content(folder).items() if name.startswith("arm_left")}
-    assert len(left) == len(ALONE)
+    other_robot_files = {
+        name: text for name, text in content(folder).items() if name.startswith("arm_left")
+    }
+    assert len(other_robot_files) == len(ALONE)
     write_arm(folder, few=True)
-    assert content(folder) == mine | left | {
+    assert content(folder) == mine | other_robot_files | {
         name: text
         for name, text in content(folder).items()
         if name in ("arm.h", "arm_mass_matrix.c")
     }
     write_arm(folder, alone=False)  # the whole folder replaces the functions
-    made = json.loads((folder / "manifest.json").read_text())
-    assert set(content(folder)) == {*made["files"], *mine, *left}
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert set(content(folder)) == {*manifest["files"], *mine, *other_robot_files}
     write_arm(folder)  # the functions replace the whole folder
-    assert set(content(folder)) == ALONE | mine.keys() | left.keys()
+    assert set(content(folder)) == ALONE | mine.keys() | other_robot_files.keys()
 
 
 def test_a_pipe_is_no_file_and_is_not_opened(
@@ -282,10 +286,10 @@ def test_a_pipe_is_no_file_and_is_not_opened(
     """Reading a pipe would block for ever."""
     write_arm(tmp_path)
     os.mkfifo(tmp_path / "pipe.h")
-    read: list[str] = []
-    monkeypatch.setattr(marks, "_head", lambda path: read.append(path.name) or "")
+    opened: list[str] = []
+    monkeypatch.setattr(marks, "_head", lambda path: opened.append(path.name) or "")
     marks.functions_alone(tmp_path)
-    assert set(read) == ALONE
+    assert set(opened) == ALONE
 
 
 def test_files_that_symgen_may_not_have_written_are_not_replaced(tmp_path: Path) -> None:
@@ -330,19 +334,19 @@ def test_the_default_real_type_is_that_of_the_target(
     assert ("since the FPU of" in err) == single
     assert "slower" not in err
     assert json.loads((tmp_path / "c" / "manifest.json").read_text())["real"] == expected
-    made = symgen.generate(
+    manifest = symgen.generate(
         "planar_arm", tmp_path / "python", ["gravity_force"], target=target, evidence=False
     )
-    assert made["real"] == expected == targets.default_real(target)
-    made = symgen.generate(
+    assert manifest["real"] == expected == targets.default_real(target)
+    manifest = symgen.generate(
         "planar_arm", tmp_path / "asked", ["gravity_force"], "double", target=target, evidence=False
     )
-    assert made["real"] == "double"
+    assert manifest["real"] == "double"
 
 
 def test_functions_only_does_not_change_the_text_of_the_functions(tmp_path: Path) -> None:
-    whole = texts(FolderContents(mechanism(), arm()))
+    complete = texts(FolderContents(mechanism(), arm()))
     write_arm(tmp_path / "c")
     assert content(tmp_path / "c") == {
-        name: text.encode() for name, text in whole.items() if name in ALONE
+        name: text.encode() for name, text in complete.items() if name in ALONE
     }

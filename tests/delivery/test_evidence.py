@@ -155,7 +155,7 @@ def test_a_checked_folder_is_measured_and_proved_with_its_checks(
 ) -> None:
     need("cortex-m4f")
     folder = tmp_path / "scara"
-    made = symgen.generate(
+    manifest = symgen.generate(
         "scara",
         folder,
         ["forward_dynamics"],
@@ -164,10 +164,10 @@ def test_a_checked_folder_is_measured_and_proved_with_its_checks(
         target="cortex-m4f",
         checked=True,
     )
-    least, most = made["cost"]["functions"]["forward_dynamics"]["instructions"]
+    least, most = manifest["cost"]["functions"]["forward_dynamics"]["instructions"]
     assert least == most
     assert "no branch but those of their checks" in readme(folder)
-    assert ("without their\nchecks" in readme(folder)) == ("eva" in made["proof"])
+    assert ("without their\nchecks" in readme(folder)) == ("eva" in manifest["proof"])
     for command in (["verify"], ["prove", "--states", "200"]):
         assert main([*command, str(folder)]) == 0, capsys.readouterr()
 

@@ -302,13 +302,13 @@ def test_names_of_a_description_cannot_inject_code(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("case", [("q", 3), ("nan", 2), ("tolerance", 2)])
 def test_a_case_of_another_shape_is_refused(case: tuple[str, int]) -> None:
-    what, size = case
-    value = float("nan") if what == "nan" else 1.0
+    wrong_field, size = case
+    value = float("nan") if wrong_field == "nan" else 1.0
     wrong = SelfTestCase(
         "mass_matrix",
         ((value,) * size,),
         ((1.0,) * 4,),
-        ((1.0,) * (2 if what == "tolerance" else 4),),
+        ((1.0,) * (2 if wrong_field == "tolerance" else 4),),
     )
     with pytest.raises(RequestError, match="self-test case of mass_matrix"):
         texts(FolderContents(mechanism(), arm(), cases=[wrong]))

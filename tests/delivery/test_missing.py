@@ -107,11 +107,20 @@ def test_the_length_of_a_derivative_is_computed_once(
 ) -> None:
     built, once = [], differentiation.shortest_derivative
     monkeypatch.setattr(
-        differentiation, "shortest_derivative", lambda *rest: built.append(rest) or once(*rest)
+        differentiation,
+        "shortest_derivative",
+        lambda *arguments: built.append(arguments) or once(*arguments),
     )
     limit_rows(monkeypatch, 60)
-    wanted = ["-f", "mass_matrix", "-f", "forward_dynamics:jacobian", "-o", str(tmp_path / "arm")]
-    assert main(["generate", "planar_arm", *wanted]) == 1
+    requested = [
+        "-f",
+        "mass_matrix",
+        "-f",
+        "forward_dynamics:jacobian",
+        "-o",
+        str(tmp_path / "arm"),
+    ]
+    assert main(["generate", "planar_arm", *requested]) == 1
     assert len(built) == 1
 
 
@@ -123,10 +132,10 @@ def test_strict_or_no_function_left_refuses_everything(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     limit_rows(monkeypatch, 60)
-    wanted = ["mass_matrix"] * strict + ["forward_dynamics:jacobian", "forward_dynamics:hvp"]
+    requested = ["mass_matrix"] * strict + ["forward_dynamics:jacobian", "forward_dynamics:hvp"]
     with pytest.raises(TooLong):
-        symgen.generate("planar_arm", tmp_path / "arm", wanted, strict=strict)
-    flags = [word for name in wanted for word in ("-f", name)] + ["--strict"] * strict
+        symgen.generate("planar_arm", tmp_path / "arm", requested, strict=strict)
+    flags = [word for name in requested for word in ("-f", name)] + ["--strict"] * strict
     assert main(["generate", "planar_arm", *flags, "-o", str(tmp_path / "arm")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
     assert not (tmp_path / "arm").exists()
@@ -138,8 +147,8 @@ def test_too_many_joints_for_rows_leave_only_looped_functions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys.modules[refuse_many_joints.__module__], "MOST_JOINTS", 60)
-    wanted = ["-f", "forward_kinematics", "-f", "inverse_dynamics:jvp", "--functions-only"]
-    assert main(["generate", "planar_point_mass:61", *wanted, "-o", str(tmp_path / "c")]) == 1
+    requested = ["-f", "forward_kinematics", "-f", "inverse_dynamics:jvp", "--functions-only"]
+    assert main(["generate", "planar_point_mass:61", *requested, "-o", str(tmp_path / "c")]) == 1
     assert (
         "inverse_dynamics:jvp is missing: planar_point_mass: 61 joints move"
         in capsys.readouterr().err

@@ -51,13 +51,13 @@ def test_each_of_two_plugins_calls_its_own_version_of_a_robot(tmp_path: Path) ->
         plugins.append(tmp_path / f"plugin_{gravity}.so")
         shutil.copy(tmp_path / "build" / "libplugin.so", plugins[-1])
     loaded = [ctypes.CDLL(str(plugin), mode=os.RTLD_GLOBAL | os.RTLD_NOW) for plugin in plugins]
-    answers = []
+    results = []
     for library in loaded:
         for call in (library.by_c, library.by_cpp):
             call.restype = ctypes.c_double
-            answers.append(call())
-    assert answers[0] == answers[1] == pytest.approx(5 * answers[2])
-    assert answers[2] == answers[3] != 0
+            results.append(call())
+    assert results[0] == results[1] == pytest.approx(5 * results[2])
+    assert results[2] == results[3] != 0
     exported = run("nm", "-D", "--defined-only", plugins[0]).stdout
     assert "by_c" in exported
     assert "gravity_force" not in exported
@@ -122,7 +122,9 @@ def test_a_shared_build_exports_exactly_the_declared_functions(
 def test_the_attribute_of_an_exported_function_depends_on_the_platform(
     shared: Path, macros: tuple[str, ...], attribute: str
 ) -> None:
-    seen = run("gcc", "-E", "-P", "-U_WIN32", *macros, shared / "arm" / "arm_parameters.h").stdout
-    (function,) = (line for line in seen.splitlines() if "arm_set_parameters(" in line)
+    preprocessed = run(
+        "gcc", "-E", "-P", "-U_WIN32", *macros, shared / "arm" / "arm_parameters.h"
+    ).stdout
+    (function,) = (line for line in preprocessed.splitlines() if "arm_set_parameters(" in line)
     assert function.lstrip().startswith(f"{attribute}int arm_set_parameters(")
-    assert f"{attribute}extern const arm_parameters arm_DEFAULTS;" in seen
+    assert f"{attribute}extern const arm_parameters arm_DEFAULTS;" in preprocessed

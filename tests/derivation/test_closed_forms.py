@@ -103,9 +103,9 @@ def test_a_motion_subspace_is_the_numeric_derivative_of_the_pose(kind: str) -> N
     with mpmath.workdps(60):
         h = mpmath.mpf("1e-20")
         for at in (mpmath.mpf("0.7"), mpmath.mpf("-2.1")):
-            back = rotation(at).T
-            spin = back * (rotation(at + h) - rotation(at - h)) / (2 * h)
-            slide = back * (shift(at + h) - shift(at - h)) / (2 * h)
+            inverse = rotation(at).T
+            spin = inverse * (rotation(at + h) - rotation(at - h)) / (2 * h)
+            slide = inverse * (shift(at + h) - shift(at - h)) / (2 * h)
             twist = [spin[2, 1], spin[0, 2], spin[1, 0], *slide]
             off = max(abs(x - mpmath.mpf(y.p) / y.q) for x, y in zip(twist, H, strict=True))
             assert off < 1e-35  # h² of a third derivative below 1
@@ -327,19 +327,19 @@ def test_changing_a_mass_centre_changes_b_by_that_displacement() -> None:
     assert "q1" not in {
         str(s) for s in difference.free_symbols
     }  # body 1's own joint does not move C_2 against body 1
-    moved = vee(difference)
+    displacement = vee(difference)
     length = exact(CENTRES[0]) - centre_of(mechanism, 2)
-    at = {s: sp.Rational(7, 10) for s in moved.free_symbols}
+    at = {s: sp.Rational(7, 10) for s in displacement.free_symbols}
     assert (
-        abs(float(moved.subs(at).norm()) - float(length.norm())) < 1e-12
+        abs(float(displacement.subs(at).norm()) - float(length.norm())) < 1e-12
     )  # a rotation keeps the length
 
 
 def test_changing_a_joints_pose_changes_b() -> None:
     mechanism = random_mechanism(2, seed=4, general=False)
     by = (Fraction(1, 2), Fraction(-1, 3), Fraction(2))
-    moved = with_joint(mechanism, 1, pose=(Shift(by), *mechanism.joints[1].pose))
-    difference = symgen.inspect(moved, "B[1,0]") - symgen.inspect(mechanism, "B[1,0]")
+    displaced = with_joint(mechanism, 1, pose=(Shift(by), *mechanism.joints[1].pose))
+    difference = symgen.inspect(displaced, "B[1,0]") - symgen.inspect(mechanism, "B[1,0]")
     assert difference[3:, :3].expand() == cross_matrix(
         -exact(by)
     )  # C_1 moves by `by` in the axes of body 0

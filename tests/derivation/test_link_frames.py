@@ -29,21 +29,21 @@ from tests.shared.robots_for_tests import (
     TELLING,
     largest,
     random_mechanism,
+    reference_results,
     robot,
     run,
     states,
-    truth,
 )
 
 
-def model_of(what: str, mechanism: Mechanism) -> Model:
+def model_of(model_name: str, mechanism: Mechanism) -> Model:
     with k.precision():
-        if what == "declared":
+        if model_name == "declared":
             return declared(mechanism)
-        if what == "declared and regrouped":
+        if model_name == "declared and regrouped":
             return regroup(declared(mechanism))
-        plain, regrouped = models(mechanism)
-        return plain if what == "reframed" else regrouped
+        reframed, regrouped = models(mechanism)
+        return reframed if model_name == "reframed" else regrouped
 
 
 MODELS = ("declared", "declared and regrouped", "reframed", "reframed and regrouped")
@@ -79,16 +79,18 @@ METHOD_OF_FUNCTION = {
 }
 
 
-@pytest.mark.parametrize("what", MODELS)
+@pytest.mark.parametrize("model_name", MODELS)
 @pytest.mark.parametrize(
     "name", [name for name in TELLING if name != "panda"]
 )  # enough of the larger ones
-def test_every_model_gives_the_same_mass_matrix_bias_and_gravity(name: str, what: str) -> None:
+def test_every_model_gives_the_same_mass_matrix_bias_and_gravity(
+    name: str, model_name: str
+) -> None:
     mechanism, at = robot(name), states(name, 2, BALLS)
-    model = model_of(what, mechanism)
+    model = model_of(model_name, mechanism)
     for function, method in METHOD_OF_FUNCTION.items():
         results = run(derive(model, function, method, mechanism.sizes), at, BALLS)  # type: ignore[arg-type]
-        for result, value in truth(name, function, 2, BALLS).items():
+        for result, value in reference_results(name, function, 2, BALLS).items():
             with BALLS.working():  # constants keep 64 of 80 digits
                 assert largest(results[result] - value) <= 1e-40 * (largest(value) or 1.0), (
                     function,
@@ -96,10 +98,10 @@ def test_every_model_gives_the_same_mass_matrix_bias_and_gravity(name: str, what
                 )
 
 
-@pytest.mark.parametrize("what", MODELS)
+@pytest.mark.parametrize("model_name", MODELS)
 @ANY_ROBOT
-def test_every_link_has_its_joints_axis_along_z(name: str, what: str) -> None:
-    mechanism, model = robot(name), model_of(what, robot(name))
+def test_every_link_has_its_joints_axis_along_z(name: str, model_name: str) -> None:
+    mechanism, model = robot(name), model_of(model_name, robot(name))
     with k.precision():
         for joint, link in zip(mechanism.joints, model.links, strict=True):
             axes, origin = link.placement
@@ -108,10 +110,10 @@ def test_every_link_has_its_joints_axis_along_z(name: str, what: str) -> None:
                 assert equal(k.cross(origin, k.vector(joint.axis)), k.ORIGIN)
 
 
-@pytest.mark.parametrize("what", MODELS)
+@pytest.mark.parametrize("model_name", MODELS)
 @ANY_ROBOT
-def test_every_rotation_is_orthonormal_and_right_handed(name: str, what: str) -> None:
-    model = model_of(what, robot(name))
+def test_every_rotation_is_orthonormal_and_right_handed(name: str, model_name: str) -> None:
+    model = model_of(model_name, robot(name))
     with k.precision():
         for link in model.links:
             for rotation in (link.rotation, link.placement[0], link.base_rotation):
@@ -148,11 +150,11 @@ def test_reframed_links_have_the_poses_of_declared_links(name: str) -> None:
                 )
                 rotation = k.product(rotation, k.product(step.rotation, joint_rotation))
             axes, origin = link.placement
-            back = k.product(rotation, k.transpose(axes))
-            there = k.sub(shift, k.apply(back, origin))
+            declared_rotation = k.product(rotation, k.transpose(axes))
+            declared_shift = k.sub(shift, k.apply(declared_rotation, origin))
             for computed, expected in (
-                (back, placements[i].turn[0]),
-                (there, placements[i].shift[0]),
+                (declared_rotation, placements[i].turn[0]),
+                (declared_shift, placements[i].shift[0]),
             ):
                 entries = zip(
                     np.ravel(np.array(computed, dtype=object)), np.ravel(expected), strict=True
@@ -321,7 +323,7 @@ def test_a_quarter_turn_is_applied_to_sine_and_cosine_instead_of_the_angle() -> 
         assert [linkage._angle(Spin(((0, 1),), turn)) for turn in turns] == [
             (q, quarter) for quarter in range(4)
         ]
-        moved, quarter = linkage._angle(
+        angle, quarter = linkage._angle(
             Spin(((0, 1),), (k.rational(Fraction(3, 5)), k.rational(Fraction(4, 5))))
         )
-        assert (moved != q, quarter) == (True, 0)
+        assert (angle != q, quarter) == (True, 0)

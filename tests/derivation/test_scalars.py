@@ -59,9 +59,9 @@ SIMPLIFIED = {
 }
 
 
-@pytest.mark.parametrize("what", SIMPLIFIED)
-def test_operations_with_zero_or_one_are_not_recorded(what: str) -> None:
-    make, meaning = SIMPLIFIED[what]
+@pytest.mark.parametrize("operation", SIMPLIFIED)
+def test_operations_with_zero_or_one_are_not_recorded(operation: str) -> None:
+    make, meaning = SIMPLIFIED[operation]
     derivation, (x, _, _) = new_derivation()
     before = len(derivation.rows)
     result = make(derivation, x)
@@ -132,8 +132,8 @@ def test_operations_with_constants_are_right_for_every_sign(c: Fraction, sign: i
 def test_only_a_result_turns_a_sign_into_a_row() -> None:
     derivation, (x, y, _) = new_derivation()
     inner = -(x * y)
-    kept = inner * x
-    program = frozen_program(derivation, kept, -kept, inner, inner)
+    result = inner * x
+    program = frozen_program(derivation, result, -result, inner, inner)
     negs = [i for i, row in enumerate(program.rows) if row.op == "neg"]
     assert len(negs) == 2  # one of x·y·x and one of x·y, although x·y is requested twice
     assert all(i not in row.args for row in program.rows for i in negs)
@@ -226,12 +226,12 @@ LOWERED = {
 }
 
 
-@pytest.mark.parametrize("what", LOWERED)
-def test_lowering_keeps_the_value(what: str) -> None:
+@pytest.mark.parametrize("expression", LOWERED)
+def test_lowering_keeps_the_value(expression: str) -> None:
     derivation, (x, y, _) = new_derivation()
-    lowered = lower(LOWERED[what], {X: x, Y: y}, derivation)
+    lowered = lower(LOWERED[expression], {X: x, Y: y}, derivation)
     values = {X: Fraction(4, 3), Y: Fraction(-2, 5)}
-    exact = LOWERED[what].subs(
+    exact = LOWERED[expression].subs(
         {s: sp.Rational(v.numerator, v.denominator) for s, v in values.items()}
     )
     assert evaluate(frozen_program(derivation, lowered), {"x": [*values.values(), 0]}, EXACT)[

@@ -92,10 +92,10 @@ class Bench:
         m[x][y], e[x, y] = -s, -pair[1]
         return (Vector(m[0]), Vector(m[1]), Vector(m[2])), e
 
-    def rotation(self, what: str) -> tuple[Rotation, Exact]:
+    def rotation(self, letters: str) -> tuple[Rotation, Exact]:
         """Return a product of rotations: "z" run-time about z, "X" constant about x, "p" a permutation, "g" general."""
         factors, total = [], np.eye(3, dtype=int) + Fraction(0)
-        for n, letter in enumerate(what):
+        for n, letter in enumerate(letters):
             if letter == "p":
                 e = np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0]]) + Fraction(0)
             elif letter == "g":
@@ -154,12 +154,12 @@ def equal(values: Exact, expected: Exact) -> bool:
 
 
 ROTATIONS = ["", "x", "y", "z", "X", "p", "g", "zx", "zXz", "Zxz", "gz", "pz", "xyz", "ZXp"]
-ANY_ROTATION = pytest.mark.parametrize("what", ROTATIONS)
+ANY_ROTATION = pytest.mark.parametrize("letters", ROTATIONS)
 
 
 def test_the_expected_rotations_are_orthonormal() -> None:
-    for what in ROTATIONS:
-        _, R = Bench().rotation(what)
+    for letters in ROTATIONS:
+        _, R = Bench().rotation(letters)
         assert equal(R @ R.T, np.eye(3, dtype=int))
 
 
@@ -192,9 +192,9 @@ def test_operations_on_vectors_and_matrices_equal_numpy() -> None:
 
 
 @ANY_ROTATION
-def test_a_rotation_maps_vectors_to_parent_and_to_child(what: str) -> None:
+def test_a_rotation_maps_vectors_to_parent_and_to_child(letters: str) -> None:
     b = Bench()
-    rotation, R = b.rotation(what)
+    rotation, R = b.rotation(letters)
     v, ev = b.vector()
     assert equal(b.value(rotation.to_parent(v)), R @ ev)
     assert equal(b.value(rotation.to_child(v)), R.T @ ev)
@@ -202,9 +202,9 @@ def test_a_rotation_maps_vectors_to_parent_and_to_child(what: str) -> None:
 
 
 @ANY_ROTATION
-def test_a_rotation_maps_matrices_to_the_parent(what: str) -> None:
+def test_a_rotation_maps_matrices_to_the_parent(letters: str) -> None:
     b = Bench()
-    rotation, R = b.rotation(what)
+    rotation, R = b.rotation(letters)
     (m, em), (s, es) = b.matrix(), b.symmetric()
     assert equal(b.of(rotation.matrix_to_parent(m)), R @ em @ R.T)
     assert equal(b.of(rotation.symmetric_to_parent(s).rows), R @ es @ R.T)
@@ -249,11 +249,11 @@ def test_a_rigid_inertia_equals_its_matrix(massless: bool) -> None:
 @pytest.mark.parametrize("massless", [False, True])
 @ANY_ROTATION
 def test_a_rigid_inertia_in_the_parent_equals_phi_m_phi_transposed(
-    what: str, massless: bool
+    letters: str, massless: bool
 ) -> None:
     b = Bench()
     (rotation, R), (shift, es), (inertia, matrix) = (
-        b.rotation(what),
+        b.rotation(letters),
         b.vector(),
         rigid_inertia(b, massless),
     )
@@ -282,9 +282,13 @@ def articulated_inertia(b: Bench) -> tuple[ArticulatedInertia, Exact]:
 
 
 @ANY_ROTATION
-def test_an_articulated_inertia_in_the_parent_equals_phi_p_phi_transposed(what: str) -> None:
+def test_an_articulated_inertia_in_the_parent_equals_phi_p_phi_transposed(letters: str) -> None:
     b = Bench()
-    (rotation, R), (shift, es), (P, matrix) = b.rotation(what), b.vector(), articulated_inertia(b)
+    (rotation, R), (shift, es), (P, matrix) = (
+        b.rotation(letters),
+        b.vector(),
+        articulated_inertia(b),
+    )
     assert equal(b.six(P.to_parent(rotation, shift)), in_parent_axes(matrix, R, es))
 
 
@@ -299,10 +303,10 @@ def test_entries_products_and_sums_of_articulated_inertias_equal_matrices() -> N
 
 
 @ANY_ROTATION
-def test_wrench_to_parent_and_twist_to_child_are_transposes(what: str) -> None:
+def test_wrench_to_parent_and_twist_to_child_are_transposes(letters: str) -> None:
     """φ and its transpose keep the power n·ω + f·v."""
     b = Bench()
-    (rotation, R), (shift, es) = b.rotation(what), b.vector()
+    (rotation, R), (shift, es) = b.rotation(letters), b.vector()
     (n, en), (f, ef), (w, ew), (v, ev) = (b.vector() for _ in range(4))
     outer_n, outer_f = wrench_to_parent(rotation, shift, n, f)
     inner_w, inner_v = twist_to_child(rotation, shift, w, v)
@@ -331,9 +335,9 @@ def test_a_structural_zero_moment_costs_no_row() -> None:
 
 
 @ANY_ROTATION
-def test_a_split_shift_equals_the_whole_shift(what: str) -> None:
+def test_a_split_shift_equals_the_whole_shift(letters: str) -> None:
     bench = Bench(seed=11)
-    rotation, R = bench.rotation(what)
+    rotation, R = bench.rotation(letters)
     (inner, a), (outer, b) = bench.vector(), bench.vector()
     split = SplitShift(outer + rotation.to_parent(inner), inner, outer)
     across = phi(R, b + R @ a)
@@ -350,8 +354,8 @@ def test_a_split_shift_equals_the_whole_shift(what: str) -> None:
         bench.vector(),
         bench.symmetric(),
     )
-    moved = ArticulatedInertia(A, B, C).to_parent(rotation, split)
-    assert equal(bench.six(moved), across @ np.block([[A_, B_], [B_.T, C_]]) @ across.T)
+    in_parent = ArticulatedInertia(A, B, C).to_parent(rotation, split)
+    assert equal(bench.six(in_parent), across @ np.block([[A_, B_], [B_.T, C_]]) @ across.T)
     body = RigidInertia.of(bench.scalar(Fraction(7, 3)), h, S)
     assert equal(
         bench.six(body.to_parent(rotation, split).articulated()),
@@ -365,12 +369,15 @@ def test_the_shift_of_a_twist_equals_the_derived_transport() -> None:
     derivation = Derivation({"x": 9})
     x = rationals(Random(3), 9)
     shift, w, v = (Vector(derivation.inputs["x"][k : k + 3]) for k in (0, 3, 6))
-    moved = twist_to_child(NO_ROTATION, shift, w, v)
+    shifted_twist = twist_to_child(NO_ROTATION, shift, w, v)
     moment, force = wrench_to_parent(NO_ROTATION, shift, w, v)
-    made = derivation.freeze(
-        "test", "test", [("y", (12,), [*moved[0], *moved[1], *moment, *force])], {"x": (9,)}
+    program = derivation.freeze(
+        "test",
+        "test",
+        [("y", (12,), [*shifted_twist[0], *shifted_twist[1], *moment, *force])],
+        {"x": (9,)},
     )
-    y = evaluate(made, {"x": x}, EXACT)["y"]
+    y = evaluate(program, {"x": x}, EXACT)["y"]
     numbers = {
         symbol: -sp.Rational(s.numerator, s.denominator) for symbol, s in zip(c, x[:3], strict=True)
     }  # c = c_j − c_i

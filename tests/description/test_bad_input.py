@@ -481,9 +481,9 @@ def test_paths_without_a_readable_description_are_refused(
         tmp_path / "r",
         "its name has no suffix that shows the format; give it a name that ends in .csv, .mjcf, .sdf, ",
     )
-    for suffix, what in (("srdf", "SRDF"), ("STEP", "geometry")):
+    for suffix, file_kind in (("srdf", "SRDF"), ("STEP", "geometry")):
         (tmp_path / f"r.{suffix}").write_text("x")
-        refused(tmp_path / f"r.{suffix}", f"this is {what}")
+        refused(tmp_path / f"r.{suffix}", f"this is {file_kind}")
     monkeypatch.setattr(macros, "available", lambda: False)
     (tmp_path / "r.urdf.xacro").write_text("x")
     refused(tmp_path / "r.urdf.xacro", "run: xacro ")
@@ -502,7 +502,7 @@ def test_paths_without_a_readable_description_are_refused(
 
 
 @pytest.mark.parametrize(
-    ("manifest", "says"),
+    ("manifest", "message"),
     [
         ("{", "not one that symgen wrote"),
         ("[]", "not one that symgen wrote"),
@@ -513,14 +513,14 @@ def test_paths_without_a_readable_description_are_refused(
     ],
 )
 def test_a_manifest_that_symgen_did_not_write_is_refused(
-    manifest: str, says: str, tmp_path: Path
+    manifest: str, message: str, tmp_path: Path
 ) -> None:
     (tmp_path / "manifest.json").write_text(manifest)
-    refused(tmp_path, says)
+    refused(tmp_path, message)
 
 
 @pytest.mark.parametrize(
-    ("name", "says"),
+    ("name", "message"),
     [
         ("pandas", "did you mean 'panda'?"),
         ("nothing-like-it", "there are: bennett, four_bar, "),
@@ -541,10 +541,10 @@ def test_a_manifest_that_symgen_did_not_write_is_refused(
         ),
     ],
 )
-def test_an_unknown_robot_name_is_refused_with_known_names(name: str, says: str) -> None:
+def test_an_unknown_robot_name_is_refused_with_known_names(name: str, message: str) -> None:
     with pytest.raises(SymgenError) as caught:
         load(name)
-    assert says in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
@@ -593,7 +593,7 @@ def test_a_description_may_be_given_as_its_text(before: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ("<robot", "<text>:1: not well-formed XML"),
         ("\n<robot name='x'>\n<link/></robot>", "<text>:3: link: the attribute 'name'"),
@@ -608,12 +608,12 @@ def test_a_description_may_be_given_as_its_text(before: str, tmp_path: Path) -> 
     ],
 )
 def test_a_faulty_text_is_refused_with_its_line_and_a_lost_path_with_its_name(
-    text: str, says: str
+    text: str, message: str
 ) -> None:
     with pytest.raises(SymgenError) as caught:
         load(text)
     assert isinstance(caught.value, ValueError)
-    assert says in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 

@@ -106,9 +106,9 @@ def test_every_type_is_written_back_without_loss(kind: str) -> None:
 
 
 def test_mechanisms_without_loops_keep_their_hash() -> None:
-    plain = symgen.load(FORK)
-    assert plain.content != symgen.load(FORK + LOOP).content
-    assert "loop" not in to_toml(plain)
+    without_loops = symgen.load(FORK)
+    assert without_loops.content != symgen.load(FORK + LOOP).content
+    assert "loop" not in to_toml(without_loops)
     assert symgen.load("panda").content in json.loads(layouts.COMMITTED.read_text())
 
 
@@ -130,7 +130,7 @@ def test_a_loop_between_links_locked_to_each_other_is_left_out_with_a_warning() 
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "says"),
+    ("old", "new", "message"),
     [
         (
             '"revolute"',
@@ -168,13 +168,13 @@ def test_a_loop_between_links_locked_to_each_other_is_left_out_with_a_warning() 
         ("[[loop]]\n", "start = 1\n[[loop]]\n", "the key 'start' is not known here"),
     ],
 )
-def test_a_faulty_loop_is_refused(old: str, new: str, says: str) -> None:
+def test_a_faulty_loop_is_refused(old: str, new: str, message: str) -> None:
     assert old in LOOP
-    refused(FORK + LOOP.replace(old, new), says)
+    refused(FORK + LOOP.replace(old, new), message)
 
 
 @pytest.mark.parametrize(
-    ("start", "says"),
+    ("start", "message"),
     [
         (
             "{ d_joint = 1 }",
@@ -186,8 +186,8 @@ def test_a_faulty_loop_is_refused(old: str, new: str, says: str) -> None:
         ("1", "'1' is not a table"),
     ],
 )
-def test_a_faulty_start_is_refused(start: str, says: str) -> None:
-    refused(f"start = {start}\n{FORK}{LOOP}", says)
+def test_a_faulty_start_is_refused(start: str, message: str) -> None:
+    refused(f"start = {start}\n{FORK}{LOOP}", message)
     refused(
         f"start = {{ a_joint = 1 }}\n{FORK}",
         "a start is declared, but the mechanism has no closed loop; remove the start",
@@ -214,10 +214,10 @@ def test_the_numbers_of_loops_and_of_their_steps_are_limited(
     refused(FORK + LOOP * 40, "the poses of links have more than 30 steps up to here")
 
 
-def refused(text: str, says: str) -> None:
+def refused(text: str, message: str) -> None:
     with pytest.raises(SymgenError) as error:
         symgen.load(text)
-    assert says in str(error.value), str(error.value)
+    assert message in str(error.value), str(error.value)
     assert "\n" not in str(error.value)
 
 
@@ -255,7 +255,7 @@ def closed_sdf(kind: str, inside: str, *more: str, last: bool = True) -> str:
     )
 
 
-def ends(
+def loop_end_poses(
     m: Mechanism, k: int = 0, q: np.ndarray | None = None
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return (R, p) of both ends of loop `k` in the base, by default at zero coordinates."""
@@ -275,7 +275,7 @@ def test_a_second_parent_of_an_sdf_link_closes_a_loop_at_the_pose_of_its_joint(k
     m = symgen.load(closed_sdf(kind, inside))
     assert [joint.name for joint in m.joints] == ["i", "j", "k"]
     assert [(loop.name, loop.kind) for loop in m.loops] == [("l", ours)]
-    (R, p), (S, r) = ends(m)
+    (R, p), (S, r) = loop_end_poses(m)
     assert np.abs(p - r).max() < 1e-15
     drawn = pose_matrix(pose((F(1), F(1), F("0.5")), (Angle(), Angle(F("0.7")), Angle())))
     drawn = drawn @ pose_matrix(
@@ -331,7 +331,10 @@ def test_a_loop_of_an_sdf_may_be_closed_by_the_world() -> None:
         )
     )
     assert [(loop.name, loop.first.body) for loop in m.loops] == [("l", 1), ("x", -1)]
-    assert all(np.abs(ends(m, k)[0][1] - ends(m, k)[1][1]).max() < 1e-15 for k in range(2))
+    assert all(
+        np.abs(loop_end_poses(m, k)[0][1] - loop_end_poses(m, k)[1][1]).max() < 1e-15
+        for k in range(2)
+    )
 
 
 # -- loops declared in Python, shown and converted -------------------------------------------------
@@ -354,21 +357,21 @@ def test_a_loop_declared_in_python_equals_the_loop_declared_in_toml() -> None:
         '[[loop]]\nname = "w"\ntype = "weld"\nfirst = { link = "b" }\n'
         'second = { link = "base", xyz = [1, 2, 3], rpy = ["pi/2", 0, 0] }\n'
     )
-    made = scissors().loop(
+    builder = scissors().loop(
         "rod",
         "distance",
         first=("a", (0.5, 0, 0)),
         distance=0.5,
         second={"link": "eye", "xyz": (0, 0, 1), "quaternion": (1, 2, 0, 0)},
     )
-    made = made.loop(
+    builder = builder.loop(
         "w", "weld", first="b", second=("base", np.array([1, 2, 3]), ("pi/2", 0, 0))
     ).start({"a_joint": "pi/3"})
-    assert made.build().content == text.content
+    assert builder.build().content == text.content
 
 
 @pytest.mark.parametrize(
-    ("loop", "says"),
+    ("loop", "message"),
     [
         (
             {"type": "hinge", "first": "a", "second": "b"},
@@ -394,16 +397,16 @@ def test_a_loop_declared_in_python_equals_the_loop_declared_in_toml() -> None:
         ),
     ],
 )
-def test_the_call_with_a_faulty_loop_raises(loop: dict[str, Any], says: str) -> None:
+def test_the_call_with_a_faulty_loop_raises(loop: dict[str, Any], message: str) -> None:
     with pytest.raises(SymgenError) as error:
         scissors().loop("x", **loop)
-    assert says in str(error.value)
+    assert message in str(error.value)
 
 
 def test_a_link_at_the_end_of_a_loop_may_be_named_quaternion() -> None:
-    ends = ("quaternion", ("quaternion", (0, 1, 0)), {"link": "quaternion"})
+    loop_ends = ("quaternion", ("quaternion", (0, 1, 0)), {"link": "quaternion"})
     robot = scissors().frame("quaternion", "b")
-    for number, end in enumerate(ends):
+    for number, end in enumerate(loop_ends):
         robot.loop(f"w{number}", "weld", first="a", second=end)
     assert [loop.second.body for loop in robot.build().loops] == [1, 1, 1]
 
@@ -484,7 +487,9 @@ def test_a_converted_robot_keeps_the_loops_that_its_format_can_represent(tmp_pat
         frame.name for frame in read_back.frames if "pin" in frame.name
     ] == []  # MJCF has sites here, not bodies
     for k in range(2):
-        for (R, p), (S, r) in zip(ends(m, k + 1), ends(read_back, k), strict=True):
+        for (R, p), (S, r) in zip(
+            loop_end_poses(m, k + 1), loop_end_poses(read_back, k), strict=True
+        ):
             assert max(np.abs(R - S).max(), np.abs(p - r).max()) < 1e-15
 
 
@@ -514,7 +519,7 @@ CLOSED = tuple(name for name in builtin_robots() if name not in OPEN)
 def closure_error(m: Mechanism, k: int) -> float:
     """Return the largest closure residual (m or 1) of loop `k` at the start position."""
     q = np.array([float(x) for x in m.start_position])
-    (R, p), (S, r) = ends(m, k, q)
+    (R, p), (S, r) = loop_end_poses(m, k, q)
     shift, turn = R.T @ (r - p), R.T @ S
     residual: dict[type, Callable[[Any], float]] = {
         Along: lambda row: shift[row.axis],
@@ -563,16 +568,19 @@ def test_the_bennett_linkage_stays_closed_along_its_motion() -> None:
         opposite = 2 * math.atan(
             math.sin(math.pi / 3) / math.sin(math.pi / 6) / math.tan(angle / 2)
         )
-        moved = replace(
+        displaced = replace(
             m,
             start=tuple(
                 (f"joint{k}", (F(x),)) for k, x in enumerate((angle, opposite, -angle), start=1)
             ),
         )
-        assert closure_error(moved, 0) < 1e-15
+        assert closure_error(displaced, 0) < 1e-15
         assert (
             closure_error(
-                replace(moved, start=(*moved.start[:2], ("joint3", (F(-angle) + F(1, 100),)))), 0
+                replace(
+                    displaced, start=(*displaced.start[:2], ("joint3", (F(-angle) + F(1, 100),)))
+                ),
+                0,
             )
             > 1e-3
         )

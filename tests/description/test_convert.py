@@ -35,36 +35,36 @@ SPLIT_IN_MJCF = ("several", "tree0", "tree1", "tree2")
 @pytest.mark.parametrize("name", sayable("toml"))
 def test_toml_written_and_read_back_is_the_same_robot(name: str) -> None:
     robot, text = written(name, "toml")
-    back = symgen.load(text.text)
-    assert back.content == robot.content or differ(robot, back) <= SAME
-    assert back.notes == robot.notes or name in RANDOM
+    converted = symgen.load(text.text)
+    assert converted.content == robot.content or differ(robot, converted) <= SAME
+    assert converted.notes == robot.notes or name in RANDOM
     assert text.left_out == ()
 
 
 @pytest.mark.parametrize("name", sayable("urdf"))
 def test_urdf_written_and_read_back_is_the_same_robot(name: str) -> None:
     robot, text = written(name, "urdf")
-    back = load_with_remedies(text.text, text.left_out)
+    converted = load_with_remedies(text.text, text.left_out)
     joints = tuple(
         replace(j, drive=j.drive.only(("armature", "damping", "friction"))) for j in robot.joints
     )
     bare = replace(
         robot.without_gravity_compensation, joints=joints
     )  # URDF has neither springs nor gravity compensation; text.left_out says so
-    assert differ(bare, back) <= SAME
+    assert differ(bare, converted) <= SAME
     assert any(sentence.startswith("the gravcomp of ") for sentence in text.left_out) == bool(
         robot.compensated_parts
     )
-    assert back.name == robot.name
+    assert converted.name == robot.name
     assert {part.link for body in robot.bodies for part in body.parts} <= {
-        part.link for body in back.bodies for part in body.parts
+        part.link for body in converted.bodies for part in body.parts
     }
     single = [joint for joint in robot.joints if joint.type.nq == 1]
     assert [joint.limits for joint in single] == [
-        back.joints[back.joint_index(joint.name)].limits for joint in single
+        converted.joints[converted.joint_index(joint.name)].limits for joint in single
     ]
     assert [joint.mimic for joint in single] == [
-        back.joints[back.joint_index(joint.name)].mimic for joint in single
+        converted.joints[converted.joint_index(joint.name)].mimic for joint in single
     ]
 
 
@@ -73,10 +73,10 @@ def test_mjcf_written_and_read_back_is_the_same_robot(name: str, tmp_path: Path)
     """Skip joints that MJCF splits: their velocities differ, and test_convert_judged.py tests them."""
     robot, text = written(name, "mjcf")
     (tmp_path / "robot.xml").write_text(text.text)
-    back = symgen.load(tmp_path / "robot.xml", **remedies(text.left_out))
+    converted = symgen.load(tmp_path / "robot.xml", **remedies(text.left_out))
     (lost,) = re.findall(r"without a mass, (.*) is not a body", "\n".join(text.left_out)) or [""]
-    assert differ(robot, back, lost) <= SAME
-    assert [joint.name for joint in back.joints] == [joint.name for joint in robot.joints]
+    assert differ(robot, converted, lost) <= SAME
+    assert [joint.name for joint in converted.joints] == [joint.name for joint in robot.joints]
 
 
 def test_urdf_keeps_the_declarations_that_symgen_does_not_apply() -> None:
@@ -111,16 +111,16 @@ PLANTED = {
 }
 
 
-@pytest.mark.parametrize("what", PLANTED)
-def test_a_planted_error_in_the_urdf_makes_the_robots_differ(what: str) -> None:
-    name, old, new = PLANTED[what]
+@pytest.mark.parametrize("error", PLANTED)
+def test_a_planted_error_in_the_urdf_makes_the_robots_differ(error: str) -> None:
+    name, old, new = PLANTED[error]
     robot, text = written(name, "urdf")
     assert old in text.text
-    back = load_with_remedies(text.text.replace(old, new, 1), text.left_out)
+    converted = load_with_remedies(text.text.replace(old, new, 1), text.left_out)
     joints = tuple(
         replace(j, drive=j.drive.only(("armature", "damping", "friction"))) for j in robot.joints
     )
-    assert differ(replace(robot, joints=joints), back) > SAME
+    assert differ(replace(robot, joints=joints), converted) > SAME
 
 
 # -- what a format cannot represent ----------------------------------------------------------------
@@ -210,17 +210,17 @@ def test_notes_list_what_a_format_cannot_represent(name: str, format_: str) -> N
 
 def test_an_angle_near_a_right_angle_is_written_without_snapping() -> None:
     """Read with the options that the note names, the robot is equal; without them it is snapped."""
-    near = symgen.load(
+    robot = symgen.load(
         HEAD + body("a", "base", f'{HINGE}, rpy = ["1.570796326", 0, 0]'), snap="off"
     )
     for format_ in ("urdf", "mjcf"):
         assert any(
             "almost a right angle" in sentence
-            for sentence in writers()[format_].write(near).left_out
+            for sentence in writers()[format_].write(robot).left_out
         )
-    text = writers()["urdf"].write(near)
-    assert differ(near, load_with_remedies(text.text, text.left_out)) <= SAME
-    assert differ(near, symgen.load(text.text, gravity=near.gravity)) > SAME
+    text = writers()["urdf"].write(robot)
+    assert differ(robot, load_with_remedies(text.text, text.left_out)) <= SAME
+    assert differ(robot, symgen.load(text.text, gravity=robot.gravity)) > SAME
     assert not any(
         "right angle" in sentence
         for name in ("right_angles", "steep")
@@ -285,8 +285,8 @@ def test_a_number_with_more_digits_than_are_written_is_read_back(format_: str) -
     robot = symgen.load(
         HEAD + body("a", "base", HINGE, f'mass = "{mass}/1"\ninertia = [1, 0, 0, 1, 0, 1]')
     )
-    back = symgen.load(writers()[format_].write(robot).text)
-    assert abs(back.mass / robot.mass - 1) < 1e-50
+    converted = symgen.load(writers()[format_].write(robot).text)
+    assert abs(converted.mass / robot.mass - 1) < 1e-50
 
 
 def test_mjcf_leaves_out_a_coupling_to_a_missing_joint_and_says_so() -> None:

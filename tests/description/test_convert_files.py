@@ -1,4 +1,4 @@
-"""`symgen convert`: the whole file is written, or nothing is written and one sentence says why."""
+"""`symgen convert` writes a complete file, or writes no file and gives the reason in one sentence."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def test_the_command_and_the_function_write_the_same_file(
 ) -> None:
     paths = [tmp_path / name for name in ("a.urdf", "b.urdf")]
     assert cli.main(["convert", "scara", "-o", str(paths[0])]) == 0
-    said = symgen.convert("scara", paths[1])
+    sentences = symgen.convert("scara", paths[1])
     out, err = capsys.readouterr()
     assert out == f"wrote scara as urdf to {paths[0]}\n"
-    assert all(f"symgen: note: {sentence}\n" in err for sentence in said)
+    assert all(f"symgen: note: {sentence}\n" in err for sentence in sentences)
     assert paths[0].read_bytes() == paths[1].read_bytes()
     assert cli.main(["convert", "scara", "-o", "-", "--to", "urdf"]) == 0
     assert capsys.readouterr().out == paths[0].read_text()

@@ -21,7 +21,7 @@ NEAR = 1e-11
 """Largest error of results in double precision, relative to the largest entry."""
 
 
-def near(computed: Any, expected: Any) -> bool:
+def is_near(computed: Any, expected: Any) -> bool:
     return bool(
         np.abs(np.asarray(computed) - expected).max() <= NEAR * max(1.0, np.abs(expected).max())
     )
@@ -32,30 +32,32 @@ def test_pinocchio_reads_the_urdf_as_the_same_robot(name: str) -> None:
     """Pinocchio's reader gets gravity separately; test_convert.py tests symgen's own reading."""
     pin: Any = pytest.importorskip("pinocchio")
     robot, text = written(name, "urdf")
-    back = symgen.load(text.text, gravity=robot.gravity)
+    converted = symgen.load(text.text, gravity=robot.gravity)
     model = pin.buildModelFromXML(text.text)
     model.gravity.linear = np.array([float(x) for x in robot.gravity])
-    places = by_pinocchio.places(
-        back, model, [model.getJointId(joint.name) for joint in back.joints]
+    coordinate_map = by_pinocchio.places(
+        converted, model, [model.getJointId(joint.name) for joint in converted.joints]
     )
     drawn = {
-        key: x.astype(float)[0] for key, x in draw_states(back, 1).items() if key in ("q", "v", "a")
+        key: x.astype(float)[0]
+        for key, x in draw_states(converted, 1).items()
+        if key in ("q", "v", "a")
     }
-    state, data, reference = places.state(drawn), model.createData(), Reference(back)
-    assert near(
-        places.ours("mass_matrix", drawn, pin.crba(model, data, state["q"])),
+    state, data, reference = coordinate_map.state(drawn), model.createData(), Reference(converted)
+    assert is_near(
+        coordinate_map.ours("mass_matrix", drawn, pin.crba(model, data, state["q"])),
         reference.mass_matrix(drawn["q"]),
     )
-    tau = places.ours(
+    tau = coordinate_map.ours(
         "inverse_dynamics", drawn, pin.rnea(model, data, state["q"], state["v"], state["a"])
     )
-    assert near(tau, reference.inverse_dynamics(drawn["q"], drawn["v"], drawn["a"]))
+    assert is_near(tau, reference.inverse_dynamics(drawn["q"], drawn["v"], drawn["a"]))
     pin.framesForwardKinematics(model, data, state["q"])
     for frame in robot.frames:
         frame_pose = data.oMf[model.getFrameId(frame.name, pin.FrameType.BODY)]
-        rotation, position = Reference(back, frame=frame.name).forward_kinematics(drawn["q"])
-        assert near(frame_pose.rotation, rotation)
-        assert near(frame_pose.translation, position)
+        rotation, position = Reference(converted, frame=frame.name).forward_kinematics(drawn["q"])
+        assert is_near(frame_pose.rotation, rotation)
+        assert is_near(frame_pose.translation, position)
 
 
 @pytest.mark.parametrize("name", sayable("mjcf"))
@@ -70,7 +72,7 @@ def test_mujoco_compiles_the_mjcf_to_the_same_robot(name: str) -> None:
     model = mj.MjModel.from_xml_string(text.text)
     robot = frictionless(robot.uncoupled)
     model.opt.disableflags |= int(mj.mjtDisableBit.mjDSBL_CONSTRAINT)
-    places, data = mujoco_places(robot, model), mj.MjData(model)
+    coordinate_map, data = mujoco_places(robot, model), mj.MjData(model)
     drawn = {
         key: x.astype(float)[0]
         for key, x in draw_states(robot, 1).items()
@@ -78,12 +80,14 @@ def test_mujoco_compiles_the_mjcf_to_the_same_robot(name: str) -> None:
     }
     if "acts along fixed axes in MuJoCo" in "\n".join(text.left_out):
         drawn["v"] *= 0  # at rest, MuJoCo and symgen agree on such a joint
-    state, reference = places.state(drawn), Reference(robot)
+    state, reference = coordinate_map.state(drawn), Reference(robot)
     (sentence_on_order,) = [
         sentence for sentence in text.left_out if sentence.startswith("the order of joints is ")
     ] or [""]
     order = [
-        robot.joints[i].name for i, k in (robot.dofs[n] for n in np.argsort(places.order)) if k == 0
+        robot.joints[i].name
+        for i, k in (robot.dofs[n] for n in np.argsort(coordinate_map.order))
+        if k == 0
     ]
     assert order == (
         sentence_on_order.removeprefix("the order of joints is ")
@@ -98,15 +102,15 @@ def test_mujoco_compiles_the_mjcf_to_the_same_robot(name: str) -> None:
     mj.mj_fullM(model, M, data.qM) if " M: " in str(mj.mj_fullM.__doc__) else mj.mj_fullM(
         model, data, M
     )  # versions before 3.x have another signature
-    assert near(places.ours("mass_matrix", drawn, M), reference.mass_matrix(drawn["q"]))
-    assert near(
-        places.ours("inverse_dynamics", drawn, data.qfrc_inverse),
+    assert is_near(coordinate_map.ours("mass_matrix", drawn, M), reference.mass_matrix(drawn["q"]))
+    assert is_near(
+        coordinate_map.ours("inverse_dynamics", drawn, data.qfrc_inverse),
         reference.inverse_dynamics(drawn["q"], drawn["v"], drawn["a"]),
     )
     for joint in (joint for joint in robot.joints if joint.type.nq == 1):
-        compiled, ends = model.joint(joint.name), (joint.limits.lower, joint.limits.upper)
-        assert not compiled.limited[0] or [float(end) for end in ends] == list(compiled.range)
-        assert bool(compiled.limited[0]) == (joint.type.limited and None not in ends)
+        compiled, limits = model.joint(joint.name), (joint.limits.lower, joint.limits.upper)
+        assert not compiled.limited[0] or [float(end) for end in limits] == list(compiled.range)
+        assert bool(compiled.limited[0]) == (joint.type.limited and None not in limits)
         force = float(joint.limits.effort or 0)
         assert list(model.jnt_actfrcrange[compiled.id]) == [-force, force]
     coupling = [joint.mimic for joint in robot.joints if joint.mimic is not None]
@@ -120,8 +124,8 @@ def test_mujoco_compiles_the_mjcf_to_the_same_robot(name: str) -> None:
     for frame in (frame for frame in robot.frames if frame.name in named):
         rotation, position = Reference(robot, frame=frame.name).forward_kinematics(drawn["q"])
         body = data.body(frame.name)
-        assert near(body.xmat.reshape(3, 3), rotation)
-        assert near(body.xpos, position)
+        assert is_near(body.xmat.reshape(3, 3), rotation)
+        assert is_near(body.xpos, position)
 
 
 def frictionless(robot: Mechanism) -> Mechanism:

@@ -218,9 +218,9 @@ FAULTS = {
 
 @pytest.mark.parametrize("case", FAULTS)
 def test_a_fault_is_refused_with_line_and_column(case: str, tmp_path: Path) -> None:
-    text, says = FAULTS[case]
+    text, message = FAULTS[case]
     with pytest.raises(DescriptionError) as caught:
         load(tmp_path, text)
-    assert says in str(caught.value), str(caught.value)
+    assert message in str(caught.value), str(caught.value)
     assert str(caught.value).startswith(str(tmp_path))
     assert "\n" not in str(caught.value)

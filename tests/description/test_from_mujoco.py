@@ -47,29 +47,29 @@ def errors(model: Any, mechanism: Mechanism) -> dict[str, float]:
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT) | int(
         mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
     )
-    reference, places = Reference(mechanism), peer.places(mechanism, model)
+    reference, coordinate_map = Reference(mechanism), peer.places(mechanism, model)
     states, largest = (
         draw_states(mechanism, 2, seed=3),
         dict.fromkeys(("tau", "M", "a", "frames"), 0.0),
     )
     for k in range(2):
         state = {name: states[name][k].astype(float) for name in ("q", "v", "a", "tau")}
-        in_mujoco, data = places.state(state), mujoco.MjData(model)
+        in_mujoco, data = coordinate_map.state(state), mujoco.MjData(model)
         data.qpos, data.qvel, data.qacc = in_mujoco["q"], in_mujoco["v"], in_mujoco["a"]
         mujoco.mj_inverse(model, data)
         q, v, a = state["q"], state["v"], state["a"]
         pairs = {
             "tau": (
-                places.ours("inverse_dynamics", state, data.qfrc_inverse.copy()),
+                coordinate_map.ours("inverse_dynamics", state, data.qfrc_inverse.copy()),
                 reference.inverse_dynamics(q, v, a),
             )
         }
         M = np.zeros((model.nv, model.nv))
         mujoco.mj_fullM(model, data, M)
-        pairs["M"] = places.ours("mass_matrix", state, M), reference.mass_matrix(q)
+        pairs["M"] = coordinate_map.ours("mass_matrix", state, M), reference.mass_matrix(q)
         data.qfrc_applied = in_mujoco["tau"]
         mujoco.mj_forward(model, data)
-        a = places.ours("forward_dynamics", state, data.qacc.copy())
+        a = coordinate_map.ours("forward_dynamics", state, data.qacc.copy())
         pairs["a"] = state["tau"], reference.inverse_dynamics(q, v, a)
         for name, (theirs, ours) in pairs.items():
             size = (
@@ -187,9 +187,9 @@ LEFT_OUT = {
 
 @pytest.mark.parametrize("case", LEFT_OUT)
 def test_a_warning_names_what_is_left_out(case: str) -> None:
-    options, first, more, says = LEFT_OUT[case]
+    options, first, more, message = LEFT_OUT[case]
     model = mujoco.MjModel.from_xml_string(SMALL.format(options, first, "", more))
-    assert any(says in text for text in warnings(symgen.from_mujoco(model))), warnings(
+    assert any(message in text for text in warnings(symgen.from_mujoco(model))), warnings(
         symgen.from_mujoco(model)
     )
     assert not warnings(symgen.from_mujoco(small()))

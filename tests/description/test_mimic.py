@@ -70,11 +70,11 @@ def test_followers_of_a_locked_joint_are_locked(
     assert {joint.name for joint in locked.joints} == joints
     if "knuckle" in lock:
         cases = {"whole": (gripper, [0.3, 0.4]), "locked": (locked, [0.3])}
-        ends = {
+        tip_positions = {
             key: Reference(robot, frame="rack").forward_kinematics(np.array(q))[1]
             for key, (robot, q) in cases.items()
         }
-        assert np.allclose(ends["whole"], ends["locked"], atol=1e-15)
+        assert np.allclose(tip_positions["whole"], tip_positions["locked"], atol=1e-15)
         assert "joint slide locked at 0.033 m" in " ".join(note.text for note in locked.notes)
 
 

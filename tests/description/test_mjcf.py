@@ -344,10 +344,13 @@ def test_unnamed_bodies_and_joints_are_named_by_number() -> None:
     ]
     assert [body.name for body in mechanism.bodies] == ["body1_1", "body1", "body3"]
     assert mechanism.base == "world"
-    taken = mjcf(
+    colliding_names = mjcf(
         f'<body>{HINGE}{ROD}<body name="body1"><joint name="body1__joint"/>{ROD}</body></body>'
     )
-    assert [joint.name for joint in load(taken).joints] == ["body1__joint_", "body1__joint"]
+    assert [joint.name for joint in load(colliding_names).joints] == [
+        "body1__joint_",
+        "body1__joint",
+    ]
     slashes = load(mjcf(f'<body name="robot0:a/b"><joint name="x/y z"/>{ROD}</body>'))
     assert (slashes.joints[0].name, slashes.bodies[0].name) == ("x/y z", "robot0:a/b")
 
@@ -402,14 +405,16 @@ def test_an_array_attribute_overrides_only_the_entries_that_it_gives() -> None:
         'class="x" stiffness="4"',
     ):
         text = mjcf(f'<body><joint axis="0 1 0" {attributes}/>{ROD}</body>', classes)
-        model, read = mujoco.MjModel.from_xml_string(text), load(text)
-        drive = read.joints[0].drive
+        model, mechanism = mujoco.MjModel.from_xml_string(text), load(text)
+        drive = mechanism.joints[0].drive
         assert (float(drive.stiffness), float(drive.damping)) == (
             model.jnt_stiffness[0],
             model.dof_damping[0],
         )
         noted = {
-            name: any(f"its {name} has terms of higher order" in note.text for note in read.notes)
+            name: any(
+                f"its {name} has terms of higher order" in note.text for note in mechanism.notes
+            )
             for name in ("stiffness", "damping")
         }
         assert noted == {
@@ -442,8 +447,8 @@ def test_springdamper_gives_the_springs_that_mujoco_computes() -> None:
         )
         == 6
     )
-    held = load(mjcf(SPRUNG), lock={mechanism.joints[3].name: None})
-    assert held.joints[0].drive == mechanism.joints[0].drive
+    locked = load(mjcf(SPRUNG), lock={mechanism.joints[3].name: None})
+    assert locked.joints[0].drive == mechanism.joints[0].drive
 
 
 COUPLED = mjcf(
@@ -491,9 +496,9 @@ def test_a_joint_equality_is_a_coupling() -> None:
 
 
 def test_an_included_file_is_inserted_at_its_include(tmp_path: Path) -> None:
-    main, part = tmp_path / "main.xml", tmp_path / "parts" / "body.xml"
-    part.parent.mkdir()
-    part.write_text(
+    main, included = tmp_path / "main.xml", tmp_path / "parts" / "body.xml"
+    included.parent.mkdir()
+    included.write_text(
         f'<mujocoinclude>\n<body name="b" pos="0.4 0 0.1">{HINGE}<include file="mass.xml"/></body></mujocoinclude>'
     )
     (tmp_path / "mass.xml").write_text(f"<any>{ROD}</any>")
@@ -504,7 +509,7 @@ def test_an_included_file_is_inserted_at_its_include(tmp_path: Path) -> None:
     (tmp_path / "mass.xml").write_text(f"<any>{ROD}{ROD}</any>")
     assert load(main).source_sha256 != first
     assert load(main).bodies[1].mass == 2 * load(main).bodies[0].mass
-    part.write_text(
+    included.write_text(
         '<mujocoinclude>\n<body name="b">\n<joint axis="0 0 0"/></body></mujocoinclude>'
     )
     with pytest.raises(
@@ -538,16 +543,16 @@ def test_a_nested_include_is_found_where_mujoco_finds_it(
         with pytest.raises(SymgenError, match="there is no such file in"):
             load(tmp_path / "main.xml")
     else:
-        read = load(tmp_path / "main.xml")
-        assert float(read.mass) == mass
+        mechanism = load(tmp_path / "main.xml")
+        assert float(mechanism.mass) == mass
         assert any(
             "exists in the folder of the main file and in that of" in note.text
-            for note in read.notes
+            for note in mechanism.notes
         ) == (len(files) == 2 and "b.xml" in files)
 
 
 @pytest.mark.parametrize(
-    ("said", "sentence"),
+    ("attribute", "sentence"),
     [
         ("", "the attribute 'file' is missing"),
         ('file=""', "this is not a file name"),
@@ -565,7 +570,7 @@ def test_a_nested_include_is_found_where_mujoco_finds_it(
     ],
 )
 def test_an_include_that_cannot_be_read_is_refused(
-    tmp_path: Path, said: str, sentence: str
+    tmp_path: Path, attribute: str, sentence: str
 ) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "empty.xml").write_text(" ")
@@ -573,7 +578,7 @@ def test_an_include_that_cannot_be_read_is_refused(
     (tmp_path / "ring.xml").write_text('<a><include file="./folder/../ring.xml"/></a>')
     (tmp_path / "bomb.xml").write_text('<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>')
     main = tmp_path / "main.xml"
-    main.write_text(mjcf(f"{arm(ROD)}\n<include {said}/>"))
+    main.write_text(mjcf(f"{arm(ROD)}\n<include {attribute}/>"))
     with pytest.raises(SymgenError) as caught:
         load(main)
     assert sentence in str(caught.value)

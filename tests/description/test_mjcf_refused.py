@@ -303,11 +303,11 @@ def schema(printed: str) -> Iterator[tuple[str, str, list[str]]]:
 def test_the_reader_knows_every_name_of_the_schema_of_mujoco() -> None:
     """Check the sections of the schema that describe bodies."""
     mujoco = pytest.importorskip("mujoco")
-    seen = set()
+    known_kinds = set()
     for parent, name, attributes in schema(mujoco.mj_printSchema(False, False)):
         key = f"{parent} {name}" if f"{parent} {name}" in KINDS else name
         if key in KINDS and parent in ("", "mujoco", *KINDS):
-            seen.add(key)
+            known_kinds.add(key)
             assert not [
                 attribute for attribute in attributes if attribute not in KINDS[key].attributes
             ], key
@@ -316,7 +316,7 @@ def test_the_reader_knows_every_name_of_the_schema_of_mujoco() -> None:
             or name in KINDS[parent].children
             or (parent, name) == ("mujoco", "body")
         )
-    assert set(KINDS) - seen == {"worldbody", "frame"}
+    assert set(KINDS) - known_kinds == {"worldbody", "frame"}
 
 
 def test_elements_without_effect_on_motion_are_ignored_silently() -> None:

@@ -153,7 +153,7 @@ def test_a_note_says_that_mujoco_enforces_loops_softly() -> None:
 
 
 @pytest.mark.parametrize(
-    ("equality", "says"),
+    ("equality", "message"),
     [
         (
             '<connect body1="x" anchor="0 0 0"/>',
@@ -190,10 +190,10 @@ def test_a_note_says_that_mujoco_enforces_loops_softly() -> None:
         ("<weld/>", "its body1 '' is not a body of the model"),
     ],
 )
-def test_a_faulty_equality_is_refused(equality: str, says: str) -> None:
+def test_a_faulty_equality_is_refused(equality: str, message: str) -> None:
     with pytest.raises(SymgenError) as error:
         symgen.load(text("\n" + equality))
-    assert says in str(error.value), str(error.value)
+    assert message in str(error.value), str(error.value)
     assert str(error.value).startswith("<text>:")
 
 

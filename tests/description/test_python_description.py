@@ -158,24 +158,24 @@ def unsourced(mechanism: Mechanism) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize(("made", "text"), [(arm, TOML), (rows, ROWS)])
+@pytest.mark.parametrize(("make_robot", "text"), [(arm, TOML), (rows, ROWS)])
 @pytest.mark.parametrize("options", [{}, {"base": "free", "snap": "off", "drives": "off"}])
 def test_python_and_toml_declare_the_same_robot(
-    made: Callable[[], symgen.Robot], text: str, options: dict[str, Any]
+    make_robot: Callable[[], symgen.Robot], text: str, options: dict[str, Any]
 ) -> None:
-    built = made().build(**options)
+    built = make_robot().build(**options)
     assert built.content == symgen.load(text, **options).content
     assert unsourced(built) == unsourced(symgen.load(text, **options))
-    assert unsourced(symgen.load(made(), **options)) == unsourced(built)
+    assert unsourced(symgen.load(make_robot(), **options)) == unsourced(built)
 
 
 def test_a_float_is_read_as_its_shortest_decimal() -> None:
-    made = (
+    mechanism = (
         symgen.Robot("r")
         .body("b", parent="base", type="free", mass=0.1, inertia=(1 / 3, 0, 0, 1e-5, 0, 1))
         .build()
     )
-    (part,) = made.bodies[0].parts
+    (part,) = mechanism.bodies[0].parts
     assert part.mass == Fraction(1, 10)
     assert (part.moments[0], part.moments[3]) == (
         Fraction("0.3333333333333333"),
@@ -291,9 +291,9 @@ FAULTS: dict[str, tuple[Callable[[], Any], str]] = {
 
 @pytest.mark.parametrize("case", FAULTS)
 def test_a_faulty_declaration_is_refused_in_one_sentence(case: str) -> None:
-    work, says = FAULTS[case]
+    work, message = FAULTS[case]
     with pytest.raises(SymgenError) as caught:
         work()
     assert isinstance(caught.value, DescriptionError | ArgumentError)
-    assert says in str(caught.value), str(caught.value)
+    assert message in str(caught.value), str(caught.value)
     assert "\n" not in str(caught.value)

@@ -232,9 +232,9 @@ def test_every_snap_is_recorded() -> None:
 
 @given(st.text(max_size=30))
 def test_any_text_is_read_or_refused_in_one_sentence(text: str) -> None:
-    for read in (number, rational, angle):
+    for parse in (number, rational, angle):
         try:
-            read(text)
+            parse(text)
         except SymgenError as error:
             sentence = str(error)
         else:

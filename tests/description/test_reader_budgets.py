@@ -44,13 +44,13 @@ MEGABYTES = 700
 
 
 def reading(form: str, data: bytes) -> Callable[[], object]:
-    def read() -> object:
+    def read_and_assemble() -> object:
         snapper = Snapper()
         return assemble(
             replace(reader(f".{form}", data).read(data, "r", snapper), name="r"), snapper=snapper
         )
 
-    return read
+    return read_and_assemble
 
 
 @pytest.mark.parametrize(
@@ -160,8 +160,8 @@ def test_the_numbers_of_links_inertias_rows_and_frames_are_limited(
         "there are more than 6 links, the most that symgen reads; give a smaller robot"
         in refused(chain(5))
     )
-    parts = BODY.replace("mass = 1\n", "") + "[[body.part]]\nmass = 1\n" * 7
-    assert "more than 6 inertias" in refused(parts)
+    body_text = BODY.replace("mass = 1\n", "") + "[[body.part]]\nmass = 1\n" * 7
+    assert "more than 6 inertias" in refused(body_text)
     rows = 'convention = "dh"\n[[row]]\nrepeat = 4\n[[row.part]]\nmass = 1\n'
     assert "more than 6 rows and parts" in refused(rows)
     assert "more than 6 frames" in refused(
@@ -183,12 +183,12 @@ def test_the_number_of_moving_joints_is_limited_except_in_looped_form(
 ) -> None:
     mechanism = load(chain(4))
     monkeypatch.setattr(sys.modules["symgen.derivation.model.reframe"], "MOST_JOINTS", 4)
-    says = "r: 5 joints move, and symgen writes rows for at most 4; generate, verify, cost and inspect take --form looped"
+    message = "r: 5 joints move, and symgen writes rows for at most 4; generate, verify, cost and inspect take --form looped"
     for call in (
         lambda: program(mechanism, "inverse_dynamics"),
         lambda: compare(mechanism, ["inverse_dynamics"]),
     ):
-        with pytest.raises(SymgenError, match=says):
+        with pytest.raises(SymgenError, match=message):
             call()
     assert isinstance(
         build_form(mechanism, "inverse_dynamics", None, ProgramOptions(form="looped")), LoopProgram
@@ -268,7 +268,7 @@ def read_back(mechanism: Mechanism) -> Mechanism:
 
 
 def test_merging_poses_at_their_joint_is_composition() -> None:
-    turn, back, shift = (
+    turn, turn_back, shift = (
         Turn(Z_AXIS, Angle(Fraction(1))),
         Turn(Z_AXIS, Angle(Fraction(-1))),
         Shift((Fraction(1),) * 3),
@@ -279,10 +279,10 @@ def test_merging_poses_at_their_joint_is_composition() -> None:
         (turn,),
         (shift,),
         (shift, turn),
-        (back, unshift),
-        (back, unshift, turn_about_x),
+        (turn_back, unshift),
+        (turn_back, unshift, turn_about_x),
         (turn_about_x, shift, turn),
-        (unshift, back),
+        (unshift, turn_back),
     ]
     for first in steps:
         for second in steps:
@@ -315,10 +315,10 @@ def test_a_quotient_or_product_beyond_a_double_is_refused(value: str) -> None:
 
 
 def test_a_pose_beyond_a_double_is_refused() -> None:
-    far = '<origin xyz="1.7e308 0 0"/>'
+    origin = '<origin xyz="1.7e308 0 0"/>'
     assert (
         "joint 'j2': its pose on the body that carries it needs numbers beyond a double"
-        in refused(chain(2, "fixed", far))
+        in refused(chain(2, "fixed", origin))
     )
 
 

@@ -110,13 +110,13 @@ def test_notes_name_defaults_and_elements_that_are_left_out() -> None:
         in silent
     )
     assert "no joint leads" not in notes(model(A, B, J, joint("w", "world", "a", "", "fixed")))
-    held = [
+    fixed_joint = [
         joint("w", "world", "a", "", "fixed"),
         joint("j", "a", "b", "", "fixed"),
         joint("k", "b", "c"),
     ]
     assert "info: line 3, link 'b': declares no <inertial>" in notes(
-        model(A, link("b", "", ""), THIRD, *held)
+        model(A, link("b", "", ""), THIRD, *fixed_joint)
     )
     partial = notes(
         model(
@@ -309,26 +309,31 @@ def test_the_pose_of_a_free_base_in_the_file_leaves_the_inertia_unchanged() -> N
 
 def test_gravity_may_be_off_for_links_that_gravity_cannot_affect() -> None:
     """Gravity may be off for links that cannot move and for links without mass."""
-    held = joint("w", "world", "a", "", "fixed")
+    fixed_joint = joint("w", "world", "a", "", "fixed")
     light = link(
         "l",
         inertial="<inertial><mass>0</mass><inertia><ixx>0</ixx><iyy>0</iyy><izz>0</izz></inertia></inertial>",
     )
     weld = joint("x", "b", "l", "", "fixed")
     for elements, options in (
-        ((A, B, J, held), {}),
+        ((A, B, J, fixed_joint), {}),
         ((A, B, J), {}),
-        ((A, B, light, J, weld, held), {"base": "fixed"}),
+        ((A, B, light, J, weld, fixed_joint), {"base": "fixed"}),
     ):
         off = (
             model(*elements)
             .replace('name="a">', 'name="a"><gravity>false</gravity>')
             .replace('name="l">', 'name="l"><gravity>false</gravity>')
         )
-        plain, read = load(model(*elements), **options), load(off, **options)
-        assert read.gravity == plain.gravity
-        assert (read.bodies, read.joints) == (plain.bodies, plain.joints)
-    weightless = model(A, B, J, held).replace('name="b">', 'name="b"><gravity>false</gravity>')
+        with_gravity, without_gravity = load(model(*elements), **options), load(off, **options)
+        assert without_gravity.gravity == with_gravity.gravity
+        assert (without_gravity.bodies, without_gravity.joints) == (
+            with_gravity.bodies,
+            with_gravity.joints,
+        )
+    weightless = model(A, B, J, fixed_joint).replace(
+        'name="b">', 'name="b"><gravity>false</gravity>'
+    )
     assert not any(load(weightless).gravity)  # the only moving link has no gravity
     floating = model(A, B, J).replace('name="a">', 'name="a"><gravity>false</gravity>')
     with pytest.raises(
@@ -341,18 +346,18 @@ def test_gravity_may_be_off_for_links_that_gravity_cannot_affect() -> None:
 def test_with_a_free_base_each_root_link_moves_freely() -> None:
     """The inverse dynamics of two models in one file equal those of each model by itself."""
     arm, ball = model(A, B, J, name="arm"), link("ball", "<pose>3 1 0 0.1 0.2 0.3</pose>")
-    both = load(model(A, B, ball, J), base="free")
-    assert [(joint_.name, joint_.type.free) for joint_ in both.joints] == [
+    pair = load(model(A, B, ball, J), base="free")
+    assert [(joint_.name, joint_.type.free) for joint_ in pair.joints] == [
         ("root_joint_a", True),
         ("root_joint_ball", True),
         ("j", False),
     ]
-    beside = load(model(A, B, ball, J, joint("w", "world", "a", "", "fixed")), base="free")
-    assert [joint_.name for joint_ in beside.joints] == ["root_joint_ball", "j"]
+    with_fixed_arm = load(model(A, B, ball, J, joint("w", "world", "a", "", "fixed")), base="free")
+    assert [joint_.name for joint_ in with_fixed_arm.joints] == ["root_joint_ball", "j"]
     arm_alone = load(arm, base="free")
-    states = {key: values.astype(float)[0] for key, values in draw_states(both, 1, seed=5).items()}
+    states = {key: values.astype(float)[0] for key, values in draw_states(pair, 1, seed=5).items()}
     positions, speeds = [*range(7), 14], [*range(6), 12]
-    forces = Reference(both).inverse_dynamics(states["q"], states["v"], states["a"])
+    forces = Reference(pair).inverse_dynamics(states["q"], states["v"], states["a"])
     expected = Reference(arm_alone).inverse_dynamics(
         states["q"][positions], states["v"][speeds], states["a"][speeds]
     )
@@ -380,13 +385,13 @@ def test_one_warning_names_each_unknown_element() -> None:
 
 
 def test_a_joint_with_a_gearbox_and_a_mimic_is_refused() -> None:
-    both = model(
+    text = model(
         *THREE[:-1], joint("k", "a", "c", '<axis><xyz>0 0 1</xyz><mimic joint="j"/></axis>'), GEAR
     ).replace(POSED, "<pose>1 2 3 0 0 0</pose>")
     with pytest.raises(
         SymgenError, match="joint 'k' already follows another joint; keep one of the two"
     ):
-        load(both)
+        load(text)
 
 
 def test_the_generated_folder_of_a_robot_from_sdf_verifies(tmp_path: Path) -> None:
@@ -433,15 +438,15 @@ def test_drake_agrees_on_the_frame_of_an_axis_in_an_old_version() -> None:
     states = {
         name: values.astype(float)[0] for name, values in draw_states(wrong, 1, seed=1).items()
     }
-    far = [
+    errors = [
         abs(
             Plant(text, robot).answers(states["q"], states["v"], states["a"])["M"]
             - Reference(robot).mass_matrix(states["q"])
         )
         for robot in (load(text), wrong)
     ]
-    assert far[0].max() < 1e-12
-    assert far[1].max() > 1e-3
+    assert errors[0].max() < 1e-12
+    assert errors[1].max() > 1e-3
 
 
 def test_the_committed_table_of_urdfs_is_within_its_bound() -> None:

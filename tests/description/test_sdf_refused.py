@@ -308,12 +308,12 @@ REFUSED: dict[str, tuple[str, str]] = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_faulty_sdf_is_refused_in_one_sentence(case: str, tmp_path: Path) -> None:
-    text, says = REFUSED[case]
+    text, message = REFUSED[case]
     path = tmp_path / "r.sdf"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(SymgenError) as caught:
         load(path)
-    assert says in str(caught.value)
+    assert message in str(caught.value)
     assert str(caught.value).isprintable()
 
 
@@ -324,11 +324,11 @@ def test_the_number_of_steps_between_frames_is_limited(monkeypatch: pytest.Monke
         f'<frame name="f{i}"><pose relative_to="f{i - 1}">0 0 0.1 0 0 0</pose></frame>'
         for i in range(1, 30)
     ]
-    far = [
+    joints = [
         joint(f"j{i}", "a", f"b{i}", '<pose relative_to="f29"/><axis><xyz>0 0 1</xyz></axis>')
         for i in range(20)
     ]
-    text = model(A, '<frame name="f0"/>', *row, *(link(f"b{i}") for i in range(20)), *far)
+    text = model(A, '<frame name="f0"/>', *row, *(link(f"b{i}") for i in range(20)), *joints)
     with pytest.raises(
         SymgenError,
         match="the poses between frames have more than 2000 steps up to here; make each frame relative to a",

@@ -237,7 +237,8 @@ def test_a_bare_number_keeps_its_value_in_a_reader_with_doubles() -> None:
     values = [Fraction(10**sys.float_info.dig - 1), Fraction(2**53 + 1)]
     for digits in range(1, 20):
         values += [
-            Fraction(random.randrange(1, 10**digits), 10**places) for places in (0, 3, digits)
+            Fraction(random.randrange(1, 10**digits), 10**decimal_places)
+            for decimal_places in (0, 3, digits)
         ]
     texts = [number(value) for value in values]
     bare = [text for text in texts if not text.startswith('"')]
@@ -269,9 +270,13 @@ def test_names_may_look_like_integers(tmp_path: Path) -> None:
         'name = "0x2"   # 1_0\n[[body]]\nname = "0x3"\nparent = "base"\nmass = 1\n'
         'joint = { name = "1_0", type = "revolute", axis = [0, 0, 1], unapplied = { 0x1 = 2, 2_0 = 3 } }\n'
     )
-    read = load(path)
-    assert (read.name, read.joints[0].name, read.bodies[0].name) == ("0x2", "1_0", "0x3")
-    assert read.joints[0].unapplied == (("0x1", 2), ("2_0", 3))
+    mechanism = load(path)
+    assert (mechanism.name, mechanism.joints[0].name, mechanism.bodies[0].name) == (
+        "0x2",
+        "1_0",
+        "0x3",
+    )
+    assert mechanism.joints[0].unapplied == (("0x1", 2), ("2_0", 3))
 
 
 def test_faulty_gravity_mimic_and_sizes_are_refused() -> None:

@@ -86,11 +86,13 @@ def test_a_missing_inertial_is_massless_and_a_massless_leaf_is_a_warning(tmp_pat
         joint("k", "b", "c"),
     )
     assert not kinds(m, "warning")
-    ends = [part for n in range(15) for part in (link(f"e{n}", ""), joint(f"k{n}", "b", f"e{n}"))]
-    m = read(tmp_path, link("a", ""), link("b"), joint("j", "a", "b"), *ends)
-    (said,) = kinds(m, "warning")
-    assert said.startswith("joints k0, k1, ")
-    assert ", k11 and 3 more move no mass" in said
+    leaves = [
+        element for n in range(15) for element in (link(f"e{n}", ""), joint(f"k{n}", "b", f"e{n}"))
+    ]
+    m = read(tmp_path, link("a", ""), link("b"), joint("j", "a", "b"), *leaves)
+    (warning,) = kinds(m, "warning")
+    assert warning.startswith("joints k0, k1, ")
+    assert ", k11 and 3 more move no mass" in warning
 
 
 def test_a_continuous_joint_has_one_coordinate(tmp_path: Path) -> None:
@@ -186,7 +188,7 @@ def test_snapping_is_reported_and_can_be_off(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("moments", "says"),
+    ("moments", "message"),
     [
         ((1, 0, 0, 1, 0, "2.1"), "triangle inequality"),
         ((1, 2, 0, 1, 0, 1), "positive semidefinite"),
@@ -194,7 +196,7 @@ def test_snapping_is_reported_and_can_be_off(tmp_path: Path) -> None:
     ],
 )
 def test_implausible_inertia_is_a_warning_or_refused(
-    tmp_path: Path, moments: tuple[object, ...], says: str
+    tmp_path: Path, moments: tuple[object, ...], message: str
 ) -> None:
     names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
     tensor = " ".join(f'{n}="{v}"' for n, v in zip(names, moments, strict=True))
@@ -204,9 +206,9 @@ def test_implausible_inertia_is_a_warning_or_refused(
         joint("j", "a", "b"),
     )
     (warning,) = kinds(read(tmp_path, *elements), "warning")
-    assert says in warning
+    assert message in warning
     assert "link b" in warning
-    with pytest.raises(SymgenError, match=says):
+    with pytest.raises(SymgenError, match=message):
         read(tmp_path, *elements, strict=True)
 
 
@@ -411,15 +413,15 @@ def test_a_malformed_part_that_no_function_uses_is_ignored_with_a_note(
     tmp_path: Path, case: str
 ) -> None:
     """The mechanism equals the one without the malformed part; one note names that part."""
-    elements, kind, says = UNUSED[case]
-    m, plain = read(tmp_path, *elements), read(tmp_path, *PLAIN)
+    elements, kind, message = UNUSED[case]
+    m, expected_robot = read(tmp_path, *elements), read(tmp_path, *PLAIN)
     assert (m.bodies[0].mass, m.joints[0].axis, m.joints[0].pose) == (
         1,
-        plain.joints[0].axis,
-        plain.joints[0].pose,
+        expected_robot.joints[0].axis,
+        expected_robot.joints[0].pose,
     )
-    assert [says in text for text in kinds(m, kind)].count(True) == bool(says), m.notes
-    assert says or not kinds(m, "warning")
+    assert [message in text for text in kinds(m, kind)].count(True) == bool(message), m.notes
+    assert message or not kinds(m, "warning")
 
 
 @pytest.mark.parametrize(

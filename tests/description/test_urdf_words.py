@@ -159,8 +159,8 @@ CHANGES_THE_ROBOT = {
 
 @pytest.mark.parametrize("case", CHANGES_THE_ROBOT)
 def test_an_unknown_name_that_would_change_the_robot_is_refused(case: str) -> None:
-    text, says = CHANGES_THE_ROBOT[case]
-    assert says in refusal(text)
+    text, message = CHANGES_THE_ROBOT[case]
+    assert message in refusal(text)
 
 
 LEFT_OUT = {
@@ -190,13 +190,13 @@ LEFT_OUT = {
 
 @pytest.mark.parametrize("case", LEFT_OUT)
 def test_one_warning_names_each_other_unknown_element(case: str) -> None:
-    text, says = LEFT_OUT[case]
+    text, message = LEFT_OUT[case]
     messages = [
         warning for warning in warnings(load(text)) if "is not" in warning or "does not" in warning
     ]
     assert len(messages) == 1
-    assert says in messages[0]
-    assert says in refusal(text, strict=True)
+    assert message in messages[0]
+    assert message in refusal(text, strict=True)
 
 
 def test_elements_that_symgen_ignores_give_no_warning() -> None:
@@ -236,31 +236,33 @@ def test_quaternions_are_read_as_pinocchio_reads_them(turn: str, version: str) -
         f'<origin xyz="0 0.2 1" {quat}/>' + AXIS,
         root=f"<robot name='r' version='{version}'>",
     )
-    read, model = load(text), pinocchio.buildModelFromXML(text)
-    frame = pose_matrix(read.joints[0].pose)
+    mechanism, model = load(text), pinocchio.buildModelFromXML(text)
+    frame = pose_matrix(mechanism.joints[0].pose)
     assert np.allclose(frame[:3, :3], model.jointPlacements[1].rotation, atol=1e-15)
     assert np.allclose(frame[:3, 3], model.jointPlacements[1].translation, atol=1e-15)
     force = pinocchio.rnea(model, model.createData(), *STATE)
     assert np.allclose(
-        np.array(Reference(read).inverse_dynamics(*STATE), dtype=float), force, rtol=1e-14
+        np.array(Reference(mechanism).inverse_dynamics(*STATE), dtype=float), force, rtol=1e-14
     )
-    assert any("quat_xyzw needs URDF version 1.1" in warning for warning in warnings(read)) == (
-        version == "1.0"
-    )
-    assert any("quat_xyzw is zero" in warning for warning in warnings(read)) == (
+    assert any(
+        "quat_xyzw needs URDF version 1.1" in warning for warning in warnings(mechanism)
+    ) == (version == "1.0")
+    assert any("quat_xyzw is zero" in warning for warning in warnings(mechanism)) == (
         turn == "0 0 0 0" and version != "1.0"
     )
 
 
 def test_a_quaternion_of_a_quarter_turn_in_sixteen_digits_is_exact() -> None:
     quat = '<origin quat_xyzw="0.7071067811865476 0 0 0.7071067811865475"/>'
-    read = load(urdf_text(in_joint=quat + AXIS, root="<robot name='r' version='1.1'>"))
-    assert read.joints[0].pose == (Rotate((Fraction(1), Fraction(1), Fraction(0), Fraction(0))),)
-    assert "snap" in {note.kind for note in read.notes}
+    mechanism = load(urdf_text(in_joint=quat + AXIS, root="<robot name='r' version='1.1'>"))
+    assert mechanism.joints[0].pose == (
+        Rotate((Fraction(1), Fraction(1), Fraction(0), Fraction(0))),
+    )
+    assert "snap" in {note.kind for note in mechanism.notes}
 
 
 @pytest.mark.parametrize(
-    ("attributes", "says"),
+    ("attributes", "message"),
     [
         (
             'rpy="0 0 0" quat_xyzw="0 0 0 1"',
@@ -271,8 +273,8 @@ def test_a_quaternion_of_a_quarter_turn_in_sixteen_digits_is_exact() -> None:
         ('quat_xyzw="0 0 0 nan"', "'nan' is not a number"),
     ],
 )
-def test_a_malformed_quaternion_is_refused(attributes: str, says: str) -> None:
-    assert says in refusal(
+def test_a_malformed_quaternion_is_refused(attributes: str, message: str) -> None:
+    assert message in refusal(
         urdf_text(in_joint=f"<origin {attributes}/>" + AXIS, root="<robot name='r' version='1.1'>")
     )
 
@@ -296,10 +298,13 @@ def test_undefined_macros_are_left_out_of_a_urdf_and_refused_in_xacro(
     if suffix == ".xacro":
         assert "unknown macro name: xacro:imu" in refusal(str(path))
         return
-    read = load(path)
-    assert pose_matrix(next(frame.pose for frame in read.frames if frame.name == "c"))[2, 3] == 0.5
+    mechanism = load(path)
+    assert (
+        pose_matrix(next(frame.pose for frame in mechanism.frames if frame.name == "c"))[2, 3]
+        == 0.5
+    )
     assert [
         warning
-        for warning in warnings(read)
+        for warning in warnings(mechanism)
         if "<xacro:imu> calls a macro that the file does not define" in warning
     ]

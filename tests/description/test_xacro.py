@@ -44,7 +44,7 @@ PLAIN = """<robot name="arm"><link name="base"/>
 HEAD = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">\n'
 
 
-def plain(mass: str) -> str:
+def expanded_urdf(mass: str) -> str:
     """Return the URDF of the arm with its macros expanded by hand."""
     rods = [
         ROD.partition('on">\n')[2]
@@ -80,21 +80,21 @@ def package(arm: Path) -> dict[str, str]:
     return {"parts": str(arm.parent / "elsewhere/parts")}
 
 
-def refused(path: Path, says: str, **options: Any) -> str:
+def refused(path: Path, message: str, **options: Any) -> str:
     with pytest.raises(DescriptionError) as caught:
         symgen.load(path, **options)
     sentence = str(caught.value)
-    assert says in sentence, sentence
+    assert message in sentence, sentence
     assert "\n" not in sentence
     return sentence
 
 
-@pytest.mark.parametrize(("asked", "mass"), [({}, "2"), ({"mass": "0.75"}, "0.75")])
+@pytest.mark.parametrize(("arguments", "mass"), [({}, "2"), ({"mass": "0.75"}, "0.75")])
 def test_macros_give_the_same_robot_as_their_expansion_by_hand(
-    arm: Path, asked: dict[str, str], mass: str
+    arm: Path, arguments: dict[str, str], mass: str
 ) -> None:
-    mechanism = symgen.load(arm, packages=package(arm), xacro=asked)
-    assert declared(mechanism) == declared(symgen.load(plain(mass)))
+    mechanism = symgen.load(arm, packages=package(arm), xacro=arguments)
+    assert declared(mechanism) == declared(symgen.load(expanded_urdf(mass)))
     assert mechanism.bodies[0].mass == Fraction(mass)
     assert any(note.kind == "snap" for note in mechanism.notes)
 
@@ -102,15 +102,17 @@ def test_macros_give_the_same_robot_as_their_expansion_by_hand(
 def test_macros_in_a_urdf_are_expanded(arm: Path, tmp_path: Path) -> None:
     path = tmp_path / "arm.urdf"
     path.write_text(ARM)
-    assert declared(symgen.load(path, packages=package(arm))) == declared(symgen.load(plain("2")))
+    assert declared(symgen.load(path, packages=package(arm))) == declared(
+        symgen.load(expanded_urdf("2"))
+    )
     inside = (
-        plain("2")
+        expanded_urdf("2")
         .replace('value="2"', 'value="${1+1}"')
         .replace("<robot", '<robot xmlns:xacro="x"')
     )
-    assert declared(symgen.load(inside)) == declared(symgen.load(plain("2")))
+    assert declared(symgen.load(inside)) == declared(symgen.load(expanded_urdf("2")))
     assert len(symgen.load(inside).notes) == len(
-        symgen.load(plain("2")).notes
+        symgen.load(expanded_urdf("2")).notes
     )  # notes of the first attempt to read are discarded
 
 
@@ -146,12 +148,12 @@ def test_the_hash_is_that_of_the_expanded_text(arm: Path, tmp_path: Path) -> Non
     first = symgen.load(arm, packages=package(arm)).source_sha256
     assert first != hashlib.sha256(arm.read_bytes()).hexdigest()
     assert symgen.load(arm, packages=package(arm), xacro={"mass": "3"}).source_sha256 != first
-    moved = tmp_path / "moved"
-    moved.mkdir()
-    (moved / "rod.xacro").write_text(ROD)
-    assert symgen.load(arm, packages={"parts": moved}).source_sha256 == first
-    (moved / "rod.xacro").write_text(ROD.replace("0.5", "0.25"))
-    assert symgen.load(arm, packages={"parts": moved}).source_sha256 != first
+    moved_folder = tmp_path / "moved"
+    moved_folder.mkdir()
+    (moved_folder / "rod.xacro").write_text(ROD)
+    assert symgen.load(arm, packages={"parts": moved_folder}).source_sha256 == first
+    (moved_folder / "rod.xacro").write_text(ROD.replace("0.5", "0.25"))
+    assert symgen.load(arm, packages={"parts": moved_folder}).source_sha256 != first
 
 
 def test_unused_arguments_and_packages_are_refused(arm: Path) -> None:
@@ -162,9 +164,9 @@ def test_unused_arguments_and_packages_are_refused(arm: Path) -> None:
         packages=package(arm),
     )
     with pytest.raises(ArgumentError, match="has no meaning for a file such as"):
-        symgen.load(plain("1"), xacro={"mass": "1"})
+        symgen.load(expanded_urdf("1"), xacro={"mass": "1"})
     with pytest.raises(ArgumentError, match="has no meaning for a file such as"):
-        symgen.load(plain("1"), packages={"parts": "."})
+        symgen.load(expanded_urdf("1"), packages={"parts": "."})
 
 
 FAULTS = {
@@ -245,7 +247,7 @@ def test_endless_macros_and_macros_that_fill_the_memory_are_stopped(
 def test_a_warning_of_the_xacro_package_becomes_a_note(tmp_path: Path) -> None:
     path = tmp_path / "r.xacro"
     path.write_text(
-        plain("1")
+        expanded_urdf("1")
         .replace("<robot", '<robot xmlns:xacro="x"')
         .replace('<link name="base"/>', '<xacro:property name="pi" value="3"/><link name="base"/>')
     )

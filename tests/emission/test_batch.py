@@ -29,7 +29,7 @@ from symgen.readback.batches import BatchText, compare
 from symgen.support.errors import ArgumentError, StateError
 from symgen.verification.blocks import BlockFiles, Drawn, check_blocks
 from symgen.verification.compiled import compiled_runners, print_sources
-from symgen.verification.truth import Truth
+from symgen.verification.exact_results import ExactResults
 from symgen.vocabulary.functions import BY_DEFAULT
 from symgen.vocabulary.options import ProgramOptions, TextOptions
 from symgen.vocabulary.target import Target
@@ -87,7 +87,7 @@ def read_back(program: Program, files: Mapping[str, str], target: Target) -> lis
     return compare(program, read, target.name, target.checked, {})
 
 
-def arguments_from(truth: Truth) -> Drawn:
+def arguments_from(truth: ExactResults) -> Drawn:
     return lambda form: truth.arguments(form.function, truth.floats)
 
 
@@ -99,7 +99,7 @@ def block_failures(
 ) -> list[str]:
     """Return the failures that `verify`'s check of functions for many states reports."""
     target, mechanism = target_of(robot, text), mechanism_of(robot)
-    truth = Truth(mechanism, 3, 1, payload=mechanism.bodies[-1].name)
+    truth = ExactResults(mechanism, 3, 1, payload=mechanism.bodies[-1].name)
     divisor_bounds: dict[str, dict[int, Fraction]] = {function: {} for function in programs}
     headers, printed = printer().headers(programs, target), printer().batches(programs, target)
     runners = compiled_runners(
@@ -222,13 +222,13 @@ def test_long_functions_are_compiled_by_fewer_passes(
     fewer = [
         next(word for word in command if word.endswith(".c"))
         for command in commands
-        if {*building.FEWER} <= {*command}
+        if {*building.BLOCK_FLAGS} <= {*command}
     ]
     assert fewer == [f"scara_{long}_batch.c"]
 
     out = tmp_path / "scara"
     symgen.generate("scara", out, [long, short], batch=True)
-    properties = f'set_source_files_properties({fewer[0]} PROPERTIES\n    COMPILE_OPTIONS "{";".join(building.FEWER)}")'
+    properties = f'set_source_files_properties({fewer[0]} PROPERTIES\n    COMPILE_OPTIONS "{";".join(building.BLOCK_FLAGS)}")'
     assert properties in (out / "CMakeLists.txt").read_text()
     subprocess.run(
         ["gcc", "-std=c99", "-O2", "-Dscara_NO_CLONES", "-c", fewer[0], "-o", tmp_path / "o"],
@@ -292,7 +292,7 @@ def test_bits_that_differ_from_the_single_state_function_are_reported() -> None:
         printer().headers({"forward_dynamics": changed}, target),
         printer().batches({"forward_dynamics": changed}, target),
     )
-    truth = Truth(mechanism_of("scara"), 3, 1, payload=mechanism_of("scara").bodies[-1].name)
+    truth = ExactResults(mechanism_of("scara"), 3, 1, payload=mechanism_of("scara").bodies[-1].name)
     single = print_sources({"forward_dynamics": program}, target, {"forward_dynamics": {}})
     runners = compiled_runners({"forward_dynamics": program}, single, headers, target)
     checks = check_blocks(
@@ -500,7 +500,7 @@ def solver() -> Solver:
 @pytest.fixture
 def blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Use functions for blocks from two states on."""
-    monkeypatch.setattr(kernels, "FEW", 0)
+    monkeypatch.setattr(kernels, "ROWS_BEFORE_BLOCKS", 0)
 
 
 def random_array(*shape: int, seed: int = 0) -> Any:
@@ -624,7 +624,7 @@ def test_each_state_has_its_own_status() -> None:
 def test_a_function_for_blocks_is_compiled_only_after_enough_states(
     solver: Solver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The states of all calls count; compiling pays from `kernels.FEW` operations on."""
+    """The states of all calls count; compiling pays from `kernels.ROWS_BEFORE_BLOCKS` operations on."""
     kernel = compile_now(ARM, ["mass_matrix"])._kernels["mass_matrix"]
     called: list[int] = []
     library = kernel._many
@@ -632,7 +632,7 @@ def test_a_function_for_blocks_is_compiled_only_after_enough_states(
     for _ in range(2):
         kernel.long_road((random_array(20, 4),), None)
     assert not called
-    monkeypatch.setattr(kernels, "FEW", 50 * kernel.program.length)
+    monkeypatch.setattr(kernels, "ROWS_BEFORE_BLOCKS", 50 * kernel.program.length)
     kernel.long_road((random_array(20, 4),), None)
     assert called == [1]
 
@@ -725,7 +725,7 @@ def test_a_second_process_reuses_the_library_of_the_first(tmp_path: Path) -> Non
     code = (
         "import sys, numpy as np, symgen\n"
         f"s = symgen.compile('{ARM}', ['mass_matrix'], blocks='now')\n"
-        "import symgen.machine.kernels as k; k.FEW = 0\n"
+        "import symgen.machine.kernels as k; k.ROWS_BEFORE_BLOCKS = 0\n"
         "print(s.mass_matrix(np.ones((40, 4)))[39, 0, 0], 'symgen.pipeline.derive' in sys.modules)\n"
     )
     environment = {"SYMGEN_CACHE": str(tmp_path), "PATH": "/usr/bin:/bin"}

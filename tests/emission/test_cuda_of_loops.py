@@ -78,19 +78,25 @@ def test_each_thread_computes_the_loops(
 
 
 DEVICE = {
-    "an element of an argument": ("own_q[0] = q[i*q_element]", "own_q[0] = q[(i + 1)*q_element]"),
+    "an element of an argument": (
+        "local_q[0] = q[i*q_element]",
+        "local_q[0] = q[(i + 1)*q_element]",
+    ),
     "another stride": ("v[i*v_element]", "v[i*q_element]"),
     "a stride that is left out": ("tau[i*tau_element]", "tau[i]"),
-    "a stride of the workspace": ("+ 1)*threads] = own_keeps[1]", "+ 1)] = own_keeps[1]"),
+    "a stride of the workspace": (
+        "+ 1)*threads] = local_new_saved[1]",
+        "+ 1)] = local_new_saved[1]",
+    ),
     "an offset in the workspace": ("work[(17*i)*threads]", "work[(16*i)*threads]"),
     "an element too few": ("for (k = 0; k < 8", "for (k = 1; k < 8"),
-    "an element that is not copied": ("own_kept[0] = ", "own_kept[1] = "),
+    "an element that is not copied": ("local_saved[0] = ", "local_saved[1] = "),
     "a link too few": ("for (i = 0; i <= 5", "for (i = 0; i < 5"),
     "a reversed sweep": ("for (i = 5; i >= 1; --i)", "for (i = 1; i <= 5; ++i)"),
     "a row of the table": ("forward_dynamics_table[i]", "forward_dynamics_table[0]"),
-    "a carry": ("carried_3[26] = 0.0", "carried_3[26] = 1.0"),
+    "a carry": ("carry_3[26] = 0.0", "carry_3[26] = 1.0"),
     "a result of another link": ("a[i*a_element] =", "a[(5 - i)*a_element] ="),
-    "an operation of a step": ("own_a[0]", "-own_a[0]"),
+    "an operation of a step": ("local_a[0]", "-local_a[0]"),
     "a constant": ("0.0, 1.0,", "1.0, 1.0,"),
     "tables in the host's memory": ("static __constant__ const", "static const"),
     "a function of the host": ("static __device__ inline void", "static inline void"),

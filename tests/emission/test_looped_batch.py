@@ -27,7 +27,7 @@ from symgen.readback.batches import BatchText, compare
 from symgen.support.errors import StateError
 from symgen.verification.blocks import BlockFiles, check_blocks
 from symgen.verification.compiled import compiled_runners, print_sources
-from symgen.verification.truth import Truth
+from symgen.verification.exact_results import ExactResults
 from symgen.vocabulary.options import TextOptions
 from symgen.vocabulary.target import Target
 from tests.shared.c99 import WARNINGS
@@ -89,7 +89,7 @@ def block_failures(
         Target("arm", mechanism.sizes, text),
         {function: loops(robot, function, real) for function in functions},
     )
-    truth = Truth(mechanism, 3, 1)
+    truth = ExactResults(mechanism, 3, 1)
     headers, printed = printer().headers(forms, target), printer().batches(forms, target)
     runners = compiled_runners(
         forms, print_sources(forms, target, {function: {} for function in forms}), headers, target
@@ -146,7 +146,7 @@ def test_many_states_have_the_bits_of_one(
 @pytest.mark.slow
 def test_each_angle_takes_the_sine_that_one_state_takes() -> None:
     """The rotation of a floating base has one angle, whose sine is libm's in one state."""
-    states = Truth(symgen.load("quadruped"), 21, 1).floats
+    states = ExactResults(symgen.load("quadruped"), 21, 1).floats
     more = {name: states[name] for name in ("q", "v")} | {"dt": np.linspace(1, 4, 21)}
     for way in ("auto", "auto, checked"):
         assert block_failures("quadruped", ("integrate",), TEXT_OPTIONS[way], more=more) == []
@@ -192,16 +192,16 @@ def saved_values_read(step: Program) -> set[int]:
 
 SLIPS = {
     "another sign": ("] + (", "] - ("),
-    "another element": ("carried[0][lane]", "carried[1][lane]"),
+    "another element": ("carry[0][lane]", "carry[1][lane]"),
     "another constant": ("table[3]", "table[4]"),
     "another table": ("table[6][13] = {\n    {1.0", "table[6][13] = {\n    {2.0"),
     "another offset in the workspace": ("&work[17*i]", "&work[16*i]"),
-    "another start": ("before[3][lane] = 0.0", "before[3][lane] = 1.0"),
+    "another start": ("carry[3][lane] = 0.0", "carry[3][lane] = 1.0"),
     "another joint of the first link": ("_2_base(&v[0]", "_2_base(&v[1]"),
     "one link fewer": ("i <= 5; ++i", "i <= 4; ++i"),
     "a reversed sweep": ("i = 5; i >= 1; --i", "i = 1; i <= 5; ++i"),
-    "another carry buffer": ("behind = before;", "behind = own;"),
-    "the previous carry buffer": ("before = own;", "before = behind;"),
+    "another carry buffer": ("next_carry = carry;", "next_carry = written;"),
+    "the previous carry buffer": ("carry = written;", "carry = next_carry;"),
     "another step": ("&q[first*q_state]", "&q[first]"),
     "another array": ("(*)[8])&work[816]", "(*)[8])&work[815]"),
     "a shorter loop": ("lane < 8; ++lane", "lane < 7; ++lane"),
@@ -279,7 +279,7 @@ def random_arrays(count: int, solver: Solver) -> list[Any]:
 
 
 def test_solvers_compute_blocks_with_the_bits_of_one_state(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernels, "FEW", 0)
+    monkeypatch.setattr(kernels, "ROWS_BEFORE_BLOCKS", 0)
     solver = compile_now(CHAIN, ["forward_dynamics"], form="looped")
     q, v, tau = random_arrays(21, solver)
     expected = np.array([solver.forward_dynamics(*state) for state in zip(q, v, tau, strict=True)])
@@ -290,7 +290,7 @@ def test_solvers_compute_blocks_with_the_bits_of_one_state(monkeypatch: pytest.M
 
 
 def test_each_state_has_its_own_status(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernels, "FEW", 0)
+    monkeypatch.setattr(kernels, "ROWS_BEFORE_BLOCKS", 0)
     solver = compile_now(CHAIN, ["forward_dynamics"], form="looped", checked=True, trig="inline")
     q, v, tau = random_arrays(21, solver)
     expected = solver.forward_dynamics(q, v, tau)
@@ -349,7 +349,7 @@ def test_the_stated_stack_holds_the_arrays_of_a_block_and_its_largest_step(toy: 
     facts = looped_lanes.function(form, target)
     text = printer().batches({form.function: form}, target)[target.batch_file(form.function)]
     block = text[text.index("_block(") :]
-    carries = re.findall(r"double carried_\d+\[2\]\[(\d+)\]\[(\d+)\]", block)
+    carries = re.findall(r"double carry_\d+\[2\]\[(\d+)\]\[(\d+)\]", block)
     columns = re.findall(r"double column\[(\d+)\]\[(\d+)\]", block)
     assert carries
     assert columns
@@ -383,16 +383,16 @@ def test_an_error_in_any_step_is_read_back(robot: str) -> None:
 
 
 UNWRITTEN = {
-    "on the stack": ("_batch.c", "handed[9][lane] = seen_33", "handed[8][lane] = seen_33"),
+    "on the stack": ("_batch.c", "next_carry[9][lane] = seen_33", "next_carry[8][lane] = seen_33"),
     "in the array of many states": (
         "_batch.c",
-        "keeps[0][lane] = 1.0;",
-        "if (table[0] > 1.0) { keeps[0][lane] = 1.0; }",
+        "new_saved[0][lane] = 1.0;",
+        "if (table[0] > 1.0) { new_saved[0][lane] = 1.0; }",
     ),
     "in the array of one state": (
         ".c",
-        "keeps[0] = 1.0;",
-        "if (table[0] > 1.0) { keeps[0] = 1.0; }",
+        "new_saved[0] = 1.0;",
+        "if (table[0] > 1.0) { new_saved[0] = 1.0; }",
     ),
 }
 """File, correct text and error: another link or sweep reads a value that was never stored."""

@@ -96,8 +96,8 @@ PLANTED = {
         "    {1.0},\n    {0.6666666666666666},\n",
         "sums",
     ),
-    "a start": ("carried_1[0] = 0.3333333333333333", "carried_1[0] = 0.3333333333333334", "chain"),
-    "no start": ("    carried_2[2] = 1.0;\n", "", "chain"),
+    "a start": ("carry_1[0] = 0.3333333333333333", "carry_1[0] = 0.3333333333333334", "chain"),
+    "no start": ("    carry_2[2] = 1.0;\n", "", "chain"),
     "a loop that begins late": ("for (i = 0;", "for (i = 1;", "chain"),
     "a loop that ends early": ("i <= 5", "i < 5", "chain"),
     "a loop that ends late": ("i >= 0", "i >= 1", "chain"),
@@ -106,22 +106,26 @@ PLANTED = {
     "another link's argument": ("&v[i]", "&v[0]", "chain"),
     "another offset in the workspace": ("&work[(4*i) + 2]", "&work[(4*i) + 1]", "chain"),
     "work beyond its end": ("&work[(4*i) + 2]", "&work[(5*i) + 2]", "chain"),
-    "carries exchanged": ("carried_2, carried_2", "carried_1, carried_2", "chain"),
+    "carries exchanged": ("carry_2, carry_2", "carry_1, carry_2", "chain"),
     "a sign in a step": ("= -f", "= f", "chain"),
-    "operands in a step": ("(kept[1]*f) - carried[1]", "carried[1] - (kept[1]*f)", "chain"),
+    "operands in a step": ("(saved[1]*f) - carry[1]", "carry[1] - (saved[1]*f)", "chain"),
     "another step": ("        arm_toy_3(&work", "        arm_toy_1(&work", "chain"),
     "a step twice": (
         "        arm_toy_1(arm_toy_table[i]",
-        "        arm_toy_1(arm_toy_table[0], q, carried_1, carried_1, work);\n"
+        "        arm_toy_1(arm_toy_table[0], q, carry_1, carry_1, work);\n"
         "        arm_toy_1(arm_toy_table[i]",
         "chain",
     ),
-    "the end of another sweep": ("det[0] = carried_2[2]", "det[0] = carried_1[2]", "chain"),
+    "the end of another sweep": ("det[0] = carry_2[2]", "det[0] = carry_1[2]", "chain"),
     "the end too early": ("if (i == 2)", "if (i == 1)", "chain, its middle"),
     "a parent": ("-1, 0, 0, 1, 1, 2, -1, 6, 6, 6", "-1, 0, 0, 1, 1, 1, -1, 6, 6, 6", "tree"),
     "a latest child": ("6, 2, 4, 5, -1", "6, 1, 4, 5, -1", "tree"),
-    "a join": ("before[k]*own[k]", "before[k] + own[k]", "tree"),
-    "the order of a join": ("before[k] + own[k]", "own[k] + before[k]", "tree"),
+    "a join": ("parent_carry[k]*link_carry[k]", "parent_carry[k] + link_carry[k]", "tree"),
+    "the order of a join": (
+        "parent_carry[k] + link_carry[k]",
+        "link_carry[k] + parent_carry[k]",
+        "tree",
+    ),
     "a start of a table": (
         "    0.0, 0.1111111111111111, 1.0",
         "    0.0, 0.1111111111111111, 0.0",
@@ -144,8 +148,8 @@ PLANTED = {
     ),
     "a loop beyond its tip": ("for (i = 2; i >= 0", "for (i = 3; i >= 0", "chain, from its middle"),
     "a link off the path to the base": ("0, 1, 4", "0, 1, 3", "tree, on a way"),
-    "another type": ("double carried_1[3]", "float carried_1[3]", "chain"),
-    "a static array": ("    double carried_1[3]", "    static double carried_1[3]", "chain"),
+    "another type": ("double carry_1[3]", "float carry_1[3]", "chain"),
+    "a static array": ("    double carry_1[3]", "    static double carry_1[3]", "chain"),
     "a table that is not constant": (
         "static const double arm_toy_table",
         "static double arm_toy_table",
@@ -157,10 +161,10 @@ PLANTED = {
     "a constant counter": ("    int i;", "    const int i;", "chain"),
     "a loop from a half": ("for (i = 0;", "for (i = 0.5;", "chain"),
     "a loop over another thing": ("for (i = 0; i <= 5; ++i)", "for (q = 0; q <= 5; ++q)", "chain"),
-    "an array of variable size": ("double carried_1[3]", "double carried_1[i]", "chain"),
-    "a place of another type": ("double *const rows", "float *const rows", "tree"),
+    "an array of variable size": ("double carry_1[3]", "double carry_1[i]", "chain"),
+    "a place of another type": ("double *const carries", "float *const carries", "tree"),
     "a name twice": ("    int i;", "    int i;\n    int q;", "chain"),
-    "a step without its last argument": ("&v[i], carried_3", "carried_3", "chain"),
+    "a step without its last argument": ("&v[i], carry_3", "carry_3", "chain"),
     "a table of other numbers": (
         "static const short arm_toy_parents",
         "static const char arm_toy_parents",
@@ -168,7 +172,7 @@ PLANTED = {
     ),
     "a table that is too long": ("arm_toy_parents[10]", "arm_toy_parents[11]", "tree"),
     "a table twice": (
-        "static const short arm_toy_latest",
+        "static const short arm_toy_last_child",
         "static const short arm_toy_parents",
         "tree",
     ),
@@ -176,8 +180,8 @@ PLANTED = {
     "another statement": ("    det[0] =", "    if (q[0] > 0.0) {}\n    det[0] =", "chain"),
     "a store to an argument": ("    det[0] =", "    q[0] = 0.0;\n    det[0] =", "chain"),
     "a result overwritten": (
-        "    det[0] = carried_2[2];",
-        "    det[0] = carried_2[2];\n    det[0] = carried_2[1];",
+        "    det[0] = carry_2[2];",
+        "    det[0] = carry_2[2];\n    det[0] = carry_2[1];",
         "chain",
     ),
 }
@@ -414,8 +418,8 @@ def test_read_back_checks_the_preprocessed_text(trig: str) -> None:
     recursion = TOYS["tree of three classes"]()
     names, function = target(recursion, trig), recursion.function
     headers, text = c99.headers({function: recursion}, names), c99.source(recursion, names)
-    for slip, count in (("", 0), ("before[k]*own[k]", 1)):
-        slipped = text.replace(slip, "before[k] + own[k]") if slip else text
+    for slip, count in (("", 0), ("parent_carry[k]*link_carry[k]", 1)):
+        slipped = text.replace(slip, "parent_carry[k] + link_carry[k]") if slip else text
         (seen,) = preprocess({function: slipped}, headers, names).values()
         sincos = headers.get(names.sincos_file, "")
         assert (
@@ -461,9 +465,21 @@ def test_loops_of_robots_have_the_bits_of_their_evaluation(
 @pytest.mark.parametrize(
     ("function", "old", "new"),
     [
-        ("forward_kinematics=kinematics", "ended[3] = carried_2[3];", "ended[3] = carried_2[4];"),
-        ("forward_kinematics=kinematics", "arm_forward_kinematics_last(ended, R, p);", ";"),
-        ("forward_kinematics=kinematics", "_last(ended, R, p)", "_last(ended, p, R)"),
+        (
+            "forward_kinematics=kinematics",
+            "final_carry[3] = carry_2[3];",
+            "final_carry[3] = carry_2[4];",
+        ),
+        (
+            "forward_kinematics=kinematics",
+            "arm_forward_kinematics_epilogue(final_carry, R, p);",
+            ";",
+        ),
+        (
+            "forward_kinematics=kinematics",
+            "_epilogue(final_carry, R, p)",
+            "_epilogue(final_carry, p, R)",
+        ),
         ("link_poses=kinematics", "&R_links[9*i]", "&R_links[3*i]"),
         ("link_poses=kinematics", "&p_links[3*i]", "&p_links[0]"),
         ("integrate=kinematics", "&v[i], dt,", "&v[i], v,"),

@@ -93,8 +93,8 @@ SLIPS = {
     "a loop that continues after a fault": ("(status == arm_OK) && (i >= 0)", "i >= 0"),
     "results stored after a fault": ("(status == arm_OK) && (i <= 17)", "i <= 17"),
     "a result stored too early": (
-        "&work[arm_forward_dynamics_v[i] + 599]",
-        "&a[arm_forward_dynamics_v[i]]",
+        "&work[arm_forward_dynamics_first_v[i] + 599]",
+        "&a[arm_forward_dynamics_first_v[i]]",
     ),
     "a result not stored": ("a[i] = work[599 + i];", ""),
     "a status that is always OK": ("return status;", "return arm_OK;"),

@@ -187,7 +187,7 @@ def test_generate_writes_checked_chains_and_verify_reports_a_missing_check(tmp_p
 
 
 def test_solvers_compute_blocks_with_the_bits_of_one_state(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernels, "FEW", 0)
+    monkeypatch.setattr(kernels, "ROWS_BEFORE_BLOCKS", 0)
     functions = ["mass_matrix_solve=fixman:segments"]
     solver = symgen.compile("planar_point_mass:33", functions, blocks="now")
     generator = np.random.default_rng(1)

@@ -85,9 +85,12 @@ def _say(
     seconds: float,
 ) -> None:
     for form, engine in engines.items():
-        read, refused, failed = (tally[form, verdict] for verdict in ("read", "refused", "failed"))
+        read_count, refused_count, failed_count = (
+            tally[form, verdict] for verdict in ("read", "refused", "failed")
+        )
         print(
-            f"{form}: {read + refused + failed} inputs ({read} read, {refused} refused, {failed} failed), "
+            f"{form}: {read_count + refused_count + failed_count} inputs "
+            f"({read_count} read, {refused_count} refused, {failed_count} failed), "
             f"{len(engine.lines)} lines reached, {len(engine.pool)} in the pool",
             flush=True,
         )

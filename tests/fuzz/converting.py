@@ -37,11 +37,13 @@ def converted(mechanism: Mechanism, folder: Path) -> None:
         path = folder / f"written{SUFFIXES[format_]}"
         path.write_text(written.text, encoding="utf-8")
         try:
-            back = load(path, **warned)  # type: ignore[arg-type]
+            converted = load(path, **warned)  # type: ignore[arg-type]
         except SymgenError as error:
             raise Broken(f"what was written as {format_} is not read back: {error}") from None
-        if back.nv != mechanism.nv or abs(back.mass - mechanism.mass) > NEAR * abs(mechanism.mass):
+        if converted.nv != mechanism.nv or abs(converted.mass - mechanism.mass) > NEAR * abs(
+            mechanism.mass
+        ):
             raise Broken(
-                f"what was written as {format_} has {back.nv} velocities and {float(back.mass):g} kg, and was "
+                f"what was written as {format_} has {converted.nv} velocities and {float(converted.mass):g} kg, and was "
                 f"{mechanism.nv} and {float(mechanism.mass):g} kg"
             )

@@ -36,7 +36,9 @@ Line = tuple[str, int]
 
 @dataclass(frozen=True)
 class Tried:
-    """Result of one input. `failure` says what went wrong, and where; it is empty if symgen kept its promise."""
+    """Result of one input. `failure` describes the fault and its place; it is empty if symgen
+    behaved as documented.
+    """
 
     data: bytes
     verdict: str
@@ -47,38 +49,42 @@ class Tried:
 class Lines:
     """Lines of the readers reached for the first time; fully reached functions are not traced."""
 
-    def __init__(self, seen: set[Line]) -> None:
-        self.seen, self.new = set(seen), list[Line]()
-        self._left: dict[CodeType, set[int]] = {}
+    def __init__(self, reached: set[Line]) -> None:
+        self.reached, self.new = set(reached), list[Line]()
+        self._unreached: dict[CodeType, set[int]] = {}
 
     def enter(self, frame: FrameType, event: str, _: Any) -> Any:
         code = frame.f_code
-        left = self._left.get(code)
-        if left is None:
+        unreached = self._unreached.get(code)
+        if unreached is None:
             in_room = code.co_filename.startswith(ROOM)
-            left = (
-                {n for _, _, n in code.co_lines() if n and (code.co_filename, n) not in self.seen}
+            unreached = (
+                {
+                    n
+                    for _, _, n in code.co_lines()
+                    if n and (code.co_filename, n) not in self.reached
+                }
                 if in_room
                 else set()
             )
-            self._left[code] = left
-        return self._line if left else None
+            self._unreached[code] = unreached
+        return self._line if unreached else None
 
     def _line(self, frame: FrameType, event: str, _: Any) -> Any:
         code, number = frame.f_code, frame.f_lineno
-        left = self._left[code]
-        if number in left:
-            left.remove(number)
-            self.seen.add((code.co_filename, number))
+        unreached = self._unreached[code]
+        if number in unreached:
+            unreached.remove(number)
+            self.reached.add((code.co_filename, number))
             self.new.append((code.co_filename, number))
-        return self._line if left else None
+        return self._line if unreached else None
 
 
-def _serve(pipe: Connection, form: str, seen: set[Line]) -> None:
+def _serve(pipe: Connection, form: str, reached: set[Line]) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     judge, suffix = JUDGES[form]
-    macros.available = lambda: False  # macros are a program, and what it may do is not fuzzed
-    lines = Lines(seen)
+    macros.available = lambda: False  # macros are a program, whose actions are not fuzzed
+    lines = Lines(reached)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         while data := pipe.recv_bytes():
@@ -100,8 +106,8 @@ def _serve(pipe: Connection, form: str, seen: set[Line]) -> None:
 
 def _describe_error(error: BaseException) -> str:
     """Return the error and its innermost line in symgen."""
-    places = [f for f in traceback.extract_tb(error.__traceback__) if "/symgen/" in f.filename]
-    at = f" ({places[-1].filename.rpartition('/symgen/')[2]}:{places[-1].lineno})" if places else ""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if "/symgen/" in f.filename]
+    at = f" ({frames[-1].filename.rpartition('/symgen/')[2]}:{frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__}: {str(error)[:300]}{at}"
 
 
@@ -112,22 +118,22 @@ class Engine:
         self.form, self._dice = form, random.Random(f"{form} {seed}")
         self.lines: set[Line] = set()
         self.pool: list[bytes] = []
-        self._read: list[bytes] = []
+        self._accepted: list[bytes] = []
         self._child: Any = None
         self._tried = 0
 
     def __iter__(self) -> Iterator[Tried]:
         for path in sorted((CORPUS / self.form).iterdir()):
             data = path.read_bytes()
-            tried = self._one(data)
+            tried = self._try_one(data)
             self._keep(tried)
             yield tried
         while True:
-            # Most damage is refused at once, and late finds lead on: what was read, and what came last, is taken more often.
+            # Most damaged inputs are refused at once: accepted and recent inputs are chosen more often.
             start = self._dice.choice(
-                self._dice.choice((self.pool, self.pool[-20:], self._read, self._read))
+                self._dice.choice((self.pool, self.pool[-20:], self._accepted, self._accepted))
             )
-            tried = self._one(mutated(self._dice, start, self.pool))
+            tried = self._try_one(mutated(self._dice, start, self.pool))
             if tried.new_lines:
                 self._keep(tried)
             yield tried
@@ -135,9 +141,9 @@ class Engine:
     def _keep(self, tried: Tried) -> None:
         self.pool.append(tried.data)
         if tried.verdict == "read":
-            self._read.append(tried.data)
+            self._accepted.append(tried.data)
 
-    def _one(self, data: bytes) -> Tried:
+    def _try_one(self, data: bytes) -> Tried:
         data = data or b" "  # no bytes at all would end the child
         if self._child is None or self._tried % _OF_ONE_CHILD == 0:
             self.close()

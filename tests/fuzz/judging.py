@@ -81,10 +81,10 @@ def _check_written_toml(mechanism: Mechanism, folder: Path, shown: bool) -> None
     again = folder / "again.toml"
     again.write_text(to_toml(mechanism), encoding="utf-8")
     try:
-        back = load(again)
+        reloaded = load(again)
     except SymgenError as error:
         raise Broken(f"what was written is not read back: {error}") from None
-    if replace(back, source_sha256=mechanism.source_sha256) != mechanism:
+    if replace(reloaded, source_sha256=mechanism.source_sha256) != mechanism:
         raise Broken("what was written is read back as another mechanism")
     if shown:
         try:
@@ -140,9 +140,9 @@ def quantity(data: bytes, folder: Path, suffix: str) -> str:
     text = data.decode("utf-8", "surrogateescape")
     verdicts = []
     with within(READING):
-        for read in (_number, _rational, _angle, _snapped):
+        for parse in (_number, _rational, _angle, _snapped):
             try:
-                read(text)
+                parse(text)
                 verdicts.append("read")
             except (DescriptionError, ArgumentError) as error:
                 refused(error, "")

@@ -175,47 +175,49 @@ _BOMS = (b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf", b"<\0", b"\0<")
 _ENCODINGS = ("utf-16", "utf-16-le", "utf-16-be", "latin-1", "utf-8-sig", "utf-7", "utf-32")
 
 
-def mutated(dice: random.Random, data: bytes, others: Sequence[bytes]) -> bytes:
-    """Apply one to six changes to `data`; some of them insert parts of `others`."""
+def mutated(dice: random.Random, data: bytes, other_inputs: Sequence[bytes]) -> bytes:
+    """Apply one to six changes to `data`; some of them insert parts of `other_inputs`."""
     for _ in range(dice.choice((1, 1, 1, 2, 2, 3, 6))):
-        data = dice.choices(_CHANGES, _WEIGHTS)[0](dice, data, dice.choice(others))[:LARGEST]
+        data = dice.choices(_CHANGES, _WEIGHTS)[0](dice, data, dice.choice(other_inputs))[:LARGEST]
     return data
 
 
-def _piece(dice: random.Random, data: bytes, pattern: re.Pattern[bytes]) -> tuple[int, int]:
+def _matched_span(dice: random.Random, data: bytes, pattern: re.Pattern[bytes]) -> tuple[int, int]:
     spans = [match.span() for match in pattern.finditer(data)]
     return dice.choice(spans) if spans else (0, 0)
 
 
 def _left_out(dice: random.Random, data: bytes, second: bytes) -> bytes:
-    start, end = _piece(dice, data, dice.choice(_PIECES))
+    start, end = _matched_span(dice, data, dice.choice(_PIECES))
     return data[:start] + data[end:]
 
 
 def _doubled(dice: random.Random, data: bytes, second: bytes) -> bytes:
-    start, end = _piece(dice, data, dice.choice(_PIECES))
+    start, end = _matched_span(dice, data, dice.choice(_PIECES))
     return data[:end] + data[start:end] * dice.choice((1, 1, 2, 20)) + data[end:]
 
 
 def _move_piece(dice: random.Random, data: bytes, second: bytes) -> bytes:
     pattern = dice.choice(_PIECES)
-    start, end = _piece(dice, data, pattern)
-    rest = data[:start] + data[end:]
-    at, _ = _piece(dice, rest, pattern)
-    return rest[:at] + data[start:end] + rest[at:]
+    start, end = _matched_span(dice, data, pattern)
+    remaining = data[:start] + data[end:]
+    at, _ = _matched_span(dice, remaining, pattern)
+    return remaining[:at] + data[start:end] + remaining[at:]
 
 
 def _exchanged(dice: random.Random, data: bytes, second: bytes) -> bytes:
     """Replace a part by one of the same kind from this file or from another."""
     pattern = dice.choice(_PIECES)
-    start, end = _piece(dice, data, pattern)
+    start, end = _matched_span(dice, data, pattern)
     source = dice.choice((data, second))
-    first, last = _piece(dice, source, pattern)
+    first, last = _matched_span(dice, source, pattern)
     return data[:start] + source[first:last] + data[end:]
 
 
 def _odd(dice: random.Random, data: bytes, second: bytes) -> bytes:
-    start, end = _piece(dice, data, dice.choice((_QUOTED, _QUOTED, _NUMBERS, _NUMBERS, _WORDS)))
+    start, end = _matched_span(
+        dice, data, dice.choice((_QUOTED, _QUOTED, _NUMBERS, _NUMBERS, _WORDS))
+    )
     quote = data[start : start + 1] if data[start : start + 1] in (b'"', b"'") else b""
     return data[:start] + quote + dice.choice(ODD) + quote + data[end:]
 
@@ -237,7 +239,10 @@ def _cut(dice: random.Random, data: bytes, second: bytes) -> bytes:
 
 def _spliced(dice: random.Random, data: bytes, second: bytes) -> bytes:
     pattern = dice.choice((_TAGS, _LINES, _BLOCKS))
-    return data[: _piece(dice, data, pattern)[0]] + second[_piece(dice, second, pattern)[0] :]
+    return (
+        data[: _matched_span(dice, data, pattern)[0]]
+        + second[_matched_span(dice, second, pattern)[0] :]
+    )
 
 
 def _encoded(dice: random.Random, data: bytes, second: bytes) -> bytes:

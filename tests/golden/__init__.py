@@ -1,6 +1,5 @@
-"""The committed C in `generated/`: what symgen makes of its built-in arms, so that a change of it is seen in review.
-
-`table` beside it has hashes of what a user gets from many robots with many options.
+"""The committed C of the built-in arms in `generated/`: a review sees every change of it. `table`
+has hashes of the outputs for many robots and options.
 """
 
 from __future__ import annotations

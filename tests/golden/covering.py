@@ -17,8 +17,8 @@ Pair = tuple[tuple[str, str], tuple[str, str]]
 
 
 def covering(factors: Mapping[str, Sequence[str]], legal: Legal) -> list[Choice]:
-    """The rows; the first value of a factor is what it has where nothing else is gained."""
-    left: dict[Pair, None] = {
+    """Return the rows. A factor takes its first value if another value would cover no new pair."""
+    uncovered: dict[Pair, None] = {
         ((f, x), (g, y)): None
         for f, g in combinations(factors, 2)
         for x in factors[f]
@@ -26,14 +26,16 @@ def covering(factors: Mapping[str, Sequence[str]], legal: Legal) -> list[Choice]
         if legal({f: x, g: y})
     }
     rows: list[Choice] = []
-    while left:
-        pair = next(iter(left))
-        row = _complete(dict(pair), factors, legal, left)
-        if row is None:  # what is legal by itself has no row: rules of three and more forbid it
-            del left[pair]
+    while uncovered:
+        pair = next(iter(uncovered))
+        row = _complete(dict(pair), factors, legal, uncovered)
+        if (
+            row is None
+        ):  # the pair is legal, but rules about three or more factors forbid each of its rows
+            del uncovered[pair]
             continue
         for met in combinations(((f, row[f]) for f in factors), 2):
-            left.pop(met, None)
+            uncovered.pop(met, None)
         rows.append(row)
     return rows
 
@@ -42,7 +44,7 @@ def _complete(
     row: Choice,
     factors: Mapping[str, Sequence[str]],
     legal: Legal,
-    left: Mapping[Pair, None],
+    uncovered: Mapping[Pair, None],
 ) -> Choice | None:
     """The row with a value for every factor, or None. Goes back where a later factor has no legal value."""
     missing = [factor for factor in factors if factor not in row]
@@ -57,14 +59,14 @@ def _complete(
                 if factor_index(factor) < factor_index(g)
                 else ((g, y), (factor, value))
             )
-            in left
+            in uncovered
             for g, y in row.items()
         )
 
     for value in sorted(factors[factor], key=gain, reverse=True):
         tried = {**row, factor: value}
         if legal(tried):
-            whole = _complete(tried, factors, legal, left)
-            if whole is not None:
-                return whole
+            complete = _complete(tried, factors, legal, uncovered)
+            if complete is not None:
+                return complete
     return None

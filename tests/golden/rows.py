@@ -1,7 +1,7 @@
-"""The rows of the golden table: robots, what is asked for of them, and which choices go together.
+"""Rows of the golden table: robots, the requested outputs, and the combinations of options that are
+allowed. A robot is a built-in name or a file of `robots/`.
 
-A robot is a name of symgen's own, or a file of `robots/`. A row says what a user would: arguments of `symgen.load` and
-`symgen.generate`, or a command line.
+A row consists of arguments of `symgen.load` and `symgen.generate`, or of a command line.
 """
 
 from __future__ import annotations
@@ -186,42 +186,42 @@ def arguments(choice: Choice) -> dict[str, Any]:
     if mode != "-":
         out = ("assemble", "base_parameters", *(("center_of_mass",) if mode == "jacobian" else ()))
         names += [f"{name}:{mode}" for name in names if name not in out]
-    said: dict[str, Any] = {"functions": names or None}
+    named_arguments: dict[str, Any] = {"functions": names or None}
     if choice["bundle"] == "task":
-        said["task_rows"] = robot.task
-    said |= {"form": choice["form"]} if choice["form"] != "auto" else {}
-    said |= {word: True for word in ("checked", "batch") if choice[word] != "-"}
-    said |= {
+        named_arguments["task_rows"] = robot.task
+    named_arguments |= {"form": choice["form"]} if choice["form"] != "auto" else {}
+    named_arguments |= {word: True for word in ("checked", "batch") if choice[word] != "-"}
+    named_arguments |= {
         word: choice[word] for word in ("trig", "real", "target", "name") if choice[word] != "-"
     }
-    said |= {"baumgarte": True} if choice["gains"] != "-" else {}
-    said |= {"functions_only": True} if choice["only"] != "-" else {}
-    said |= {"wrap": choice["wrap"].split(",")} if choice["wrap"] != "-" else {}
-    said |= {
+    named_arguments |= {"baumgarte": True} if choice["gains"] != "-" else {}
+    named_arguments |= {"functions_only": True} if choice["only"] != "-" else {}
+    named_arguments |= {"wrap": choice["wrap"].split(",")} if choice["wrap"] != "-" else {}
+    named_arguments |= {
         "-": {},
         "*": {"parameters": "*"},
         "gravity": {"parameters": "gravity"},
         "link": {"parameters": [f"{first}.mass", "gravity"]},
     }[choice["parameters"]]
-    said |= {
+    named_arguments |= {
         "-": {},
         "payload": {"payload": second},
         "wrench": {"wrench": first},
         "wrenches": {"wrench": [first, second]},
         "payload+wrench": {"payload": first, "wrench": second},
     }[choice["loads"]]
-    said |= {
+    named_arguments |= {
         "-": {},
         "contact": {"contact": f"{second}:0,0.05,0.1"},
         "contacts": {"contact": [f"{first}:0.1,0,0.05", f"{second}:0,0.05,0.1"]},
     }[choice["contact"]]
-    said |= {"-": {}, "frame": {"frame": first}, "frames": {"frame": [second, first]}}[
+    named_arguments |= {"-": {}, "frame": {"frame": first}, "frames": {"frame": [second, first]}}[
         choice["frame"]
     ]
     if choice["bundle"] == "task" and choice["frame"] != "frames":
-        said["frame"] = second
+        named_arguments["frame"] = second
     return (
-        said
+        named_arguments
         | {
             "-": {},
             "local": {"jacobian_frame": "local"},
@@ -234,11 +234,13 @@ def arguments(choice: Choice) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Row:
-    """A folder that `symgen.generate` writes, or what a command says where `command` is not empty."""
+    """A folder that `symgen.generate` writes with `options`, or the output of a command if
+    `command` is not empty.
+    """
 
     name: str
     robot: Robot
-    said: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
     command: tuple[str, ...] = ()
     suffix: str = ""
 
@@ -454,20 +456,22 @@ def _explicit() -> Iterator[Row]:
     ):
         for name in names:
             for method, functions in methods.items():
-                asked = [f"{function}={method}" for function in functions.split()]
+                requested = [f"{function}={method}" for function in functions.split()]
                 if not _refused(name, method):
-                    yield Row(f"{name} by {method}", ROBOTS[name], {"functions": asked})
+                    yield Row(f"{name} by {method}", ROBOTS[name], {"functions": requested})
     for closure in CLOSURES:
-        held = Robot("held.toml", ("fore", "brick"), "wx,wy,wz,x,y,z", {}, closure)
+        held_robot = Robot("held.toml", ("fore", "brick"), "wx,wy,wz,x,y,z", {}, closure)
         names = f"{BUNDLES['closing_of_loops']} constrained_forward_dynamics"
-        yield Row(f"held by_{closure}", held, {"functions": names.split()})
+        yield Row(f"held by_{closure}", held_robot, {"functions": names.split()})
         if closure in ("distance", "frictionless_point"):
-            said: dict[str, Any] = {"functions": ["constrained_forward_dynamics=riccati:grasps"]}
+            named_arguments: dict[str, Any] = {
+                "functions": ["constrained_forward_dynamics=riccati:grasps"]
+            }
             for gains in (False, True):
                 yield Row(
                     f"held by_{closure} riccati:grasps{' gains' * gains}",
-                    held,
-                    {**said, "baumgarte": gains},
+                    held_robot,
+                    {**named_arguments, "baumgarte": gains},
                 )
     for name, (robot, functions, written) in LOOPED.items():
         for text in written:
@@ -479,12 +483,12 @@ def _explicit() -> Iterator[Row]:
     of_frames = "jacobian forward_kinematics bias_acceleration link_accelerations"
     for name, frame in (("hopper", "trunk"), ("pair", "drone")):
         robot = ROBOTS.get(name, PAIR)
-        asked = [*of_frames.split(), "operational_inertia_inverse=riccati"]
+        requested = [*of_frames.split(), "operational_inertia_inverse=riccati"]
         for text in ("", "checked"):
             yield Row(
                 f"{name} {frame} looped {text}".strip(),
                 robot,
-                {"functions": asked, "form": "looped", "frame": frame, **TEXTS[text]},
+                {"functions": requested, "form": "looped", "frame": frame, **TEXTS[text]},
             )
     for name, (source, functions) in LARGE.items():
         robot = _robot(source, "- -", "")
@@ -519,10 +523,10 @@ def _commands() -> Iterator[Row]:
     def row(suffix: str, *words: str) -> Row:
         return Row("command " + " ".join(words), ROBOTS["planar_arm"], command=words, suffix=suffix)
 
-    for robot, what, options in _FORMULAS:
+    for robot, request, options in _FORMULAS:
         style = options.partition("--format ")[2].split()
         suffix = _SUFFIXES.get(style[0], ".md") if style else ".md"
-        yield row(suffix, "inspect", robot, *([what] if what else []), *options.split())
+        yield row(suffix, "inspect", robot, *([request] if request else []), *options.split())
     for method, format, suffix in (
         ("riccati", "markdown", ".md"),
         ("udut", "latex", ".tex"),

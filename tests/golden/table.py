@@ -52,13 +52,13 @@ class Hashes(NamedTuple):
 
 def hashes(files: Mapping[str, bytes]) -> Hashes:
     """The hashes of files by their names."""
-    whole, telling = hashlib.sha256(), hashlib.sha256()
+    all_bytes, token_bytes = hashlib.sha256(), hashlib.sha256()
     for name, data in sorted(files.items()):
-        whole.update(f"{name}\0{len(data)}\0".encode() + data)
+        all_bytes.update(f"{name}\0{len(data)}\0".encode() + data)
         split = tokens(name, data.decode("utf-8"))
         if split is not None:
-            telling.update("\0".join((name, *split, "\n")).encode())
-    return Hashes(whole.hexdigest()[:DIGITS], telling.hexdigest()[:DIGITS])
+            token_bytes.update("\0".join((name, *split, "\n")).encode())
+    return Hashes(all_bytes.hexdigest()[:DIGITS], token_bytes.hexdigest()[:DIGITS])
 
 
 NOTHING = hashes({}).tokens
@@ -68,7 +68,7 @@ NOTHING = hashes({}).tokens
 def recorded_hashes() -> dict[str, Hashes]:
     """Read the hashes of every row from the table."""
     with HASHES.open(encoding="utf-8", newline="") as file:
-        return {name: Hashes(whole, of_tokens) for name, whole, of_tokens in csv.reader(file)}
+        return {name: Hashes(of_bytes, of_tokens) for name, of_bytes, of_tokens in csv.reader(file)}
 
 
 def make(row: Row, folder: Path) -> dict[str, bytes]:
@@ -84,7 +84,7 @@ def make(row: Row, folder: Path) -> dict[str, bytes]:
             warnings.simplefilter("ignore")
             mechanism = symgen.load(row.source, **row.robot.load)
             try:
-                symgen.generate(mechanism, folder, **row.said)
+                symgen.generate(mechanism, folder, **row.options)
             except symgen.SymgenError as refusal:
                 folder.mkdir(parents=True, exist_ok=True)
                 (folder / "refused.said").write_text(f"{refusal}\n", encoding="utf-8", newline="")
@@ -92,18 +92,18 @@ def make(row: Row, folder: Path) -> dict[str, bytes]:
 
 
 def _command(row: Row, folder: Path) -> None:
-    """Write what a command says, and what it says besides."""
-    said, besides, before = StringIO(), StringIO(), sys.argv
+    """Write the standard output and the error output of a command."""
+    output, error_output, before = StringIO(), StringIO(), sys.argv
     sys.argv = ["symgen", *(word.replace("OUT", str(folder)) for word in row.command)]
     try:
-        with redirect_stdout(said), redirect_stderr(besides):
+        with redirect_stdout(output), redirect_stderr(error_output):
             run_module("symgen", run_name="__main__")
     except SystemExit as done:
         if done.code not in (0, 1, None):
-            raise RuntimeError(besides.getvalue()) from None
+            raise RuntimeError(error_output.getvalue()) from None
     finally:
         sys.argv = before
-    for name, text in ((f"output{row.suffix}", said), ("notes.said", besides)):
+    for name, text in ((f"output{row.suffix}", output), ("notes.said", error_output)):
         (folder / name).write_text(
             text.getvalue().replace(str(folder), "OUT"), encoding="utf-8", newline=""
         )
@@ -224,14 +224,14 @@ def _compare(
     ]
     for result in differing:
         was = before.get(result.name)
-        what = (
+        difference = (
             "is not in the table"
             if was is None
             else "its words alone differ"
             if was.tokens == result.row_hashes.tokens
             else "its tokens differ"
         )
-        print(f"{result.name}: {what}")
+        print(f"{result.name}: {difference}")
     print(
         f"{len(results)} rows, {len(differing)} differ, {sum(result.seconds for result in results):.0f} s"
     )

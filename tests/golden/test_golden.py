@@ -48,19 +48,21 @@ def test_generated_c_is_the_committed_one(tmp_path: Path, derived_this_run: Path
     out, cache = tmp_path / "out", tmp_path / "cache"
     done = _run("tests.golden", str(out), cache=cache)
     assert done.returncode == 0, done.stderr
-    committed, made = texts(FOLDER), texts(out)
+    committed, generated = texts(FOLDER), texts(out)
     differing = sorted(
-        name for name in committed.keys() | made.keys() if committed.get(name) != made.get(name)
+        name
+        for name in committed.keys() | generated.keys()
+        if committed.get(name) != generated.get(name)
     )
     assert not differing, f"run 'make golden' and review what changed: {', '.join(differing[:20])}"
     shutil.copytree(cache / "kept", derived_this_run / "kept", dirs_exist_ok=True)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(PARTS))
-def test_rows_of_the_table_are_what_they_were(part: int) -> None:
+@pytest.mark.parametrize("sample_part", range(PARTS))
+def test_rows_of_the_table_are_what_they_were(sample_part: int) -> None:
     """Words and tokens of each sampled row have the hashes that are committed."""
-    names = [row.name for row in SAMPLE[part::PARTS]]
+    names = [row.name for row in SAMPLE[sample_part::PARTS]]
     done = _run("tests.golden.table", *(word for name in names for word in ("--row", name)))
     assert done.returncode == 0, f"{done.stdout}{done.stderr}"
     assert f"{len(names)} rows, 0 differ" in done.stdout
@@ -72,27 +74,27 @@ def test_every_row_has_hashes_and_no_two_have_one_name() -> None:
 
 
 def _functions(row: Row) -> set[str]:
-    asked = row.said.get("functions")
-    if not asked:
+    requested = row.options.get("functions")
+    if not requested:
         return set()
-    return {name.partition("=")[0].partition(":")[0] for name in asked}
+    return {name.partition("=")[0].partition(":")[0] for name in requested}
 
 
 def test_every_choice_has_a_row_that_symgen_writes() -> None:
     """Each function, method, mode, form, wrapper, target and source of sines is in a row that is not refused."""
-    there = recorded_hashes()
-    made = [row for row in ROWS if there[row.name].tokens != NOTHING]
-    folders = [row for row in made if not row.command]
+    recorded = recorded_hashes()
+    written_rows = [row for row in ROWS if recorded[row.name].tokens != NOTHING]
+    folders = [row for row in written_rows if not row.command]
     every = {*FUNCTIONS, *LOOP_FUNCTIONS} - {"assembly_step"} | {"assemble"}
     assert every - {name for row in folders for name in _functions(row)} == set()
     assert not {name for row in folders for name in _functions(row)} & {*EQUATIONS}
-    asked = [name for row in folders for name in row.said.get("functions") or ()]
-    assert {*methods.names()} - {name.partition("=")[2] for name in asked} == set()
-    assert {*derivatives.MODES} <= {name.partition(":")[2] for name in asked}
+    requested = [name for row in folders for name in row.options.get("functions") or ()]
+    assert {*methods.names()} - {name.partition("=")[2] for name in requested} == set()
+    assert {*derivatives.MODES} <= {name.partition(":")[2] for name in requested}
     for option, values in (("form", FORMS), ("trig", TRIG), ("target", targets.names())):
-        taken = {row.said.get(option, "auto") for row in folders}
-        assert {*values} - taken == set(), option
-    wrapped = {name for row in folders for name in row.said.get("wrap", ())}
+        used_values = {row.options.get(option, "auto") for row in folders}
+        assert {*values} - used_values == set(), option
+    wrapped = {name for row in folders for name in row.options.get("wrap", ())}
     assert {*emission.wrappers()} - wrapped == set()
 
 

@@ -66,7 +66,7 @@ SPLITTERS: dict[str, Callable[[str], list[str]] | None] = {
 
 
 def tokens(name: str, text: str) -> list[str] | None:
-    """The tokens of a file, or None where it is prose. KeyError for a kind of file that nobody has spoken of here."""
+    """Return the tokens of a file, or None for prose. KeyError for an unknown kind of file."""
     path = PurePosixPath(name)
     split = SPLITTERS[path.name if path.name in SPLITTERS else path.suffix]
     return None if split is None else split(VERSION.sub("VERSION", text))

@@ -307,13 +307,18 @@ def test_a_longer_form_is_replaced_by_named_equations_with_a_note() -> None:
 @pytest.mark.parametrize(
     ("name", "what", "sentence"),
     [
-        ("panda", "D[2]", "it has a division, and constants of the robot are irrational"),
+        ("panda", "D[2]", "more than 20000 terms, or takes more than 400000 products of terms"),
+        ("bennett", "S_loops", "constants of the closed loops of the robot are irrational"),
     ],
 )
 def test_a_letter_without_canonical_form_says_why(name: str, what: str, sentence: str) -> None:
-    assert any(sentence in note for note in read(robot(name), what, "riccati").notes)
-    with pytest.raises(TooLong, match=sentence):
-        read(robot(name), what, "riccati", FormulaOptions("multiangle"))
+    method = "riccati" if what == "D[2]" else "composite_body"
+    assert any(sentence in note for note in read(robot(name), what, method).notes)
+
+
+def test_a_letter_without_canonical_form_is_refused_on_request() -> None:
+    with pytest.raises(TooLong, match="constants of the closed loops of the robot are irrational"):
+        read(robot("bennett"), "S_loops", "composite_body", FormulaOptions("multiangle"))
 
 
 def test_python_text_of_a_block_computes_it() -> None:

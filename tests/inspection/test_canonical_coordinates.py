@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 from itertools import chain
@@ -13,30 +13,35 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen import methods
 from symgen.derivation import constants as k
 from symgen.derivation.scalars import Derivation
 from symgen.inspection.canonical import Canonical, Names, Quotient, TooLong, canonical
-from symgen.inspection.catalogue import methods_with_quantities, refusal_reason
 from symgen.inspection.coordinates import angle_indices, quaternion_indices
-from symgen.inspection.entries import Layout, declared_model, layout
+from symgen.inspection.entries import Layout, declared_model
 from symgen.inspection.multiangle import MultiAngle, constants_are_exact
 from symgen.inspection.paper_letters import paper_operators
 from symgen.inspection.reading import FormulaOptions, Recursive, read, render
-from symgen.ir.program import Numbers, evaluate
+from symgen.ir.program import evaluate
 from symgen.mechanism.joints import joint_type
 from symgen.mechanism.mechanism import Mechanism
 from symgen.papers.chain import chain as chain_at
 from symgen.papers.chain import random_state
 from symgen.papers.identities import paper
 from symgen.support.errors import RequestError
+from tests.inspection.forms_at_points import (
+    BALL,
+    POINTS,
+    Form,
+    letters,
+    names_of,
+    random_positions,
+    unit_quaternion,
+    value_of,
+)
 from tests.shared.robots_for_tests import BALLS, largest
 
-POINTS = 3
 TOLERANCE = 1e-56
-BALL = Numbers(BALLS.constant, np.sin, np.cos, np.sqrt, np.log)
 MULTIANGLE = FormulaOptions("multiangle")
-Form = MultiAngle | Quotient
 CHAINS = (
     ("planar", "revolute"),
     ("cylindrical", "planar"),
@@ -68,66 +73,12 @@ def robot_of(kinds: tuple[str, ...], roll: str = "0") -> Mechanism:
     return robot.build()
 
 
-def letters(mechanism: Mechanism) -> Iterator[tuple[str, str, Layout]]:
-    """Yield (method, letter, layout) of every letter of every paper that the robot has."""
-    for method in methods_with_quantities():
-        for letter, quantity in methods.find(method).quantities.items():
-            if refusal_reason(mechanism, method, quantity) is None:
-                yield method, letter, layout(mechanism, method, letter)
-
-
 def forms_of_block(mechanism: Mechanism, of_letter: Layout, index: tuple[int, ...]) -> list[Form]:
-    program = of_letter.program
-    ports = [port for port, argument in enumerate(program.inputs) if argument.name == "q"]
-    names = Names(
-        {(port, entry): entry for port in ports for entry in angle_indices(mechanism)},
-        lambda x: f"{program.inputs[x[0]].name}{x[1]}",
-        mechanism.nq,
-        "it",
-        tuple(
-            tuple((port, entry) for entry in entries)
-            for port in ports
-            for entries in quaternion_indices(mechanism)
-        ),
-    )
+    names = names_of(mechanism, of_letter.program)
     rows = [row for rows in of_letter.rows(index) for row in rows]
     with k.precision():
         exact = constants_are_exact(declared_model(mechanism))
-    return canonical(program, rows, names, exact)
-
-
-def unit_quaternion(a: Fraction, b: Fraction, c: Fraction) -> tuple[Fraction, ...]:
-    """Return a rational point of the sphere, by stereographic projection."""
-    square = a * a + b * b + c * c
-    return tuple(x / (1 + square) for x in (2 * a, 2 * b, 2 * c, 1 - square))
-
-
-def random_positions(mechanism: Mechanism, generator: np.random.Generator) -> list[Any]:
-    """Return q as balls of 60 digits at POINTS states, with rational unit quaternions."""
-
-    def fractions() -> list[Fraction]:
-        return [Fraction(int(x), 1000) for x in generator.integers(-3000, 3000, POINTS)]
-
-    q = [fractions() for _ in range(mechanism.nq)]
-    for entries in quaternion_indices(mechanism):
-        vectors = zip(fractions(), fractions(), fractions(), strict=True)
-        points = [unit_quaternion(*vector) for vector in vectors]
-        for entry, values in zip(entries, zip(*points, strict=True), strict=True):
-            q[entry] = list(values)
-    return [BALLS.array(values) for values in q]
-
-
-def value_of(form: Form, state: dict[str, list[Any]]) -> Any:
-    if isinstance(form, Quotient):
-        return value_of(form.numerator, state) / value_of(form.denominator, state)
-    q, v, a = (state.get(name, ()) for name in ("q", "v", "a"))
-    others = {
-        f"{name}{i}": x
-        for name, values in state.items()
-        if name not in ("q", "v", "a")
-        for i, x in enumerate(values)
-    }
-    return form.evaluate(q, v, a, others, BALL)
+    return canonical(of_letter.program, rows, names, exact)
 
 
 def forms_in(value: Canonical) -> list[MultiAngle]:

@@ -18,7 +18,7 @@ from symgen.inspection.equations import closed_form_size, equations
 from symgen.inspection.reading import FormulaOptions
 from symgen.inspection.reading import render as rendered
 from symgen.support.errors import RequestError
-from tests.shared.robots_for_tests import program, robot, states, truth
+from tests.shared.robots_for_tests import program, reference_results, robot, states
 
 q0, q1, v0, v1, a0, a1 = sp.symbols("q0 q1 v0 v1 a0 a1", real=True)
 ENTRIES = {
@@ -104,7 +104,7 @@ def three_states(name: str) -> dict[str, np.ndarray]:
 def test_every_entry_equals_the_reference(name: str, letter: str) -> None:
     mechanism, at = robot(name), three_states(name)
     function, rank = ENTRIES[letter]
-    expected = truth(name, function, 3)[letter]
+    expected = reference_results(name, function, 3)[letter]
     scale = np.abs(expected).max() + 0.1
     for index in np.ndindex(*(mechanism.nv,) * rank):
         what = f"{letter}[{','.join(map(str, index))}]"

@@ -435,6 +435,10 @@ PROVED = [
     pytest.param("H_L_theta[i,j]", ("lc", "H_L_theta"), marks=pytest.mark.slow),
     ("dL_dx[i,j]", ("fixman", "dL_dx")),
     ("dtheta_dx[i,j]", ("fixman", "dtheta_dx")),
+    ("phi[i,j]", ("riccati", "phi")),
+    ("B[i,j]", ("udut", "B")),
+    ("B[i+1,i]", ("udut", "B")),
+    ("T[i,j]", ("udut", "T")),
 ]
 
 
@@ -580,3 +584,15 @@ def test_progress_names_the_steps() -> None:
         "formulas of H_L_L[i,i+1]",
     ]
     assert [step[1:] for step in steps] == [(n, 5) for n in range(5)]
+
+
+def test_blocks_that_do_not_exist_are_said_to_be_absent() -> None:
+    """B_ij takes a twist outward, so that link j must carry link i."""
+    B = formulas("B[i,j]", method="udut")
+    assert B.text().startswith("B[i,j] does not exist    for i < j\nB[i,j] =    for i ≥ j\n")
+    assert r"B_{i,j} &\text{ does not exist} && i < j" in B.text("latex")
+    with pytest.raises(RequestError, match="has no case for"):
+        B.block(n=9, i=2, j=5)
+    expected = read(load("planar_point_mass:9"), "B[5,2]", "udut").value
+    assert B.block(n=9, i=5, j=2).entries == expected.entries
+    assert "does not exist" not in formulas("T_l[i,j]", method="udut").text()

@@ -112,7 +112,7 @@ def test_every_block_of_a_letter_equals_its_definition(name: str, method: str, l
             what = f"{letter}[{','.join(map(str, index))}]"
             if index in expected:
                 assert agree(evaluate_letter(name, what, method), expected[index]), what
-            elif quantity.whole:
+            elif quantity.is_matrix:
                 assert largest(evaluate_letter(name, what, method)) == 0, what
         assert set(layout(mechanism_named(name), method, letter).blocks) <= set(expected)
 
@@ -123,7 +123,7 @@ def test_a_quantity_consists_of_its_blocks_and_a_block_of_its_entries(name: str)
         for method in methods_with_quantities():
             for letter, quantity in methods.find(method).quantities.items():
                 if (
-                    not quantity.whole
+                    not quantity.is_matrix
                     or not quantity.indices
                     or not has_letter(name, method, letter)
                 ):

@@ -214,8 +214,8 @@ def test_printed_loops_compute_the_values_of_the_rows(robot):
 
 def test_loops_have_named_equations_as_sympy_and_latex():
     loops = symgen.inspect("ur5", "tau", form="looped")
-    assert loops.ways[1].carry_names[:3] == ("omega_1", "omega_2", "omega_3")
-    named = dict(loops.ways[1].steps[0].named)
+    assert loops.sweeps[1].carry_names[:3] == ("omega_1", "omega_2", "omega_3")
+    named = dict(loops.sweeps[1].steps[0].named)
     c, s, along, across, v = (
         sp.Symbol(name, real=True)
         for name in ("cos_alpha", "sin_alpha", "omega_3_p", "omega_2_p", "v")

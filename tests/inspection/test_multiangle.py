@@ -32,9 +32,9 @@ from tests.shared.robots_for_tests import (
     TELLING,
     largest,
     random_mechanism,
+    reference_results,
     robot,
     states,
-    truth,
 )
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -101,7 +101,7 @@ def test_methods_agree_in_every_coefficient(name: str, letter: str, keep: str) -
 def test_forms_are_equal_exactly_where_entries_are(name: str) -> None:
     """With parallel axes some entries are the same function, such as puma560's M[1,5] and M[2,5]."""
     n = robot(name).nv
-    values = truth(name, "mass_matrix", 2, BALLS)["M"]
+    values = reference_results(name, "mass_matrix", 2, BALLS)["M"]
     pairs = list(np.ndindex(n, n))
     for first, second in product(pairs, pairs):
         same = all(largest(values[(s, *first)] - values[(s, *second)]) < 1e-40 for s in range(2))
@@ -118,7 +118,7 @@ def test_forms_are_equal_exactly_where_entries_are(name: str) -> None:
 )
 def test_multi_angle_forms_evaluate_to_the_reference(name: str, letter: str) -> None:
     at = states(name, 2, BALLS)
-    expected = truth(name, ENTRIES[letter][0], 2, BALLS)[RESULT[letter]]
+    expected = reference_results(name, ENTRIES[letter][0], 2, BALLS)[RESULT[letter]]
     for index in entries(name, letter):
         for state in range(2):
             with BALLS.working():
@@ -137,7 +137,7 @@ def test_symbolic_forms_at_declared_values_equal_numeric_forms(name: str, letter
     _, kept = symbolic(robot(name), ENTRIES[letter][0], "all")
     with BALLS.working():
         declared = {p.symbol: BALLS.constant(p.value) for p in kept}
-    scale = largest(truth(name, ENTRIES[letter][0], 1, BALLS)[RESULT[letter]])
+    scale = largest(reference_results(name, ENTRIES[letter][0], 1, BALLS)[RESULT[letter]])
     for index in entries(name, letter):
         symbolic_form, numeric_form = (
             form_of(name, letter, index, "all"),

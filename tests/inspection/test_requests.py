@@ -34,7 +34,7 @@ from symgen.support.errors import ArgumentError, RequestError, SymgenError, Symg
 from symgen.vocabulary.arrays import Sizes
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.poses import Angle
-from tests.shared.robots_for_tests import point_mass_arm, robot, truth
+from tests.shared.robots_for_tests import point_mass_arm, reference_results, robot
 
 q0, q1, q2 = sp.symbols("q0 q1 q2", real=True)
 
@@ -483,7 +483,7 @@ def test_magnitudes_in_a_picture_equal_the_reference_and_zeros_hold_at_every_sta
     arguments = {a.name: at[a.name] for a in FUNCTIONS[function].arguments}
     expected = from_reference.evaluate(function, arguments)[letter][0].reshape(len(drawn.kinds), -1)
     assert np.array(drawn.values) == pytest.approx(expected, abs=1e-13)
-    samples = truth(name, function, 4)[letter].reshape(4, *expected.shape)
+    samples = reference_results(name, function, 4)[letter].reshape(4, *expected.shape)
     spread, largest = np.ptp(samples, axis=0), np.abs(samples).max(axis=0)
     kinds = np.array(drawn.kinds)
     assert ((largest < 1e-13) == (kinds == ZERO)).all()

@@ -83,7 +83,7 @@ def test_opposite_differences_are_computed_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "kept"),
+    ("rows", "operations"),
     [
         ([("sub", 1, 0), ("add", 2, 4)], ["sub", "sub"]),  # c + (b − a) = c − (a − b)
         ([("sub", 1, 0), ("sub", 2, 4)], ["add", "sub"]),  # c − (b − a) = c + (a − b)
@@ -94,9 +94,11 @@ def test_opposite_differences_are_computed_once() -> None:
         ([("sub", 1, 0), ("sqrt", 4)], ["neg", "sqrt", "sub"]),  # the root needs b − a itself
     ],
 )
-def test_signs_move_with_operands_at_no_cost(rows: list[tuple[Any, ...]], kept: list[str]) -> None:
+def test_signs_move_with_operands_at_no_cost(
+    rows: list[tuple[Any, ...]], operations: list[str]
+) -> None:
     derived = by_hand([3, 3 + len(rows)], ("sub", 0, 1), *rows)
-    assert remaining_operations(derived) == kept
+    assert remaining_operations(derived) == operations
 
 
 def test_the_sum_of_squared_sine_and_cosine_is_one() -> None:
@@ -467,6 +469,6 @@ def test_a_wrong_sign_is_refused_by_the_proof(monkeypatch: pytest.MonkeyPatch) -
 def test_a_result_that_lost_its_sign_is_refused_by_the_proof() -> None:
     before = by_hand([3, 4], ("sub", 0, 1), ("sub", 1, 0))
     after = by_hand([3, 3], ("sub", 0, 1))
-    places = [(0, 1), (1, 1), (2, 1), (3, 1), (3, -1)]
+    new_rows = [(0, 1), (1, 1), (2, 1), (3, 1), (3, -1)]
     with pytest.raises(ProgramError, match="row 4, a result, has lost its sign"):
-        MERGE_GLOBALS["prove"](before, after, places)
+        MERGE_GLOBALS["prove"](before, after, new_rows)

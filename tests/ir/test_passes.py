@@ -51,9 +51,9 @@ def draw_program(draw: Any) -> Program:
     for i in range(draw(st.integers(1, 24))):
         last = 2 + len(rows)
         op = draw(st.sampled_from(["add", "sub", "mul", "mul", "add", "neg", "div"]))
-        near = st.integers(max(0, last - 5), last) | st.integers(0, last)
+        nearby = st.integers(max(0, last - 5), last) | st.integers(0, last)
         name = (f"n_{i}",) if draw(st.integers(0, 3)) == 0 else ()
-        rows.append((op, *(draw(near) for _ in range(1 if op == "neg" else 2)), *name))
+        rows.append((op, *(draw(nearby) for _ in range(1 if op == "neg" else 2)), *name))
     last = 2 + len(rows)
     return by_hand(
         draw(st.lists(st.integers(max(0, last - 6), last), min_size=1, max_size=3)), *rows
@@ -167,9 +167,9 @@ def test_eliminate_removes_rows_that_no_result_needs() -> None:
 
 def test_value_numbering_merges_exchanged_operands_of_sums_and_products_only() -> None:
     number = PASSES["value_number"]
-    for op, kept in (("add", 1), ("mul", 1), ("sub", 2), ("div", 2)):
+    for op, count in (("add", 1), ("mul", 1), ("sub", 2), ("div", 2)):
         after = PASSES["eliminate"](number(by_hand([3, 4], (op, 0, 1), (op, 1, 0))))
-        assert ops(after) == [op] * kept
+        assert ops(after) == [op] * count
     chain = by_hand([7], ("mul", 0, 1), ("mul", 1, 0), ("add", 3, 2), ("add", 2, 4), ("mul", 5, 6))
     # one pass over the rows is enough, because equal operands come first
     assert ops(number(chain)) == ["add", "mul", "mul"]
@@ -183,7 +183,7 @@ def test_value_numbering_keeps_the_first_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "left"),
+    ("rows", "remaining"),
     [
         ([("const", 0), ("add", 0, 3)], []),
         ([("const", 0), ("add", 3, 0)], []),
@@ -199,8 +199,10 @@ def test_value_numbering_keeps_the_first_name() -> None:
         ([("const", 2), ("const", 3), ("mul", 3, 4), ("sub", 3, 5), ("neg", 6)], []),
     ],
 )
-def test_folding_removes_trivial_operations(rows: list[tuple[Any, ...]], left: list[str]) -> None:
-    assert ops(PASSES["eliminate"](PASSES["fold"](by_hand([2 + len(rows)], *rows)))) == left
+def test_folding_removes_trivial_operations(
+    rows: list[tuple[Any, ...]], remaining: list[str]
+) -> None:
+    assert ops(PASSES["eliminate"](PASSES["fold"](by_hand([2 + len(rows)], *rows)))) == remaining
 
 
 def test_factoring_extracts_a_common_factor() -> None:

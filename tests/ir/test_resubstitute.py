@@ -64,7 +64,7 @@ def remaining_operations(derived: Program) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("rows", "results", "kept"),
+    ("rows", "results", "operations"),
     [
         # a x + b x, where a + b is a result
         ([("add", 0, 1), ("mul", 0, 2), ("mul", 1, 2), ("add", 4, 5)], [3, 6], ["add", "mul"]),
@@ -75,9 +75,9 @@ def remaining_operations(derived: Program) -> list[str]:
     ],
 )
 def test_one_row_replaces_several(
-    rows: list[tuple[Any, ...]], results: list[int], kept: list[str]
+    rows: list[tuple[Any, ...]], results: list[int], operations: list[str]
 ) -> None:
-    assert remaining_operations(by_hand(results, *rows)) == kept
+    assert remaining_operations(by_hand(results, *rows)) == operations
 
 
 def test_a_rotation_is_known_to_keep_lengths() -> None:

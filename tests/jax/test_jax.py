@@ -16,7 +16,7 @@ import pytest
 import symgen
 import symgen.jax
 from symgen.support.errors import ArgumentError, RequestError, ToolMissing, UnknownName
-from symgen.verification.truth import Truth
+from symgen.verification.exact_results import ExactResults
 from tests.shared.robots_for_tests import random_mechanism
 
 jax = pytest.importorskip("jax")
@@ -56,10 +56,10 @@ def draw_arguments(*shapes: tuple[int, ...], real: str = "float64") -> list[Any]
     return [rng.uniform(-1, 1, (*shape, 2)).astype(real) for shape in shapes]
 
 
-def equal_bits(answers: Any, expected: Any) -> bool:
+def equal_bits(results: Any, expected: Any) -> bool:
     """True if shapes, types and all bits are equal."""
     pairs = (
-        zip(answers, expected, strict=True) if isinstance(answers, tuple) else [(answers, expected)]
+        zip(results, expected, strict=True) if isinstance(results, tuple) else [(results, expected)]
     )
     return all(
         x.shape == y.shape and x.dtype == y.dtype and bool((np.asarray(x) == y).all())
@@ -183,9 +183,9 @@ def test_pickled_functions_are_restored() -> None:
 
 @pytest.mark.slow
 def test_forward_and_reverse_jacobians_equal_the_true_ones() -> None:
-    truth = Truth(symgen.load("planar_arm"), 3, 1)
-    exact = truth.results("step:jacobian")
-    arguments = truth.arguments("step", truth.floats)
+    exact_results = ExactResults(symgen.load("planar_arm"), 3, 1)
+    exact = exact_results.results("step:jacobian")
+    arguments = exact_results.arguments("step", exact_results.floats)
     values = [*arguments.values()]
     for transform in (jax.jacfwd, jax.jacrev):
         blocks = jax.jit(jax.vmap(transform(jax_functions().step, (0, 1, 2, 3))))(*values)
@@ -229,7 +229,7 @@ def test_only_derivatives_by_the_differentiated_argument_are_compiled() -> None:
     )
     jacobian = jax.jit(jax.jacrev(lambda u: robot.forward_dynamics(q, v, 2 * u)))(tau)
     assert np.abs(jacobian - 2 * inverse).max() <= 1e-14 * np.abs(inverse).max()
-    assert [*robot._slopes] == ["forward_dynamics:jacobian(tau)"]
+    assert [*robot._derivative_calls] == ["forward_dynamics:jacobian(tau)"]
 
 
 @pytest.mark.slow
@@ -244,8 +244,8 @@ def test_jacobians_by_coordinates_without_velocities_equal_differences(
     The derivative along a quaternion is therefore zero.
     """
     robot, h = one_joint_functions(kind, function), 1e-3
-    truth = Truth(robot.mechanism, 1, 3)
-    arguments = truth.arguments(function, truth.floats)
+    exact_results = ExactResults(robot.mechanism, 1, 3)
+    arguments = exact_results.arguments(function, exact_results.floats)
     values = [states[0] for states in arguments.values()]
 
     def normalize(name: str, x: Any) -> Any:

@@ -83,8 +83,8 @@ def judge(
     results: dict[str, Array] = {}
     for function in functions:
         run = machine_runner((ours or {}).get(function) or recorded(mechanism, function))
-        answers = run({a.name: states[a.name] for a in FUNCTIONS[function].arguments})
-        results |= {name: values[0] for name, values in answers.items()}
+        results_by_name = run({a.name: states[a.name] for a in FUNCTIONS[function].arguments})
+        results |= {name: values[0] for name, values in results_by_name.items()}
     identity = np.eye(mechanism.nv)
     pairs = {"M": word.M} | dict(
         zip(("dtau_dq", "dtau_dv"), _rnea(word, states["a"][0]), strict=True)
@@ -122,7 +122,9 @@ BASES = ("fixed", "free")
 
 
 def table(paths: list[Path]) -> str:
-    """Markdown: one line a file and base, errors rounded up to powers of ten; – where there is none."""
+    """Return a Markdown table: one line for each file and base, errors rounded up to powers of ten,
+    – for a missing value.
+    """
     lines = [
         "# Pinocchio's word on derivatives, of the URDFs of example-robot-data",
         "",

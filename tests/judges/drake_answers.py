@@ -71,10 +71,10 @@ class Plant:
         for joint, at, rate in zip(
             self.mechanism.joints, self.mechanism.q_slices, self.mechanism.v_slices, strict=True
         ):
-            stem, _, which = joint.name.rpartition("_")
+            stem, _, axis_number = joint.name.rpartition("_")
             universal = (
                 joint.kind == "revolute"
-                and which in ("1", "2")
+                and axis_number in ("1", "2")
                 and self._has(stem)
                 and not self._has(joint.name)
             )
@@ -88,7 +88,7 @@ class Plant:
                 theirs[start : start + 3] = RollPitchYaw(matrix).vector()
                 turn[first : first + 3, rate] = matrix.matrix()
             else:
-                more = int(which) - 1 if universal else 0
+                more = int(axis_number) - 1 if universal else 0
                 theirs[start + more] = q[at][0]
                 turn[first + more, rate.start] = 1.0
         self.plant.SetPositions(self.context, theirs)

@@ -151,7 +151,9 @@ Runner = Callable[[dict[str, Array]], Mapping[str, Array]]
 
 @dataclass
 class Answers:
-    """Our side: what runs each function, which method it is by, what is left out by rule, and what should be there and is not."""
+    """Results of symgen: a runner and a method for each function, the functions left out with the
+    reason, and the functions that failed.
+    """
 
     runners: dict[str, Runner] = field(default_factory=dict)
     methods: dict[str, str] = field(default_factory=dict)
@@ -197,28 +199,31 @@ class Verdict:
 # -- our side ----------------------------------------------------------------------------------------------------------------
 
 
-def committed(which: str) -> Path:
-    """Where a table of TABLES stands."""
+def committed(table_name: str) -> Path:
+    """Return the path of a committed table of TABLES."""
     return Path(__file__).with_name(
-        "example_robot_data" + f"_{which}" * (which != "dynamics") + ".md"
+        "example_robot_data" + f"_{table_name}" * (table_name != "dynamics") + ".md"
     )
 
 
-def by_default(mechanism: Mechanism, say: Say, wanted: Iterable[str] = BY_DEFAULT) -> Answers:
+def by_default(mechanism: Mechanism, say: Say, requested: Iterable[str] = BY_DEFAULT) -> Answers:
     """Return the answers of the Programs that `symgen generate` prints for a robot by default."""
     chosen = build.requested(mechanism, None)
-    answers = Answers(
-        left_out={name: _why(mechanism, name) for name in wanted if name not in chosen}
+    programs_of_robot = Answers(
+        left_out={name: _why(mechanism, name) for name in requested if name not in chosen}
     )
-    for name, method in ((name, chosen[name]) for name in wanted if name in chosen):
+    for name, method in ((name, chosen[name]) for name in requested if name in chosen):
         say(f"deriving {name}")
         try:
-            made = build.program(mechanism, name, method)
+            program = build.program(mechanism, name, method)
         except SymgenError as error:
-            answers.failed[name] = str(error)
+            programs_of_robot.failed[name] = str(error)
             continue
-        answers.runners[name], answers.methods[name] = machine_runner(made), made.method
-    return answers
+        programs_of_robot.runners[name], programs_of_robot.methods[name] = (
+            machine_runner(program),
+            program.method,
+        )
+    return programs_of_robot
 
 
 def _why(mechanism: Mechanism, name: str) -> str:
@@ -237,21 +242,23 @@ def by_named(mechanism: Mechanism, say: Say) -> Answers:
         for name, method in QUICK.items()
         if build.refusal(mechanism, name, None) is None
     }
-    made = {name: build.program(mechanism, name, method) for name, method in chosen.items()}
+    programs = {name: build.program(mechanism, name, method) for name, method in chosen.items()}
     left_out = {name: _why(mechanism, name) for name in QUICK if name not in chosen}
     return Answers(
-        {name: machine_runner(program) for name, program in made.items()}, chosen, left_out
+        {name: machine_runner(program) for name, program in programs.items()}, chosen, left_out
     )
 
 
 def by_reference(
-    mechanism: Mechanism, say: Say, all_to: int = 1000, wanted: Iterable[str] = BY_DEFAULT
+    mechanism: Mechanism, say: Say, all_to: int = 1000, requested: Iterable[str] = BY_DEFAULT
 ) -> Answers:
-    """The reference, in float64: what tells a wrong harness from a wrong Program. Beyond `all_to` joints: of QUICK."""
+    """Return results of the reference in float64, which tell an error of the test harness from an
+    error of a Program. A robot with more than `all_to` joints gets the functions of QUICK only.
+    """
     reference = Reference(mechanism, frame=tip(mechanism))
     left_out = {
         name: _why(mechanism, name)
-        for name in wanted
+        for name in requested
         if build.refusal(mechanism, name, None) is not None
     }
 
@@ -260,8 +267,12 @@ def by_reference(
             name, {array.name: states[array.name] for array in FUNCTIONS[name].arguments}
         )
 
-    few = wanted if mechanism.nv <= all_to else QUICK
-    return Answers({name: partial(run, name) for name in few if name not in left_out}, {}, left_out)
+    requested_of_size = requested if mechanism.nv <= all_to else QUICK
+    return Answers(
+        {name: partial(run, name) for name in requested_of_size if name not in left_out},
+        {},
+        left_out,
+    )
 
 
 # -- one file ----------------------------------------------------------------------------------------------------------------
@@ -275,9 +286,11 @@ def files() -> list[Path]:
 
 def short(path: Path) -> str:
     """The path inside the package's `robots` folder, or inside what holds the robots of another package."""
-    parts = path.parts
-    start = next(parts.index(folder) + more for folder, more in _ROBOTS if folder in parts)
-    return "/".join(parts[start:])
+    path_parts = path.parts
+    start = next(
+        path_parts.index(folder) + more for folder, more in _ROBOTS if folder in path_parts
+    )
+    return "/".join(path_parts[start:])
 
 
 def snapped_text(text: str) -> str:
@@ -322,7 +335,9 @@ def judge(
     say: Say = lambda what: None,
     base: str = "fixed",
 ) -> Verdict:
-    """The verdict on one file; with angles unsnapped as well up to `raw_to` joints. What goes wrong is a failure in it."""
+    """Return the verdict on one file; up to `raw_to` joints also with unsnapped angles. Any
+    exception is recorded as a failure.
+    """
     import pinocchio
 
     verdict = Verdict(short(path))
@@ -332,7 +347,7 @@ def judge(
     if base == "free":
         robot = text = text.replace(
             '"world"', '"afloat"'
-        )  # symgen sets nothing afloat that is bolted to a link of that name
+        )  # symgen does not free a base that is fixed to a link of this name
     try:
         verdict.nv = pinocchio.buildModelFromXML(
             text, *[pinocchio.JointModelFreeFlyer()] * (base == "free")
@@ -360,7 +375,7 @@ def judge(
         if verdict.snaps and verdict.nv <= raw_to:
             unsnapped = symgen.load(robot, snap="off", base=base)
             verdict.raw = _judged(
-                unsnapped, text, ours, verdict, lambda what: say(f"{what}, unsnapped")
+                unsnapped, text, ours, verdict, lambda step: say(f"{step}, unsnapped")
             )
     except (SymgenError, AssertionError, np.linalg.LinAlgError) as error:
         verdict.failed.append(f"{type(error).__name__}: {error}")
@@ -371,39 +386,39 @@ def judge(
 def _judged(
     mechanism: Mechanism, text: str, ours: Ours, verdict: Verdict, say: Say
 ) -> dict[str, float]:
-    answers = ours(mechanism, say)
-    verdict.methods = verdict.methods or answers.methods
+    evaluated = ours(mechanism, say)
+    verdict.methods = verdict.methods or evaluated.methods
     reasons: dict[str, list[str]] = {}
-    for name, why in answers.left_out.items():
+    for name, why in evaluated.left_out.items():
         reasons.setdefault(why, []).append(HEADINGS[name])
     verdict.reason = "; ".join(
         f"left out: {', '.join(names)}: {why}" for why, names in reasons.items()
     )
-    verdict.failed += [f"{HEADINGS[name]}: {why}" for name, why in answers.failed.items()]
-    return compare(mechanism, text, answers, say)
+    verdict.failed += [f"{HEADINGS[name]}: {why}" for name, why in evaluated.failed.items()]
+    return compare(mechanism, text, evaluated, say)
 
 
 # -- all files ---------------------------------------------------------------------------------------------------------------
 
 
-def table(verdicts: list[Verdict], which: str = "dynamics", reference: bool = False) -> str:
+def table(verdicts: list[Verdict], table_name: str = "dynamics", reference: bool = False) -> str:
     """Markdown: one line a file, errors rounded up to one digit."""
-    names = TABLES[which].functions
+    names = TABLES[table_name].functions
     judged = [v for v in verdicts if v.judged]
     ours = (
         "symgen's reference"
         if reference
         else "what `symgen generate` gives by default, by the methods that it chooses"
     )
-    counted = "joints" if TABLES[which].base == "fixed" else "degrees of freedom"
+    counted = "joints" if TABLES[table_name].base == "fixed" else "degrees of freedom"
     lines = [
         "# Pinocchio's word on the URDFs of example-robot-data"
-        + " with a base that floats" * (TABLES[which].base == "free"),
+        + " with a base that floats" * (TABLES[table_name].base == "free"),
         "",
         "Written by `make judge` (`python -m tests.judges.example_robot_data --write`); not edited by hand. Judged is",
         f"{ours}. Errors are the largest",
         f"over {STATES} states, relative to the largest entry of Pinocchio's answer (to the weight at 1 m where gravity is 0);",
-        *TABLES[which].relative,
+        *TABLES[table_name].relative,
         "The judge reads the text as snapped; *raw* is the largest of the same errors, of all functions of this table, with",
         f"`--snap off` against the file as it is. A – is left out, for the reason in the remark. The bound is {BOUND:.0e}",
         "everywhere.",
@@ -451,7 +466,7 @@ def _remark(verdict: Verdict) -> str:
         for name, error in verdict.raw.items()
         if not error <= BOUND
     ]
-    failures = [f"**FAILED** {what}" for what in (*verdict.failed, *beyond)]
+    failures = [f"**FAILED** {failure}" for failure in (*verdict.failed, *beyond)]
     return (
         "; ".join([*failures, *([verdict.reason] if verdict.reason else [])])
         .replace("|", "\\|")
@@ -499,7 +514,7 @@ def valid_verdicts(book: Path, prints: Mapping[str, str]) -> dict[str, Verdict]:
     return verdicts
 
 
-def elsewhere(path: Path, which: str, reference: bool, verbose: bool) -> Verdict:
+def elsewhere(path: Path, table_name: str, reference: bool, verbose: bool) -> Verdict:
     """`judge` in a process of its own, so that one that is killed is one failure and no more."""
     words = [
         sys.executable,
@@ -508,7 +523,7 @@ def elsewhere(path: Path, which: str, reference: bool, verbose: bool) -> Verdict
         "--one",
         str(path),
         "--table",
-        which,
+        table_name,
     ]
     words += ["--reference"] * reference + ["-v"] * verbose
     start = time.perf_counter()
@@ -519,8 +534,8 @@ def elsewhere(path: Path, which: str, reference: bool, verbose: bool) -> Verdict
     try:
         return Verdict(**json.loads(done.stdout))
     except (ValueError, TypeError):
-        said = (done.stderr or "").strip().splitlines()[-1:] or ["no word"]
-        why = f"its process ended with code {done.returncode}: {said[0]}"
+        error_lines = (done.stderr or "").strip().splitlines()[-1:] or ["no word"]
+        why = f"its process ended with code {done.returncode}: {error_lines[0]}"
         return Verdict(short(path), failed=[why], seconds=time.perf_counter() - start)
 
 
@@ -558,14 +573,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--one", metavar="FILE", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     ours: Ours = partial(
-        by_reference if options.reference else by_default, wanted=TABLES[options.table].functions
+        by_reference if options.reference else by_default, requested=TABLES[options.table].functions
     )
     if options.one:
         path = Path(options.one)
 
-        def say(what: str) -> None:
+        def say(step: str) -> None:
             if options.verbose:
-                print(f"{short(path)}: {what}", file=sys.stderr, flush=True)
+                print(f"{short(path)}: {step}", file=sys.stderr, flush=True)
 
         print(json.dumps(asdict(judge(path, ours, say=say, base=TABLES[options.table].base))))
         return 0
@@ -580,7 +595,9 @@ def main(arguments: list[str] | None = None) -> int:
     book = PARTIAL / f"{'reference' if options.reference else 'default'}_{options.table}.jsonl"
     if options.fresh:
         book.unlink(missing_ok=True)
-    prints = fingerprints(paths)  # now: what changes while this runs is judged again
+    prints = fingerprints(
+        paths
+    )  # before the run: files that change during the run are judged again
     verdicts = valid_verdicts(book, prints)
     waiting = [path for path in paths if short(path) not in verdicts]
     if verdicts:

@@ -67,12 +67,12 @@ class MujocoWord(Word):
 
     @cached_property
     def M(self) -> Array:
-        mj, whole = self.of.mj, np.zeros((self.of.model.nv, self.of.model.nv))
+        mj, dense = self.of.mj, np.zeros((self.of.model.nv, self.of.model.nv))
         # up to 3.x mj_fullM reads the sparse inertia itself rather than the data
-        mj.mj_fullM(self.of.model, whole, self.data.qM) if " M: " in str(
+        mj.mj_fullM(self.of.model, dense, self.data.qM) if " M: " in str(
             mj.mj_fullM.__doc__
-        ) else mj.mj_fullM(self.of.model, self.data, whole)
-        return np.asarray(self.of.places.ours("mass_matrix", self.state, whole))
+        ) else mj.mj_fullM(self.of.model, self.data, dense)
+        return np.asarray(self.of.places.ours("mass_matrix", self.state, dense))
 
     @cached_property
     def bias(self) -> Array:

@@ -78,8 +78,8 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
-        near = self.snapped is None or self.snapped <= BOUND + LEVERS * self.turned
-        return near and not self.failed and max(self.errors.values(), default=0.0) <= BOUND
+        is_near = self.snapped is None or self.snapped <= BOUND + LEVERS * self.turned
+        return is_near and not self.failed and max(self.errors.values(), default=0.0) <= BOUND
 
 
 def files(folders: list[Path]) -> Iterator[tuple[str, Path]]:
@@ -109,7 +109,7 @@ def judge(name: str, path: Path) -> Verdict:
         model = mujoco_words.compiled(path)
         verdict.nv, verdict.bodies = model.nv, model.nbody - 1
     except ValueError as error:
-        verdict.theirs = _plain(str(error), path)
+        verdict.theirs = _anonymous(str(error), path)
     try:
         mechanism = mujoco_words.loaded(path)
         snapped = mujoco_words.loaded(path, snap=None)
@@ -136,7 +136,7 @@ def judge(name: str, path: Path) -> Verdict:
                 default=0.0,
             )
     except SymgenError as error:
-        verdict.ours = _plain(str(error), path)
+        verdict.ours = _anonymous(str(error), path)
     except AssertionError as error:
         verdict.failed = str(error)
     return verdict
@@ -168,8 +168,8 @@ def _errors(mechanism: Mechanism, model: Any) -> dict[str, float]:
     return errors
 
 
-def _plain(sentence: str, path: Path) -> str:
-    """On one line, without the folders of this machine."""
+def _anonymous(sentence: str, path: Path) -> str:
+    """Return a sentence on one line, without the folders of this machine."""
     text = " ".join(sentence.split()).replace(f"{path.parent}/", "").replace(str(path.parent), "")
     return re.sub(r"'/[^']*/([^/']*)'", r"'\1'", text)
 
@@ -195,13 +195,15 @@ def elsewhere(name: str, path: Path) -> Verdict:
 
 
 def table(verdicts: list[Verdict]) -> str:
-    """Markdown: what is judged, what is refused, what has no joint, what MuJoCo does not compile, what is a part of another."""
+    """Return the Markdown tables of the files that are judged, refused, without joints, not
+    compiled by MuJoCo, and included by others.
+    """
     judged = [v for v in verdicts if v.errors or v.failed]
     alone = [v for v in verdicts if v.root == "mujoco" and v not in judged]
     refused = [v for v in alone if v.nv and v.ours]
     still = [v for v in alone if not v.theirs and not v.nv]
     foreign = [v for v in alone if v.theirs]
-    parts = [v for v in verdicts if v.root != "mujoco"]
+    includes = [v for v in verdicts if v.root != "mujoco"]
     by_method = sum(not v.chosen for v in judged)
     lines = [
         "# MuJoCo's word on the MJCF files of five wheels",
@@ -219,7 +221,7 @@ def table(verdicts: list[Verdict]) -> str:
         f"is then more by {LEVERS:g} times what all snapped tokens are turned by together (rad), which stands in brackets.",
         "",
         f"{len(verdicts)} files: {len(judged)} judged, of which {sum(v.passed for v in judged)} pass; {len(refused)} refused by "
-        f"symgen for a feature; {len(still)} have no joint; {len(foreign)} are not compiled by MuJoCo; {len(parts)} are parts of "
+        f"symgen for a feature; {len(still)} have no joint; {len(foreign)} are not compiled by MuJoCo; {len(includes)} are parts of "
         "others.",
         "",
         "## Judged",
@@ -240,8 +242,8 @@ def table(verdicts: list[Verdict]) -> str:
     for v in judged:
         snaps = f"{v.snaps} (≤ {_rounded(v.moved)} rad)" if v.snaps else "0"
         cells = [_rounded(v.errors[name]) if name in v.errors else "–" for name in HEADINGS]
-        said = [f"**FAILED** {v.failed}"] * bool(v.failed) + [
-            _cut(sentence) for sentence in _few(v.said)
+        remarks = [f"**FAILED** {v.failed}"] * bool(v.failed) + [
+            _cut(sentence) for sentence in _merged_notes(v.said)
         ]
         cells.append(
             f"{_rounded(v.snapped)} ({_rounded(v.turned)})"
@@ -250,7 +252,7 @@ def table(verdicts: list[Verdict]) -> str:
         )
         lines.append(
             f"| {v.file}{'' if v.chosen else ' ¹'} | {v.nv} | {v.bodies} | {snaps} | {' | '.join(cells)} | "
-            f"{'; '.join(said)} |"
+            f"{'; '.join(remarks)} |"
         )
     lines += ["", "## Refused by symgen", "", "| file | v | sentence |", "|---|---|---|"]
     lines += [f"| {v.file} | {v.nv} | {v.ours} |" for v in refused]
@@ -262,21 +264,21 @@ def table(verdicts: list[Verdict]) -> str:
         "|---|---|---|",
     ]
     lines += [f"| {v.file} | {_cut(v.theirs, 160)} | {v.ours or 'reads it'} |" for v in foreign]
-    for title, some in (
+    for title, files in (
         ("No joint, so no dynamics", still),
-        ("Parts that other files include", parts),
+        ("Parts that other files include", includes),
     ):
-        lines += ["", f"## {title}", "", ", ".join(v.file for v in some) or "none"]
+        lines += ["", f"## {title}", "", ", ".join(v.file for v in files) or "none"]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _few(said: list[str]) -> list[str]:
+def _merged_notes(notes: list[str]) -> list[str]:
     """Notes that differ only in the joint are counted."""
     counts: dict[str, int] = {}
-    for sentence in said:
-        what = re.sub(r"^joint( '[^']*')?: ", "", sentence)
-        counts[what] = counts.get(what, 0) + 1
-    return [f"{what} ({count} joints)" if count > 1 else what for what, count in counts.items()]
+    for sentence in notes:
+        text = re.sub(r"^joint( '[^']*')?: ", "", sentence)
+        counts[text] = counts.get(text, 0) + 1
+    return [f"{text} ({count} joints)" if count > 1 else text for text, count in counts.items()]
 
 
 def _cut(text: str, width: int = 110) -> str:

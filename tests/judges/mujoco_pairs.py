@@ -99,11 +99,11 @@ def away(values: Array, expected: Array) -> float:
 
 
 def row(pair: Pair, folders: list[Path]) -> tuple[str, bool]:
-    """A line of the table, and whether what is left is within the bound."""
+    """Return a line of the table, and True if the remaining difference is within the bound."""
     ours = symgen.load(found(folders, pair.mjcf), drives="off")
     theirs = symgen.load(found(folders, pair.urdf), drives="off", lock=pair.lock)
     states = {"q": draw_states(ours, STATES, seed=7)["q"].astype(float)}
-    whole, expected = masses(ours, states), masses(theirs, states)
+    errors_by_state, expected = masses(ours, states), masses(theirs, states)
     lent = replace(
         ours,
         bodies=tuple(
@@ -111,7 +111,7 @@ def row(pair: Pair, folders: list[Path]) -> tuple[str, bool]:
             for body, from_ in zip(ours.bodies, theirs.bodies, strict=True)
         ),
     )
-    left = away(masses(lent, states), expected)
+    remaining = away(masses(lent, states), expected)
     weights = [
         (joint.name, float(a.mass), float(b.mass))
         for joint, a, b in zip(ours.joints, ours.bodies, theirs.bodies, strict=True)
@@ -120,7 +120,7 @@ def row(pair: Pair, folders: list[Path]) -> tuple[str, bool]:
     centres = max(
         float(np.linalg.norm(a - b)) for a, b in zip(centre(ours), centre(theirs), strict=True)
     )
-    said = (
+    differences = (
         ", ".join(differ[:4]) + (f" and {len(differ) - 4} more" if len(differ) > 4 else "")
         or "none"
     )
@@ -129,20 +129,22 @@ def row(pair: Pair, folders: list[Path]) -> tuple[str, bool]:
         pair.robot,
         f"`{file}`",
         str(ours.nv),
-        f"{away(whole, expected):.1e}",
-        said,
+        f"{away(errors_by_state, expected):.1e}",
+        differences,
         f"{1000 * centres:.1f}",
-        _rounded(left) if pair.alike else f"{left:.1e}: the joints stand elsewhere",
+        _rounded(remaining) if pair.alike else f"{remaining:.1e}: the joints stand elsewhere",
     ]
-    return f"| {' | '.join(cells)} |", left <= BOUND or not pair.alike
+    return f"| {' | '.join(cells)} |", remaining <= BOUND or not pair.alike
 
 
 def centre(mechanism: Mechanism) -> list[Array]:
     """The centre of mass of every body, in its joint's frame (m)."""
     reference, totals = Reference(mechanism), []
     for i, body in enumerate(mechanism.bodies):
-        parts = [part for part in reference.parts() if part.body == i]
-        first = sum((float(p.mass) * np.asarray(p.centre, dtype=float) for p in parts), np.zeros(3))
+        parts_of_body = [part for part in reference.parts() if part.body == i]
+        first = sum(
+            (float(p.mass) * np.asarray(p.centre, dtype=float) for p in parts_of_body), np.zeros(3)
+        )
         totals.append(first / (float(body.mass) or 1.0))
     return totals
 

@@ -21,7 +21,7 @@ from symgen.benchmarks.peers.mujoco import MujocoPlaces
 from symgen.mechanism.mechanism import BASE, Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
-from tests.judges.pinocchio_answers import ERRORS, Results, Word, _most, _part
+from tests.judges.pinocchio_answers import ERRORS, Results, Word, _most, _relative_error
 
 DRIVES = ("armature", "damping", "stiffness", "gravcomp")
 """Drives that both engines have; MuJoCo's friction sticks."""
@@ -122,20 +122,20 @@ class FileWord(Word):
     def theirs(self) -> Any:
         """(T, the drift of free velocities, MjData at q, v)."""
         of, state = self.of, self.state
-        turn, parts = of.places.velocity_transform(state["q"])
+        turn, velocity_parts = of.places.velocity_transform(state["q"])
         data = of.mj.MjData(of.model)
         data.qpos = of.places.position(state["q"])
         data.qvel = of.places.velocity(turn @ state["v"])
         of.mj.mj_forward(of.model, data)
-        return turn, of.places._drift(parts, state["v"]), data
+        return turn, of.places._drift(velocity_parts, state["v"]), data
 
     @cached_property
     def M(self) -> Array:
         turn, _, data = self.theirs
-        whole = np.zeros((self.of.model.nv, self.of.model.nv))
-        self.of.mj.mj_fullM(self.of.model, data, whole)
+        dense = np.zeros((self.of.model.nv, self.of.model.nv))
+        self.of.mj.mj_fullM(self.of.model, data, dense)
         order = self.of.places.order
-        return np.asarray(turn.T @ whole[np.ix_(order, order)] @ turn)
+        return np.asarray(turn.T @ dense[np.ix_(order, order)] @ turn)
 
     def _pushed(self, a: Array) -> Array:
         turn, drift, _ = self.theirs
@@ -181,28 +181,30 @@ class FileWord(Word):
 def _pose_error(results: Results, word: FileWord) -> float:
     """Return the largest error of the poses of all bodies, fixed bodies included."""
     worst = 0.0
-    for (body, turn, shift), there in zip(word.of.seats, word.of.bodies, strict=True):
-        if there < 0:
+    for (body, turn, shift), body_index in zip(word.of.seats, word.of.bodies, strict=True):
+        if body_index < 0:
             continue
         R, p = (
             (np.eye(3), np.zeros(3))
             if body == BASE
             else (results["R_links"][body], results["p_links"][body])
         )
-        wanted_turn, wanted_place = word.bodies[there]
+        expected_turn, expected_position = word.bodies[body_index]
         worst = max(
             worst,
-            _part(R @ turn - wanted_turn, 1.0),
-            _part(p + R @ shift - wanted_place, max(1.0, _most(wanted_place))),
+            _relative_error(R @ turn - expected_turn, 1.0),
+            _relative_error(p + R @ shift - expected_position, max(1.0, _most(expected_position))),
         )
     return worst
 
 
 def error(name: str, results: Results, word: FileWord) -> float:
-    """How far an answer is from MuJoCo's, in the sense of `pinocchio_answers`."""
+    """Return the distance of a result from that of MuJoCo, as defined in `pinocchio_answers`."""
     return _pose_error(results, word) if name == "link_poses" else ERRORS[name](results, word)
 
 
 def loaded(source: Path | str, **options: Any) -> Mechanism:
-    """symgen's mechanism of a file or a text, as written unless `snap` is said, and without friction."""
+    """Return symgen's mechanism of a file or a text, without friction, and unsnapped unless `snap`
+    is given.
+    """
     return symgen.load(source, drives=DRIVES, **{"snap": "off", **options})

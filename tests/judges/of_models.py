@@ -36,8 +36,10 @@ THEIRS = (0, 1, 2, 3, 4, 5, 7, 6, 8, 9)
 def answers(mechanism: Mechanism, function: str, states: dict[str, Array]) -> Array:
     """Ours, (count, …)."""
     method, where = BY[function]
-    made = derive.record(mechanism, function, method, ProgramOptions(), where, 10**7)
-    results = machine_runner(made)({a.name: states[a.name] for a in FUNCTIONS[function].arguments})
+    program = derive.record(mechanism, function, method, ProgramOptions(), where, 10**7)
+    results = machine_runner(program)(
+        {a.name: states[a.name] for a in FUNCTIONS[function].arguments}
+    )
     return results[FUNCTIONS[function].results[0].name]
 
 

@@ -73,7 +73,9 @@ def read(text: str, mechanism: Mechanism, frame: str) -> Model:
 
 
 def built(mechanism: Mechanism, frame: str) -> Model:
-    """A Pinocchio model built joint by joint from what was declared: what no URDF says can be judged as well."""
+    """Return a Pinocchio model built joint by joint from the declared mechanism, so that features
+    that no URDF can declare are judged as well.
+    """
     import pinocchio
 
     model, ids = peer.built(mechanism)
@@ -250,8 +252,8 @@ class Word:
         return float(max([*levers, np.abs(self.jacobian).sum(axis=1).max()]))
 
     @cached_property
-    def slopes(self) -> Array:
-        """∂M/∂q_i (i, j, k): derivatives of M(q) e_k, which is the inverse dynamics at rest where nothing weighs."""
+    def mass_matrix_derivatives(self) -> Array:
+        """∂M/∂q_i (i, j, k): derivatives of M(q) e_k, the inverse dynamics at rest without gravity."""
         of, still = self.of, np.zeros(self.of.model.nv)
         columns = []
         for k in range(of.model.nv):
@@ -276,16 +278,21 @@ class Word:
         return np.outer(diagonal, diagonal)
 
     def weighed(self, answer: Array) -> float:
-        """Its largest entry, or the weight at 1 m where that is nothing beside it."""
+        """Return the largest entry, or the weight at 1 m if the entry is negligible compared with
+        the weight.
+        """
         return _most(answer) if _most(answer) > NO_WEIGHT * self.of.weight else self.of.weight
 
     @cached_property
     def momenta(self) -> float:
-        """The largest entry of A_G, or the weight on the longest lever where that is nothing beside it: a rod that turns about
-        itself has no momentum, and Pinocchio's comes from where the rod stands.
+        """Return the largest entry of A_G, or the weight at the longest lever if that entry is
+        negligible compared with it.
+
+        A rod that rotates about its own axis has no momentum; the entries of Pinocchio are then
+        round-off of the rod's position.
         """
-        largest, whole = _most(self.momentum[1]), _heavy(self) * self.levers
-        return largest if largest > NO_WEIGHT * whole else whole
+        largest, momentum_of_weight = _most(self.momentum[1]), _heavy(self) * self.levers
+        return largest if largest > NO_WEIGHT * momentum_of_weight else momentum_of_weight
 
 
 def _angular_first(motion: Any) -> Array:
@@ -300,8 +307,10 @@ def _rows(matrix: Array) -> float:
     return float(np.abs(matrix).sum(axis=-1).max(initial=0.0))
 
 
-def _part(difference: Array, size: float) -> float:
-    """Relative error; 0 of 0 is none, and what is no number is infinitely far away."""
+def _relative_error(difference: Array, size: float) -> float:
+    """Return the relative error: 0 for an error of 0, and infinity for a result that is not a
+    number.
+    """
     error = _most(difference)
     if error == 0:
         return 0.0
@@ -310,7 +319,7 @@ def _part(difference: Array, size: float) -> float:
 
 
 def _solved(word: Word, x: Array, b: Array, size: float) -> float:
-    return _part(word.M @ x - b, _rows(word.M) * _most(x) + size)
+    return _relative_error(word.M @ x - b, _rows(word.M) * _most(x) + size)
 
 
 def _forward(word: Word, a: Array) -> float:
@@ -319,67 +328,74 @@ def _forward(word: Word, a: Array) -> float:
 
 
 def _inverse(results: Results, word: Word) -> float:
-    return _part(
+    return _relative_error(
         word.M @ results["Minv"] - np.eye(len(word.M)), _rows(word.M) * _rows(results["Minv"])
     )
 
 
 def _log_size(word: Word) -> float:
-    ends = np.maximum(
+    log_bounds = np.maximum(
         np.abs(np.log(np.diagonal(word.M))), np.abs(np.log(np.abs(np.diagonal(word.inverse))))
     )
-    return float(ends.sum() + (np.abs(word.inverse) * word.roots).sum())
+    return float(log_bounds.sum() + (np.abs(word.inverse) * word.roots).sum())
 
 
 def _determinant(results: Results, word: Word) -> float:
     sign, logarithm = np.linalg.slogdet(word.M)
     det = sign * math.exp(logarithm)
     size = abs(det) * float((np.abs(word.inverse) * word.roots).sum())
-    return _part(
+    return _relative_error(
         results["det"] - det, size if np.isfinite(size) else float(np.prod(np.diagonal(word.M)))
     )  # Hadamard's bound
 
 
 def _gradient(results: Results, word: Word) -> float:
-    inverse, slopes = word.inverse, word.slopes
-    answer = np.einsum("jk,ikj->i", inverse, slopes)
-    inherited = np.einsum("ijk,jk->i", np.abs(inverse @ slopes @ inverse), word.roots).max()
-    return _part(
-        results["grad"] - answer, 2 * float((np.abs(inverse) * word.roots).sum()) + float(inherited)
+    inverse, mass_derivatives = word.inverse, word.mass_matrix_derivatives
+    gradient = np.einsum("jk,ikj->i", inverse, mass_derivatives)
+    inherited = np.einsum(
+        "ijk,jk->i", np.abs(inverse @ mass_derivatives @ inverse), word.roots
+    ).max()
+    return _relative_error(
+        results["grad"] - gradient,
+        2 * float((np.abs(inverse) * word.roots).sum()) + float(inherited),
     )
 
 
 def _mobility(results: Results, word: Word) -> float:
     lever = word.jacobian @ word.inverse
     size = _rows(word.M) * _rows(lever) ** 2 + 2 * _rows(word.jacobian) * _rows(lever)
-    return _part(results["Lambda_inv"] - lever @ word.jacobian.T, size)
+    return _relative_error(results["Lambda_inv"] - lever @ word.jacobian.T, size)
 
 
 def _links(results: Results, word: Word) -> float:
     links, tip = word.accelerations_of_frames
     size = word.levers * _rows(word.inverse) * word.forces + max(_most(links), _most(tip))
-    return max(_part(results["alpha"] - links, size), _part(results["alpha_tip"] - tip, size))
+    return max(
+        _relative_error(results["alpha"] - links, size),
+        _relative_error(results["alpha_tip"] - tip, size),
+    )
 
 
 def _interbody(results: Results, word: Word) -> float:
     """F belongs to the accelerations that come with it, and these to tau."""
     _, wrenches = word.pushed(results["a"])
     size = _most(wrenches) + _rows(word.M) * _rows(word.inverse) * word.forces
-    return max(_part(results["F"] - wrenches, size), _forward(word, results["a"]))
+    return max(_relative_error(results["F"] - wrenches, size), _forward(word, results["a"]))
 
 
 def _kinematics(results: Results, word: Word) -> float:
     turn, position = word.pose
     return max(
-        _part(results["R"] - turn, 1.0), _part(results["p"] - position, max(1.0, _most(position)))
+        _relative_error(results["R"] - turn, 1.0),
+        _relative_error(results["p"] - position, max(1.0, _most(position))),
     )
 
 
 def _poses(results: Results, word: Word) -> float:
-    turns, places = word.placements
+    turns, positions = word.placements
     return max(
-        _part(results["R_links"] - turns, 1.0),
-        _part(results["p_links"] - places, max(1.0, _most(places))),
+        _relative_error(results["R_links"] - turns, 1.0),
+        _relative_error(results["p_links"] - positions, max(1.0, _most(positions))),
     )
 
 
@@ -395,7 +411,7 @@ def _heavy(word: Word) -> float:
 
 def _momentum_rate(results: Results, word: Word) -> float:
     _, matrix, rate = word.momentum
-    return _part(
+    return _relative_error(
         results["hdot"] - rate,
         _rows(matrix) * _most(word.state["a"]) + word.of.weight * _swung(word),
     )
@@ -424,8 +440,8 @@ def _stepped(results: Results, word: Word) -> float:
             if isinstance(motion, Orienting)
         ):
             ours[v_slice] *= 1.0 if ours[v_slice] @ theirs[v_slice] > 0 else -1.0
-    way = 1 + float(np.abs(word.state["v"] * word.state["dt"]).sum())
-    return _part(ours - theirs, _most(word.state["q"]) + way * way)
+    path_length = 1 + float(np.abs(word.state["v"] * word.state["dt"]).sum())
+    return _relative_error(ours - theirs, _most(word.state["q"]) + path_length * path_length)
 
 
 def _difference(results: Results, word: Word) -> float:
@@ -436,29 +452,31 @@ def _difference(results: Results, word: Word) -> float:
     for joint, v_slice in zip(mechanism.joints, mechanism.v_slices, strict=True):
         if joint.kind == "continuous":
             missed[v_slice] -= 2 * np.pi * np.round(missed[v_slice] / (2 * np.pi))
-    return _part(missed, 1 + _most(word.state["q"]) + _most(word.state["q_next"]))
+    return _relative_error(missed, 1 + _most(word.state["q"]) + _most(word.state["q_next"]))
 
 
 ERRORS: dict[str, Callable[[Results, Word], float]] = {
-    "inverse_dynamics": lambda results, word: _part(
+    "inverse_dynamics": lambda results, word: _relative_error(
         results["tau"] - word.tau, word.weighed(word.tau)
     ),
     "forward_dynamics": lambda results, word: _forward(word, results["a"]),
-    "bias_force": lambda results, word: _part(results["c"] - word.bias, word.weighed(word.bias)),
-    "gravity_force": lambda results, word: _part(
+    "bias_force": lambda results, word: _relative_error(
+        results["c"] - word.bias, word.weighed(word.bias)
+    ),
+    "gravity_force": lambda results, word: _relative_error(
         results["g"] - word.gravity, word.weighed(word.gravity)
     ),
-    "mass_matrix": lambda results, word: _part(results["M"] - word.M, _most(word.M)),
+    "mass_matrix": lambda results, word: _relative_error(results["M"] - word.M, _most(word.M)),
     "mass_matrix_and_bias": lambda results, word: max(
-        _part(results["M"] - word.M, _most(word.M)),
-        _part(results["c"] - word.bias, word.weighed(word.bias)),
+        _relative_error(results["M"] - word.M, _most(word.M)),
+        _relative_error(results["c"] - word.bias, word.weighed(word.bias)),
     ),
     "inverse_mass_matrix": _inverse,
     "mass_matrix_solve": lambda results, word: _solved(
         word, results["x"], word.state["b"], _most(word.state["b"])
     ),
     "mass_matrix_determinant": _determinant,
-    "mass_matrix_log_determinant": lambda results, word: _part(
+    "mass_matrix_log_determinant": lambda results, word: _relative_error(
         results["logdet"] - np.linalg.slogdet(word.M)[1], _log_size(word)
     ),
     "mass_matrix_log_determinant_gradient": _gradient,
@@ -466,28 +484,30 @@ ERRORS: dict[str, Callable[[Results, Word], float]] = {
     "link_accelerations": _links,
     "interbody_forces": _interbody,
     "forward_kinematics": _kinematics,
-    "jacobian": lambda results, word: _part(
+    "jacobian": lambda results, word: _relative_error(
         results["J"] - word.jacobian, max(1.0, _most(word.jacobian))
     ),
-    "bias_acceleration": lambda results, word: _part(
+    "bias_acceleration": lambda results, word: _relative_error(
         results["Jdot_v"] - word.drift, max(_most(word.drift), _swung(word))
     ),
     "link_poses": _poses,
-    "center_of_mass": lambda results, word: _part(
+    "center_of_mass": lambda results, word: _relative_error(
         results["com"] - word.centre, max(1.0, _most(word.centre))
     ),
-    "center_of_mass_jacobian": lambda results, word: _part(
+    "center_of_mass_jacobian": lambda results, word: _relative_error(
         results["Jcom"] - word.centre_jacobian, max(1.0, word.levers)
     ),
-    "kinetic_energy": lambda results, word: _part(
+    "kinetic_energy": lambda results, word: _relative_error(
         results["T"] - word.energies[0], word.energies[0]
     ),
-    "potential_energy": lambda results, word: _part(results["U"] - word.energies[1], _heavy(word)),
-    "centroidal_momentum": lambda results, word: _part(
+    "potential_energy": lambda results, word: _relative_error(
+        results["U"] - word.energies[1], _heavy(word)
+    ),
+    "centroidal_momentum": lambda results, word: _relative_error(
         results["h"] - word.momentum[0],
         max(_rows(word.momentum[1]), word.momenta) * _most(word.state["v"]),
     ),
-    "centroidal_momentum_matrix": lambda results, word: _part(
+    "centroidal_momentum_matrix": lambda results, word: _relative_error(
         results["A_G"] - word.momentum[1], word.momenta
     ),
     "centroidal_momentum_rate": _momentum_rate,

@@ -41,7 +41,9 @@ _SHAPES = ("visual", "collision", "contact", "plugin", "sensor", "include", "lig
 
 @dataclass(frozen=True)
 class Case:
-    """A text to be judged. `remark` says what was changed in it; `refused` what symgen says to the file as it is."""
+    """A text to be judged. `remark` describes the changes of the text; `refused` is the message of
+    symgen about the original file.
+    """
 
     name: str
     text: str
@@ -74,7 +76,9 @@ def bare(text: str, model: str = "") -> str:
 
 
 def opened(text: str) -> tuple[str, str]:
-    """(the text without what closes loops, what that is): gearboxes, a link's second joint, what then hangs on nothing."""
+    """Return the text without closed loops, and a description of the removed elements: gearboxes,
+    second joints of a link, and the links that are then disconnected.
+    """
     root = etree.fromstring(text.encode(), etree.XMLParser(remove_comments=True))
     above: dict[str, str] = {}
     joints, links = list(root.iter("joint")), list(root.iter("link"))
@@ -97,14 +101,14 @@ def opened(text: str) -> tuple[str, str]:
         if not grounded(joint.findtext("child", "").strip()):
             joint.getparent().remove(joint)
     gone = len(joints) - len(list(root.iter("joint"))), len(links) - len(list(root.iter("link")))
-    said = f"opened: {gone[0]} joints and {gone[1]} links taken out"
+    remark = f"opened: {gone[0]} joints and {gone[1]} links taken out"
     for inertia in root.iter("inertia"):
         moments = [float(inertia.findtext(name, "1")) for name in ("ixx", "iyy", "izz")]
         largest = ("ixx", "iyy", "izz")[moments.index(max(moments))]
         if 2 * max(moments) > 1.001 * sum(moments):
             inertia.find(largest).text = repr(0.9 * (sum(moments) - max(moments)))
-            said += f"; {inertia.getparent().getparent().get('name')}: a possible {largest}, for Drake puts in another"
-    return str(etree.tostring(root, encoding="unicode")), said
+            remark += f"; {inertia.getparent().getparent().get('name')}: a possible {largest}, for Drake puts in another"
+    return str(etree.tostring(root, encoding="unicode")), remark
 
 
 def pybullet_files() -> list[Path]:
@@ -163,7 +167,9 @@ def refusal(path: Path, model: str = "") -> str:
 
 
 def judged(case: Case, by: str) -> dict[str, Any]:
-    """{joints, tau, M, pose: largest relative errors} of a text by one judge, or {why} it says nothing of it."""
+    """Return {joints, tau, M, pose: largest relative errors} of a text by one judge, or {why} if
+    the judge does not read it.
+    """
     from tests.judges.drake_answers import Plant
     from tests.judges.pybullet_answers import Body
 
@@ -171,9 +177,9 @@ def judged(case: Case, by: str) -> dict[str, Any]:
     text = case.text if by == "Drake" else without_ground(case.text)
     try:
         judge = Plant(text, mechanism) if by == "Drake" else Body(text, mechanism)
-    except Exception as error:  # whatever keeps a judge from reading it, is said in the table
+    except Exception as error:  # the table names the reason why a judge does not read the file
         return {"joints": mechanism.nv, "why": str(error).strip().splitlines()[-1][:160]}
-    ours = by_named(mechanism, lambda what: None).runners
+    ours = by_named(mechanism, lambda step: None).runners
     states = {
         name: values.astype(float)
         for name, values in draw_states(mechanism, STATES, seed=7).items()
@@ -185,8 +191,8 @@ def judged(case: Case, by: str) -> dict[str, Any]:
     errors = {"tau": 0.0, "M": 0.0, "pose": 0.0}
     weight = NO_WEIGHT * 9.81 * float(mechanism.mass)
     for k in range(STATES):
-        said = judge.answers(*(states[name][k] for name in ("q", "v", "a")))
-        for name, values in said.items():
+        values_by_name = judge.answers(*(states[name][k] for name in ("q", "v", "a")))
+        for name, values in values_by_name.items():
             error = np.abs(results[name][k] - values).max() / max(np.abs(values).max(), weight)
             errors[name] = max(errors[name], float(error))
         if isinstance(judge, Plant):
@@ -204,27 +210,29 @@ def without_ground(text: str) -> str:
 
 
 def posed(mechanism: Mechanism, judge: Any, q: Any) -> float:
-    """How far the frames of our links are from Drake's, relative to 1 m where they are nearer than that."""
+    """Return the largest distance between frames of our links and Drake's, relative to the larger
+    of 1 m and the position.
+    """
     worst = 0.0
     for frame in mechanism.frames:
         theirs = judge.pose(frame.name) if frame.body != BASE or frame.name != "world" else None
         if theirs is not None:
             turn, position = Reference(mechanism, frame=frame.name).forward_kinematics(q)
-            far = np.abs(np.column_stack([turn, position]) - theirs[:3]).max()
-            worst = max(worst, float(far / max(1.0, np.abs(theirs).max())))
+            error = np.abs(np.column_stack([turn, position]) - theirs[:3]).max()
+            worst = max(worst, float(error / max(1.0, np.abs(theirs).max())))
     return worst
 
 
 def elsewhere(index: int, by: str) -> dict[str, Any]:
-    """`judged` in a process of its own: a judge that ends its process has said nothing."""
+    """Run `judged` in a separate process, because a judge may end its process."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.judges.sdf_files", "--one", str(index), "--by", by],
         capture_output=True,
         check=False,
     )
-    said = done.stdout.decode(errors="replace")  # PyBullet says more on the same line
+    output = done.stdout.decode(errors="replace")  # PyBullet prints more text on the same line
     try:
-        return dict(json.JSONDecoder().raw_decode(said, said.index('{"joints"'))[0])
+        return dict(json.JSONDecoder().raw_decode(output, output.index('{"joints"'))[0])
     except ValueError:
         return {"joints": 0, "why": f"its process ends with code {done.returncode}"}
 
@@ -236,13 +244,13 @@ def row(case: Case, verdicts: dict[str, dict[str, Any]]) -> str:
     cells, remarks = [], [case.remark] if case.remark else []
     for by in JUDGES:
         verdict = verdicts.get(by, {"why": ""})
-        wanted = ("tau", "M", "pose") if by == "Drake" else ("tau", "M")
-        cells += [_rounded(verdict[name]) if name in verdict else "–" for name in wanted]
+        names = ("tau", "M", "pose") if by == "Drake" else ("tau", "M")
+        cells += [_rounded(verdict[name]) if name in verdict else "–" for name in names]
         if verdict.get("why"):
             remarks.append(f"{by} does not read it ({verdict['why']})")
         remarks += [
             f"**FAILED** {by}: {name} is {verdict[name]:.1e} off"
-            for name in wanted
+            for name in names
             if not verdict.get(name, 0.0) <= BOUND
         ]
     if case.refused:

@@ -53,21 +53,23 @@ def ours(mechanism: Mechanism, method: str | None = None) -> Any:
 
 
 def pinocchios(mechanism: Mechanism, *points: str) -> Any:
-    """Accelerations by a proximal solver, which does not mind that three points of a weld say more than it; with the forces at
-    points that touch something, where there are any.
+    """Return accelerations by a proximal solver, followed by the forces at contact points if there
+    are any.
+
+    The solver accepts a weld given by three points, whose rows are redundant.
     """
     pin = pytest.importorskip("pinocchio")
     model, ids = pinocchio_peer.built(mechanism)
     data, reference = model.createData(), Reference(mechanism)
-    contacts, kept = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+    contacts, contact_data = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
     for loop in mechanism.loops:
-        ends = [
+        end_placements = [
             (ids[end.body] if end.body >= 0 else 0, pin.SE3(*reference.pose(end.pose)))
             for end in (loop.first, loop.second)
         ]
         for point in POINTS[loop.kind]:
             at = pin.SE3(np.eye(3), np.array(point))
-            (a, first), (b, second) = ends
+            (a, first), (b, second) = end_placements
             contacts.append(
                 pin.RigidConstraintModel(
                     pin.ContactType.CONTACT_3D,
@@ -79,7 +81,7 @@ def pinocchios(mechanism: Mechanism, *points: str) -> Any:
                     pin.ReferenceFrame.LOCAL,
                 )
             )
-            kept.append(contacts[-1].createData())
+            contact_data.append(contacts[-1].createData())
     for point in map(mechanism.contact, points):
         seat = (
             ids[point.body],
@@ -87,35 +89,41 @@ def pinocchios(mechanism: Mechanism, *points: str) -> Any:
             pin.ReferenceFrame.LOCAL_WORLD_ALIGNED,
         )
         contacts.append(pin.RigidConstraintModel(pin.ContactType.CONTACT_3D, model, *seat))
-        kept.append(contacts[-1].createData())
-    pin.initConstraintDynamics(model, data, contacts, kept)
-    places, results = pinocchio_peer.places(mechanism, model, ids), []
+        contact_data.append(contacts[-1].createData())
+    pin.initConstraintDynamics(model, data, contacts, contact_data)
+    coordinate_map, results = pinocchio_peer.places(mechanism, model, ids), []
     for q, v, tau in zip(*(states(mechanism)[name] for name in ("q", "v", "tau")), strict=True):
-        arguments = places.position(q), places.velocity(v), places.velocity(tau)
+        arguments = (
+            coordinate_map.position(q),
+            coordinate_map.velocity(v),
+            coordinate_map.velocity(tau),
+        )
         a = pin.constraintDynamics(
-            model, data, *arguments, contacts, kept, pin.ProximalSettings(1e-14, 1e-10, 50)
+            model, data, *arguments, contacts, contact_data, pin.ProximalSettings(1e-14, 1e-10, 50)
         )
         results.append(
-            np.concatenate([a[places.order], data.lambda_c[len(data.lambda_c) - 3 * len(points) :]])
+            np.concatenate(
+                [a[coordinate_map.order], data.lambda_c[len(data.lambda_c) - 3 * len(points) :]]
+            )
         )
     return np.array(results)
 
 
-def off(results: Any, wanted: Any) -> float:
+def off(results: Any, expected: Any) -> float:
     """Return the error relative to the largest acceleration of a state."""
-    return float((np.abs(results - wanted).max(axis=-1) / np.abs(wanted).max(axis=-1)).max())
+    return float((np.abs(results - expected).max(axis=-1) / np.abs(expected).max(axis=-1)).max())
 
 
 @pytest.mark.parametrize("name", CLOSED)
 def test_pinocchio_accelerates_the_closed_chains_alike(name: str) -> None:
-    made = symgen.load(name)
-    assert off(ours(made), pinocchios(made)) < BOUND
+    mechanism = symgen.load(name)
+    assert off(ours(mechanism), pinocchios(mechanism)) < BOUND
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("made", [hand, two_arms], ids=["hand", "two_arms"])
-def test_pinocchio_accelerates_what_arms_hold_alike(made: Any) -> None:
-    assert off(ours(made(), GRASPS), pinocchios(made())) < BOUND
+@pytest.mark.parametrize("mechanism", [hand, two_arms], ids=["hand", "two_arms"])
+def test_pinocchio_accelerates_what_arms_hold_alike(mechanism: Any) -> None:
+    assert off(ours(mechanism(), GRASPS), pinocchios(mechanism())) < BOUND
 
 
 def test_pinocchio_accelerates_the_plate_of_six_legs_alike() -> None:
@@ -134,51 +142,53 @@ TOUCHED = {
 @pytest.mark.parametrize("name", TOUCHED)
 def test_pinocchio_has_the_same_forces_where_closed_chains_touch(name: str) -> None:
     """Beside accelerations, which another point would change."""
-    made = hopper() if name == "hopper" else symgen.load(name)
-    program = symgen.program(made, "contact_forward_dynamics", "riccati", contact=TOUCHED[name])
-    results = run(program, states(made) | {"active": np.ones((3, 1))})
-    both = np.concatenate([results["a"], results["forces"].reshape(3, -1)], axis=-1)
-    assert off(both, pinocchios(made, *TOUCHED[name])) < BOUND
+    mechanism = hopper() if name == "hopper" else symgen.load(name)
+    program = symgen.program(
+        mechanism, "contact_forward_dynamics", "riccati", contact=TOUCHED[name]
+    )
+    results = run(program, states(mechanism) | {"active": np.ones((3, 1))})
+    combined = np.concatenate([results["a"], results["forces"].reshape(3, -1)], axis=-1)
+    assert off(combined, pinocchios(mechanism, *TOUCHED[name])) < BOUND
 
 
 def test_another_point_is_seen() -> None:
     """The judge notices a loop that closes 1 mm off."""
-    made = symgen.load("four_bar")
-    (loop,) = made.loops
-    moved = replace(
+    mechanism = symgen.load("four_bar")
+    (loop,) = mechanism.loops
+    displaced_end = replace(
         loop.first, pose=(*loop.first.pose, Shift((Fraction(1, 1000), Fraction(0), Fraction(0))))
     )
-    shifted = replace(made, loops=(replace(loop, first=moved),))
-    wrong = run(symgen.program(shifted, FUNCTION), states(made))["a"]
-    assert off(wrong, pinocchios(made)) > 1e-4
+    shifted = replace(mechanism, loops=(replace(loop, first=displaced_end),))
+    wrong = run(symgen.program(shifted, FUNCTION), states(mechanism))["a"]
+    assert off(wrong, pinocchios(mechanism)) > 1e-4
 
 
 @pytest.mark.parametrize("name", ["stewart", "two_pandas_bar"])
 def test_mujoco_accelerates_connect_and_weld_alike_in_the_limit(name: str, tmp_path: Path) -> None:
     """The error falls with R = (1 − d)/d of MuJoCo's impedance d; two impedances give the limit R = 0."""
     mj = pytest.importorskip("mujoco")
-    made = symgen.load(name)
-    symgen.convert(made, tmp_path / "closed.xml")
+    mechanism = symgen.load(name)
+    symgen.convert(mechanism, tmp_path / "closed.xml")
     model = mj.MjModel.from_xml_path(str(tmp_path / "closed.xml"))
     model.opt.disableflags |= mj.mjtDisableBit.mjDSBL_CONTACT | mj.mjtDisableBit.mjDSBL_LIMIT
     model.opt.tolerance, model.opt.iterations = 0, 200
-    data, places = mj.MjData(model), mujoco_peer.places(made, model)
+    data, coordinate_map = mj.MjData(model), mujoco_peer.places(mechanism, model)
 
     def softly(state: dict[str, Any], impedance: float) -> Any:
         model.eq_solimp[:] = [impedance, impedance, 0.001, 0.5, 2]
-        arguments = places.state(state)
+        arguments = coordinate_map.state(state)
         data.qpos[:], data.qvel[:], data.qfrc_applied[:] = (
             arguments["q"],
             arguments["v"],
             arguments["tau"],
         )
         mj.mj_forward(model, data)
-        return places.ours("forward_dynamics", state, data.qacc)
+        return coordinate_map.ours("forward_dynamics", state, data.qacc)
 
     soft, stiff = 0.999, 0.9999
     ratio = (1 / soft - 1) / (1 / stiff - 1)
-    every = [{key: values[k] for key, values in states(made).items()} for k in range(3)]
+    every = [{key: values[k] for key, values in states(mechanism).items()} for k in range(3)]
     accelerations = np.array(
         [(ratio * softly(state, stiff) - softly(state, soft)) / (ratio - 1) for state in every]
     )
-    assert off(accelerations, ours(made)) < SOFT_BOUND
+    assert off(accelerations, ours(mechanism)) < SOFT_BOUND

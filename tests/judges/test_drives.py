@@ -27,11 +27,13 @@ BOUND = 1e-9
 def bare(name: str) -> Mechanism:
     if name != "tree":
         return symgen.load(name)
-    made = random_mechanism(5, 4, "tree")
+    mechanism = random_mechanism(5, 4, "tree")
     types = ("prismatic", "revolute", "continuous", "prismatic", "spherical")
     return replace(
-        made,
-        joints=tuple(of_kind(joint, kind) for joint, kind in zip(made.joints, types, strict=True)),
+        mechanism,
+        joints=tuple(
+            of_kind(joint, kind) for joint, kind in zip(mechanism.joints, types, strict=True)
+        ),
     )
 
 
@@ -40,9 +42,10 @@ ROBOTS = ("panda", "tree", "quadruped")
 
 def of_kinds(name: str, *kinds: str) -> Mechanism:
     """The robot with drives of these kinds alone; a root that floats has none."""
-    made = driven(bare(name), *kinds)
+    mechanism = driven(bare(name), *kinds)
     return replace(
-        made, joints=tuple(replace(j, drive=Drive()) if j.type.free else j for j in made.joints)
+        mechanism,
+        joints=tuple(replace(j, drive=Drive()) if j.type.free else j for j in mechanism.joints),
     )
 
 
@@ -75,13 +78,13 @@ def test_pinocchio_agrees_and_forces_stand_beside_it(name: str) -> None:
     )
     pushed = answers("pinocchio", with_armature, "inverse_dynamics", states) + resisting
     assert error(mechanism, "inverse_dynamics", states, pushed) < BOUND
-    rest = states | {"tau": states["tau"] - resisting}
+    undriven = states | {"tau": states["tau"] - resisting}
     assert (
         error(
             mechanism,
             "forward_dynamics",
             states,
-            answers("pinocchio", with_armature, "forward_dynamics", rest),
+            answers("pinocchio", with_armature, "forward_dynamics", undriven),
         )
         < BOUND
     )
@@ -102,13 +105,13 @@ def test_mujoco_agrees_on_rotors_dampers_and_springs(name: str) -> None:
         )
         < BOUND
     )
-    rest = states | {"tau": states["tau"] - resisting}
+    undriven = states | {"tau": states["tau"] - resisting}
     assert (
         error(
             mechanism,
             "forward_dynamics",
             states,
-            answers("mujoco", modelled, "forward_dynamics", rest),
+            answers("mujoco", modelled, "forward_dynamics", undriven),
         )
         < BOUND
     )

@@ -59,7 +59,9 @@ def test_pinocchio_agrees_with_the_programs(path: Path) -> None:
 
 @pytest.mark.parametrize("path", REFERENCE, ids=judges.short)
 def test_pinocchio_agrees_with_the_reference(path: Path) -> None:
-    """Nothing derived stands between: it judges the reader, the reference and the harness, small robots in every function."""
+    """Judge the reader, the reference and the test harness without a derived Program; small robots
+    in every function.
+    """
     verdict = judges.judge(path, partial(judges.by_reference, all_to=8))
     assert verdict.passed, (verdict.failed, verdict.as_snapped, verdict.raw)
     assert verdict.nv > 8 or not verdict.judged or set(verdict.as_snapped) == set(BY_DEFAULT)
@@ -88,11 +90,11 @@ def test_what_generate_gives_by_default_is_judged_in_every_function(name: str) -
 @pytest.mark.parametrize("function", judges.ERRORS)
 def test_the_judge_sees_one_wrong_entry_in_every_function(function: str) -> None:
     def slightly_wrong(mechanism: Mechanism, say: judges.Say) -> judges.Answers:
-        answers = judges.by_reference(mechanism, say)
+        evaluated = judges.by_reference(mechanism, say)
 
         def run(states: dict[str, Any]) -> dict[str, Any]:
             results = {
-                key: np.array(values) for key, values in answers.runners[function](states).items()
+                key: np.array(values) for key, values in evaluated.runners[function](states).items()
             }
             for values in results.values():
                 values.reshape(len(values), -1)[-1, -1] += 1e-2 * np.abs(values).max()
@@ -147,18 +149,18 @@ def test_every_function_stands_in_one_table() -> None:
     ] == list(BY_DEFAULT)
 
 
-@pytest.mark.parametrize("which", judges.TABLES)
-def test_the_committed_table_names_every_file(which: str) -> None:
+@pytest.mark.parametrize("table_name", judges.TABLES)
+def test_the_committed_table_names_every_file(table_name: str) -> None:
     if len(FILES) != 69:
         pytest.skip("the table is of example-robot-data 6.0")
-    text = judges.committed(which).read_text(encoding="utf-8")
+    text = judges.committed(table_name).read_text(encoding="utf-8")
     rows = [
         line.split(" | ")
         for line in text.splitlines()
         if line.startswith("| ") and ".urdf |" in line
     ]
     assert [row[0].removeprefix("| ") for row in rows] == [judges.short(path) for path in FILES]
-    names = judges.TABLES[which].functions
+    names = judges.TABLES[table_name].functions
     count = len(names)
     assert (
         f"| snapped tokens | {' | '.join(judges.HEADINGS[name] for name in names)} | raw | remark |"
@@ -166,7 +168,7 @@ def test_the_committed_table_names_every_file(which: str) -> None:
     )
     errors = [[float(cell) for cell in row[3 : 4 + count] if cell != "–"] for row in rows]
     assert sum(bool(error) for error in errors) == LOADED + STILL * (
-        judges.TABLES[which].base == "free"
+        judges.TABLES[table_name].base == "free"
     )
     assert all(error <= judges.BOUND for errors_of_file in errors for error in errors_of_file)
     assert "FAILED" not in text
@@ -245,10 +247,10 @@ COUNTS = {
 @pytest.mark.parametrize("path", COUNTS)
 def test_operations_on_a_free_base_only_fall(path: str) -> None:
     fingers = ("panda_finger_joint1", "panda_finger_joint2") if path.startswith("panda") else ()
-    made = symgen.load(
+    mechanism = symgen.load(
         {judges.short(path): path for path in FILES}[path], base="free", lock=dict.fromkeys(fingers)
     )
-    costs = {function: symgen.program(made, function).cost for function in COUNTS[path]}
+    costs = {function: symgen.program(mechanism, function).cost for function in COUNTS[path]}
     assert {
         function: min(costs[function], bound) for function, bound in COUNTS[path].items()
     } == costs

@@ -33,13 +33,13 @@ STATES = 3
 
 def tree(*types: str, square: bool = False) -> Mechanism:
     """Joints of these types, in a tree; or in a chain of quarter turns."""
-    made = random_mechanism(
+    mechanism = random_mechanism(
         len(types), len("".join(types)), "chain" if square else "tree", general=not square
     )
     return replace(
-        made,
+        mechanism,
         name="_".join(types),
-        joints=tuple(of_kind(j, kind) for j, kind in zip(made.joints, types, strict=True)),
+        joints=tuple(of_kind(j, kind) for j, kind in zip(mechanism.joints, types, strict=True)),
     )
 
 
@@ -63,8 +63,8 @@ HELD = [
 """Trees that MuJoCo supports; it has no screw joint."""
 
 
-def silent(what: str) -> None:
-    """Nobody is told."""
+def silent(message: str) -> None:
+    """Ignore a progress message."""
 
 
 def by_pinocchio(mechanism: Mechanism, state: dict[str, Array]) -> pinocchio_answers.Word:

@@ -61,14 +61,14 @@ def test_a_wrong_size_is_refused_by_naming_the_argument(
                 ):
                     call(*arguments_of(function, pi=wrong))
             continue
-        wanted, actual, swapped = "NV = 6", "7 numbers, which is NQ", Q
+        expected, actual, swapped = "NV = 6", "7 numbers, which is NQ", Q
         if argument.name in POSITIONS:
-            wanted, actual, swapped = "NQ = 7", "6 numbers, which is NV", np.ones(6)
+            expected, actual, swapped = "NQ = 7", "6 numbers, which is NV", np.ones(6)
         for wrong in (swapped, np.tile(swapped, (3, 1))):
             with pytest.raises(
                 ArgumentError,
                 match=rf"^{function}: {argument.name} has {actual}; {argument.name} of 'free_body' "
-                rf"has {wanted}",
+                rf"has {expected}",
             ):
                 call(*arguments_of(function, **{argument.name: wrong}))
         with pytest.raises(ArgumentError, match=rf"^{function}: {argument.name} has shape \(5,\)"):
@@ -93,9 +93,9 @@ def test_a_time_step_is_one_number_or_one_for_each_state(floating_body: Solver) 
     single = floating_body.integrate(Q, v, 0.1)
     assert (single.shape, floating_body.integrate(Q, v, np.array([0.1])).shape) == ((7,), (1, 7))
     times = np.array([0.2, 0.1, 0.0])
-    each = floating_body.integrate(rows, v, times)
-    assert (each == floating_body.integrate(Q, v, times)).all()  # one state, several times
-    assert (each[1] == single).all()
+    by_time = floating_body.integrate(rows, v, times)
+    assert (by_time == floating_body.integrate(Q, v, times)).all()  # one state, several times
+    assert (by_time[1] == single).all()
     assert (floating_body.integrate(rows, v, 0.1) == single).all()
     assert floating_body.integrate(rows, v, times[:, None]).shape == (
         3,

@@ -35,7 +35,7 @@ def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "cc").chmod(0o755)
     monkeypatch.setenv("CC", str(tmp_path / "cc"))
     monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(kernels, "FEW", 1)
+    monkeypatch.setattr(kernels, "ROWS_BEFORE_BLOCKS", 1)
     return tmp_path
 
 
@@ -110,7 +110,7 @@ def test_a_failure_in_the_background_causes_one_warning(compiler: Path) -> None:
 @pytest.mark.slow
 def test_the_end_of_python_does_not_wait_for_the_compiler(compiler: Path) -> None:
     program = (
-        "import numpy as np, symgen, time, pathlib; from symgen.machine import kernels; kernels.FEW = 1\n"
+        "import numpy as np, symgen, time, pathlib; from symgen.machine import kernels; kernels.ROWS_BEFORE_BLOCKS = 1\n"
         "solver = symgen.compile('planar_arm', ['gravity_force'], optimize=0)\n"
         "solver.gravity_force(np.zeros((40, 2)))\n"
         f"while not pathlib.Path({str(compiler / 'begun')!r}).exists(): time.sleep(0.05)\n"

@@ -68,10 +68,10 @@ def test_loops_take_half_the_flash_and_a_workspace_of_the_caller() -> None:
 
 def compile_function(robot: str, target: str, function: str, folder: Path) -> Toolchain:
     """Compile a function to one.o; return the toolchain of its folder."""
-    mechanism, made = load(robot), program(load(robot), function, real="float")
+    mechanism, derived = load(robot), program(load(robot), function, real="float")
     c_target = c99.Target(robot, mechanism.sizes)
-    (folder / f"{robot}.h").write_text(c99.header({function: made}, c_target), encoding="utf-8")
-    (folder / "one.c").write_text(c99.source(made, c_target), encoding="utf-8")
+    (folder / f"{robot}.h").write_text(c99.header({function: derived}, c_target), encoding="utf-8")
+    (folder / "one.c").write_text(c99.source(derived, c_target), encoding="utf-8")
     tools = Toolchain(targets.find(target), folder)
     tools.compile("one.c", "one.o", *BASE_FLAGS, OPTIMIZE)
     return tools
@@ -143,11 +143,11 @@ def test_double_in_software_is_as_slow_as_the_warning_states(target: str) -> Non
 @pytest.mark.parametrize("target", TESTED_TARGETS)
 def test_libm_counts_once_in_flash(target: str, tmp_path: Path) -> None:
     need(target)
-    made = [
+    programs = [
         program("scara", function, real="float")
         for function in ("forward_dynamics", "gravity_force")
     ]
-    sheet = measure(load("scara"), made, target, 1)
+    sheet = measure(load("scara"), programs, target, 1)
     tools = Toolchain(targets.find(target), tmp_path)
     tools.image("libm.elf", "-Wl,--undefined=sinf", entry="cosf")
     lines = [line.split() for line in tools.tool("size", "-A", "-d", "libm.elf").splitlines()]
@@ -192,11 +192,11 @@ def test_a_square_root_needs_no_ram_of_newlib(tmp_path: Path) -> None:
         for line in tools.tool("size", "-A", "-d", "newlib.elf").splitlines()
         if line.startswith(".")
     }
-    taken = sizes[".text"] + sizes.get(".rodata", 0)
+    flash = sizes[".text"] + sizes.get(".rodata", 0)
     assert sizes.get(".data", 0) == sizes.get(".bss", 0) == 0
     assert measure(
         load("free_body"), [program("free_body", "difference", real="float")], "cortex-m4f", 1
-    ).newlib == (taken, 0)
+    ).newlib == (flash, 0)
 
 
 PAINTED = r"""#include <stdio.h>
@@ -241,8 +241,8 @@ def test_the_stack_with_libm_equals_that_of_a_painted_run(tmp_path: Path) -> Non
 @pytest.mark.parametrize("target", TESTED_TARGETS)
 def test_a_function_without_calls_needs_only_its_own_frame(target: str) -> None:
     need(target)
-    made, text = program("scara", "forward_dynamics", real="float"), TextOptions("inline")
-    (cost,) = measure(load("scara"), [made], target, 1, source=Source(text)).costs
+    derived, text = program("scara", "forward_dynamics", real="float"), TextOptions("inline")
+    (cost,) = measure(load("scara"), [derived], target, 1, source=Source(text)).costs
     assert (cost.undefined, cost.stack_with_libm) == ((), cost.stack)
     assert (cost.flash_with_libm, cost.ram_with_libm) == (cost.flash, 0)
 
@@ -416,19 +416,19 @@ def test_manifest_and_readme_of_a_folder_contain_the_cost_sheet(
 @pytest.mark.parametrize("trig", ["libm", "inline"])
 def test_costs_include_the_checks(trig: str) -> None:
     need("cortex-m4f")
-    made = program("ur5", "forward_dynamics", real="float")
+    derived = program("ur5", "forward_dynamics", real="float")
     text = TextOptions(trig, checked=True)
     divisor_bounds = checked_bounds(
-        load("ur5"), {"forward_dynamics": made}, ProgramOptions("float"), text
+        load("ur5"), {"forward_dynamics": derived}, ProgramOptions("float"), text
     )
-    (plain,) = measure(
-        load("ur5"), [made], "cortex-m4f", STATES, source=Source(TextOptions(trig))
+    (unchecked,) = measure(
+        load("ur5"), [derived], "cortex-m4f", STATES, source=Source(TextOptions(trig))
     ).costs
     (guarded,) = measure(
-        load("ur5"), [made], "cortex-m4f", STATES, source=Source(text, divisor_bounds)
+        load("ur5"), [derived], "cortex-m4f", STATES, source=Source(text, divisor_bounds)
     ).costs
-    assert plain.instructions[1] < guarded.instructions[1] < 1.3 * plain.instructions[1]
-    assert plain.flash < guarded.flash
+    assert unchecked.instructions[1] < guarded.instructions[1] < 1.3 * unchecked.instructions[1]
+    assert unchecked.flash < guarded.flash
     assert guarded.ram == 0
     assert (
         guarded.alone[0] == guarded.alone[1]
@@ -499,19 +499,19 @@ def test_run_time_parameters_are_measured_at_valid_values(
 def test_states_that_a_check_refuses_are_not_measured() -> None:
     """The lower bound of a divisor is set so that only some states pass."""
     need("cortex-m4f")
-    mechanism, made = load("planar_arm"), program("planar_arm", "forward_dynamics", real="float")
+    mechanism, derived = load("planar_arm"), program("planar_arm", "forward_dynamics", real="float")
     text = TextOptions("libm", checked=True)
-    bounds = checked_bounds(mechanism, {"forward_dynamics": made}, ProgramOptions("float"), text)
+    bounds = checked_bounds(mechanism, {"forward_dynamics": derived}, ProgramOptions("float"), text)
     last = max(bounds["forward_dynamics"])
-    for least, left in ((Fraction(16, 10), False), (Fraction(10**9), True)):
+    for least, all_refused in ((Fraction(16, 10), False), (Fraction(10**9), True)):
         divisor_bounds = {"forward_dynamics": {**bounds["forward_dynamics"], last: least}}
-        if left:
+        if all_refused:
             with pytest.raises(
                 BuildError, match="forward_dynamics of 'planar_arm' refuses all 16 states"
             ):
-                measure(mechanism, [made], "cortex-m4f", 16, source=Source(text, divisor_bounds))
+                measure(mechanism, [derived], "cortex-m4f", 16, source=Source(text, divisor_bounds))
             continue
-        sheet = measure(mechanism, [made], "cortex-m4f", 16, source=Source(text, divisor_bounds))
+        sheet = measure(mechanism, [derived], "cortex-m4f", 16, source=Source(text, divisor_bounds))
         assert re.search(
             r"[1-9]\d* of 16 states are refused by the checks and not measured", sheet.untold[0]
         )
@@ -672,8 +672,8 @@ def test_the_page_of_cost_sheets_is_current() -> None:
         pytest.skip(
             f"docs/reference/microcontroller-costs.md was measured with another compiler than {facts['compiler']}"
         )
-    part = page[page.index("### scara on Arm Cortex-M4F, float\n") :]
-    assert part.startswith(
+    section = page[page.index("### scara on Arm Cortex-M4F, float\n") :]
+    assert section.startswith(
         "\n".join(["### scara on Arm Cortex-M4F, float", "", *firmware_sheets.table(facts), ""])
     )
 

@@ -18,8 +18,8 @@ def image_of(text: str) -> Image:
         if line.endswith(":"):
             name = line[:-1]
             continue
-        rest, _, target = line.partition(" -> ")
-        address, word, *operands = rest.split(None, 2)
+        instruction, _, target = line.partition(" -> ")
+        address, word, *operands = instruction.split(None, 2)
         symbols |= {name: int(address)} if name else {}
         name = ""
         instructions[int(address)] = Instruction(
@@ -59,7 +59,7 @@ def test_stack_depth_adds_calls_and_takes_the_maximum_of_tail_calls() -> None:
     assert image.depth(200) == 400
     assert image.depth(0) == max(8 + 16 + 12 + 4, 400)
     assert image.reach([0]) == set(image.instructions)
-    assert image.reach([0], without=[100]) == set(image.instructions) - {100, 104}
+    assert image.reach([0], excluded_functions=[100]) == set(image.instructions) - {100, 104}
     assert image.ranges(image.reach([100, 200])) == [(100, 108), (200, 212)]
 
 

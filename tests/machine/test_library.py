@@ -71,20 +71,20 @@ def test_a_truncated_library_is_never_loaded(
     share: float, cached_library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The missing pages of a mapped library would stop Python with SIGBUS."""
-    whole = cached_library.read_bytes()
-    os.truncate(cached_library, int(share * len(whole)))
+    complete = cached_library.read_bytes()
+    os.truncate(cached_library, int(share * len(complete)))
     assert not building.is_whole(cached_library)
     assert solve_with_cache(monkeypatch) > 0
-    assert cached_library.read_bytes() == whole
+    assert cached_library.read_bytes() == complete
 
 
 @pytest.mark.slow
 def test_a_new_process_survives_a_truncated_library(cached_library: Path) -> None:
     os.truncate(cached_library, cached_library.stat().st_size // 2)
     process = elsewhere(cached_library.parent)
-    said, _ = process.communicate()
+    output, _ = process.communicate()
     assert process.returncode == 0
-    assert float(said) > 0
+    assert float(output) > 0
 
 
 @pytest.mark.slow
@@ -208,4 +208,4 @@ def test_both_files_are_synced_before_they_are_renamed(
     monkeypatch.setattr(os, "replace", replaced)
     solve_with_cache(monkeypatch)
     assert sorted(done[:2]) == [("fsync", ".sha256"), ("fsync", ".so")]
-    assert [what for what, _ in done[2:4]] == ["replace", "replace"]
+    assert [operation for operation, _ in done[2:4]] == ["replace", "replace"]

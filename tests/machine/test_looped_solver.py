@@ -87,9 +87,11 @@ def test_a_result_may_alias_an_argument(solver: Solver) -> None:
 @pytest.mark.slow
 def test_a_solver_of_a_loop_and_a_program_can_be_pickled(own_cache: object) -> None:
     chain, program = mixed(range(-1, 1), (0, 0)), gravity()
-    both = Solver.from_programs("arm", {"toy": chain, "gravity_force": program}, Sizes(2, 2, 2))
+    mixed_solver = Solver.from_programs(
+        "arm", {"toy": chain, "gravity_force": program}, Sizes(2, 2, 2)
+    )
     q = np.array([0.3, -0.4])
-    for solver in (both, pickle.loads(pickle.dumps(both))):
+    for solver in (mixed_solver, pickle.loads(pickle.dumps(mixed_solver))):
         assert solver.gravity_force(q).shape == (2,)
         assert np.allclose(
             solver.toy(q, q)[0], results_of(chain, {"q": q[None], "v": q[None]})[0][0], rtol=1e-14
@@ -122,7 +124,7 @@ def test_missing_memory_raises_a_memory_error(
     assert isinstance(kernel, kernels.Kernel)
     monkeypatch.setattr(kernel, "_many", None)
     monkeypatch.setattr(kernel, "_blocks", None)
-    monkeypatch.setattr(kernel, "each", lambda *_: NO_MEMORY)
+    monkeypatch.setattr(kernel, "each_state", lambda *_: NO_MEMORY)
     with pytest.raises(MemoryError, match="toy: there is no memory"):
         solver.toy(state["q"], state["v"])
 

@@ -16,7 +16,7 @@ import pytest
 
 import symgen
 from symgen.machine import building
-from symgen.machine.kernels import FEW
+from symgen.machine.kernels import ROWS_BEFORE_BLOCKS
 from symgen.machine.solver import Solver, _unpickled
 from symgen.support.errors import BuildError
 from tests.shared.robots_for_tests import program, robot
@@ -64,7 +64,7 @@ def test_a_solver_works_in_a_new_interpreter_with_an_empty_cache(
 @pytest.mark.slow
 def test_a_pickle_contains_the_library_for_batches(solver: Solver, tmp_path: Path) -> None:
     states = np.random.default_rng(6).uniform(
-        -1, 1, (3, FEW // solver.programs["forward_dynamics"].outline.length + 1, 2)
+        -1, 1, (3, ROWS_BEFORE_BLOCKS // solver.programs["forward_dynamics"].outline.length + 1, 2)
     )
     expected = solver.forward_dynamics(*states)
     np.testing.assert_array_equal(call_in_new_process(solver, str(tmp_path), states), expected)

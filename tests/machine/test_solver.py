@@ -157,19 +157,19 @@ def test_one_state_is_copied_without_the_general_conversion(
 @pytest.mark.parametrize("kind", ONE_STATE)
 def test_one_state_allocates_one_result(kind: str, solver: Solver) -> None:
     """A call allocates one result: no first attempt fails after its allocation."""
-    made: list[Any] = []
+    allocated: list[Any] = []
 
     def counted(shape: Any, real: Any) -> Any:
-        made.append(np.empty(shape, real))
-        return made[-1]
+        allocated.append(np.empty(shape, real))
+        return allocated[-1]
 
     call = solver.forward_dynamics.__func__  # type: ignore[attr-defined]
     recorded = type(call)(call.__code__, call.__globals__ | {"_empty": counted}, None, (None,))
     recorded.__kwdefaults__ = call.__kwdefaults__
     state = [ONE_STATE[kind](np.array(x)) for x in ([1.0, -2.0], [3.0, 0.0], [0.0, 5.0])]
     result = recorded(solver, *state)
-    assert len(made) == 1
-    assert result is made[0]
+    assert len(allocated) == 1
+    assert result is allocated[0]
 
 
 @pytest.mark.parametrize("real", ["double", "float"])
@@ -271,13 +271,13 @@ WRONG: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize("what", WRONG)
-def test_wrong_arguments_are_refused_in_one_line(solver: Solver, what: str) -> None:
-    mistake, sentence = WRONG[what]
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_arguments_are_refused_in_one_line(solver: Solver, case: str) -> None:
+    mistake, sentence = WRONG[case]
     with pytest.raises(ArgumentError, match=sentence) as caught:
         mistake(solver)
     assert isinstance(caught.value, ValueError)
-    assert isinstance(caught.value, LookupError) is (what == "bind unknown")
+    assert isinstance(caught.value, LookupError) is (case == "bind unknown")
     assert "\n" not in str(caught.value)
 
 
@@ -335,11 +335,11 @@ UNFIT: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("states", [(), (3,)], ids=["one", "many"])
-@pytest.mark.parametrize("what", UNFIT)
+@pytest.mark.parametrize("case", UNFIT)
 def test_an_unusable_result_array_is_refused_for_one_state_and_a_batch(
-    solver: Solver, what: str, states: tuple[int, ...]
+    solver: Solver, case: str, states: tuple[int, ...]
 ) -> None:
-    spoil, sentence = UNFIT[what]
+    spoil, sentence = UNFIT[case]
     q, out = uniform_states(*states, 2), np.zeros((*states, 2, 2))
     unfit = spoil(out)
     with pytest.raises(ArgumentError, match=sentence):
@@ -400,17 +400,17 @@ def test_a_batch_in_many_shares_equals_that_in_one_share(
 ) -> None:
     solver = Solver.from_programs("arm", arm(), Sizes(2, 2, 2), optimize=1)
     q, v, tau = uniform_states(101, 2), uniform_states(2, seed=1), uniform_states(101, 2, seed=2)
-    whole = solver.forward_dynamics(q, v, tau)
+    expected = solver.forward_dynamics(q, v, tau)
     bound, last = np.empty((101, 2)), np.empty(2)
     for first in (1, 40 * len(solver.programs["forward_dynamics"].rows)):
         monkeypatch.setattr(kernels, "FIRST_SHARE", first)
         monkeypatch.setattr(batch, "SHARE", 1e-9)  # each later share has one block
-        np.testing.assert_array_equal(solver.forward_dynamics(q, v, tau), whole)
-        np.testing.assert_array_equal(solver.forward_dynamics(q, v, tau, out=tau.copy()), whole)
+        np.testing.assert_array_equal(solver.forward_dynamics(q, v, tau), expected)
+        np.testing.assert_array_equal(solver.forward_dynamics(q, v, tau, out=tau.copy()), expected)
         solver.bind("forward_dynamics", q, v, tau, bound)()
-        np.testing.assert_array_equal(bound, whole)
+        np.testing.assert_array_equal(bound, expected)
         solver.chain("forward_dynamics", 101, q, v, tau, last)()
-        np.testing.assert_array_equal(last, whole[-1])
+        np.testing.assert_array_equal(last, expected[-1])
 
 
 def test_results_may_alias_arguments(solver: Solver) -> None:

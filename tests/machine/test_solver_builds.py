@@ -75,11 +75,11 @@ def test_the_log_contains_the_time_of_a_build(
 def test_a_broken_library_is_rebuilt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert elsewhere(tmp_path).wait() == 0
     (library,) = tmp_path.glob("*.so")
-    whole = library.stat().st_size
+    complete_size = library.stat().st_size
     library.write_bytes(b"half a library")
     monkeypatch.setenv("SYMGEN_CACHE", str(tmp_path))
     assert compile_uncached("elsewhere", monkeypatch).mass_matrix_determinant([0, 0]) > 0
-    assert library.stat().st_size == whole
+    assert library.stat().st_size == complete_size
 
 
 def test_a_failed_build_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,9 +32,9 @@ from symgen.support.errors import (
 )
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import machine_runner
+from symgen.verification.exact_results import ExactResults
 from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
-from symgen.verification.truth import Truth
 from tests.shared.looped import arms
 
 INVERSE, REDUCED, FORWARD = (
@@ -69,8 +69,10 @@ def robot(name: str) -> Mechanism:
 
 def relative_error(mechanism: Mechanism, function: str, baumgarte: bool = False) -> float:
     """Return the relative error of a function against the reference."""
-    truth = Truth(mechanism, 2, 5, baumgarte=baumgarte)
-    return check_algebra(program(mechanism, function, baumgarte=baumgarte), truth, function).error
+    exact_results = ExactResults(mechanism, 2, 5, baumgarte=baumgarte)
+    return check_algebra(
+        program(mechanism, function, baumgarte=baumgarte), exact_results, function
+    ).error
 
 
 @pytest.mark.slow
@@ -213,11 +215,11 @@ def with_wrong_sign(program: Program, row: int) -> Program:
 
 def test_a_wrong_sign_in_any_row_fails_verification() -> None:
     mechanism = robot("driven at both ends")
-    correct, truth = program(mechanism, INVERSE), Truth(mechanism, 2, 5)
-    places = [i for i, row in enumerate(correct.rows) if row.op in ("add", "sub")]
-    assert len(places) > 20
+    correct, exact_results = program(mechanism, INVERSE), ExactResults(mechanism, 2, 5)
+    sums = [i for i, row in enumerate(correct.rows) if row.op in ("add", "sub")]
+    assert len(sums) > 20
     assert all(
-        not check_algebra(with_wrong_sign(correct, i), truth, INVERSE).passed for i in places
+        not check_algebra(with_wrong_sign(correct, i), exact_results, INVERSE).passed for i in sums
     )
 
 
@@ -232,7 +234,7 @@ def test_valid_forces_that_are_not_least_fail_verification() -> None:
     assert verdicts[SHARED]
     assert "constrained ID(constrained FD(tau)) = tau" not in verdicts
     single_drive = program(symgen.load("four_bar"), INVERSE)
-    tau, held = single_drive.outputs
+    tau, multipliers = single_drive.outputs
     rows = [
         *single_drive.rows,
         single_drive.rows[0]._replace(op="const", args=(), value=Fraction(0), name=""),
@@ -240,7 +242,7 @@ def test_valid_forces_that_are_not_least_fail_verification() -> None:
     padded = replace(
         single_drive,
         rows=tuple(rows),
-        outputs=(tau._replace(shape=(2,), rows=(*tau.rows, len(rows) - 1)), held),
+        outputs=(tau._replace(shape=(2,), rows=(*tau.rows, len(rows) - 1)), multipliers),
     )
     programs[INVERSE] = padded
     verdicts = {
@@ -255,14 +257,15 @@ def test_valid_forces_that_are_not_least_fail_verification() -> None:
 
 def test_declared_joints_survive_conversion(tmp_path: Path) -> None:
     first, second = (
-        symgen.load("four_bar", **{what: "rocker_joint"}) for what in ("independent", "actuated")
+        symgen.load("four_bar", **{option: "rocker_joint"})
+        for option in ("independent", "actuated")
     )
     assert len({symgen.load("four_bar").content, first.content, second.content}) == 3
-    both = symgen.load(
+    converted = symgen.load(
         "four_bar", independent="rocker_joint", actuated=["crank_joint", "rocker_joint"]
     )
-    assert symgen.load(to_toml(both)).content == both.content
-    assert symgen.load(to_toml(both), actuated=[]).actuated == ()
+    assert symgen.load(to_toml(converted)).content == converted.content
+    assert symgen.load(to_toml(converted), actuated=[]).actuated == ()
     stewart = symgen.load("stewart", independent="plate")
     assert symgen.load("stewart").actuated == SLIDES
     notes = symgen.convert(stewart, tmp_path / "stewart.xml")

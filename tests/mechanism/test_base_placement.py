@@ -15,7 +15,7 @@ from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import Vector
 from symgen.description.tip import tip
 from symgen.verification.evaluating import machine_runner
-from symgen.verification.truth import Truth
+from symgen.verification.exact_results import ExactResults
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.poses import X_AXIS, Angle, Turn
 from tests.shared.placed_bases import FAR, based
@@ -42,19 +42,21 @@ def test_a_displaced_base_gives_the_same_rows(function: str, method: str) -> Non
         for name in ("planar_arm", *slides)
         if methods.find(method).refusal(robot(name)) is None
     ):
-        here, there = (
+        original, displaced = (
             symgen.program(m, function, method, task_rows=task_rows(name, function))
             for m in (robot(name), based(robot(name), (FAR,)))
         )
         if function in INDEPENDENT_RESULTS:
-            near, far = (
-                machine_runner(made)({"q": draw(robot(name), 4)["q"]}) for made in (here, there)
+            original_results, displaced_results = (
+                machine_runner(program)({"q": draw(robot(name), 4)["q"]})
+                for program in (original, displaced)
             )
             assert all(
-                (near[result] == far[result]).all() for result in INDEPENDENT_RESULTS[function]
+                (original_results[result] == displaced_results[result]).all()
+                for result in INDEPENDENT_RESULTS[function]
             )
         else:
-            assert (here.rows, here.outputs) == (there.rows, there.outputs)
+            assert (original.rows, original.outputs) == (displaced.rows, displaced.outputs)
 
 
 def test_a_distant_rotated_base_adds_no_round_off() -> None:
@@ -65,7 +67,7 @@ def test_a_distant_rotated_base_adds_no_round_off() -> None:
         based(mechanism, (FAR, Turn(X_AXIS, Angle(pi=Fraction(1, 2))))), gravity=(x, -z, y)
     )
     axes = np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]])  # axes of the old base in the new one
-    both = np.kron(np.eye(2), axes)
+    block_rotation = np.kron(np.eye(2), axes)
     states = draw(mechanism, 8)
     for function in (
         "jacobian",
@@ -82,22 +84,22 @@ def test_a_distant_rotated_base_adds_no_round_off() -> None:
     ):
         arguments = {a.name: states[a.name] for a in FUNCTIONS[function].arguments}
         exact = machine_runner(symgen.program(mechanism, function))(arguments)
-        near = machine_runner(symgen.program(mechanism, function, real="float"))(arguments)
-        far = machine_runner(symgen.program(turned, function, real="float"))(arguments)
+        near_results = machine_runner(symgen.program(mechanism, function, real="float"))(arguments)
+        far_results = machine_runner(symgen.program(turned, function, real="float"))(arguments)
         for result, expected in exact.items():
             transforms = {
-                "J": lambda x: both @ x,
-                "Lambda_inv": lambda x: both @ x @ both.T,
+                "J": lambda x: block_rotation @ x,
+                "Lambda_inv": lambda x: block_rotation @ x @ block_rotation.T,
                 "a": lambda x: x,
                 "T": lambda x: x,
-                "A_G": lambda x: both @ x,
+                "A_G": lambda x: block_rotation @ x,
                 "Jcom": lambda x: axes @ x,
             }
-            expected_far = transforms.get(result, lambda x: x @ both.T)(expected)
+            expected_far = transforms.get(result, lambda x: x @ block_rotation.T)(expected)
             size = np.abs(expected).max()
             far_error, near_error = (
-                np.abs(far[result] - expected_far).max() / size,
-                np.abs(near[result] - expected).max() / size,
+                np.abs(far_results[result] - expected_far).max() / size,
+                np.abs(near_results[result] - expected).max() / size,
             )
             assert far_error <= 2 * near_error + 8 * EPS, (function, result)
 
@@ -105,7 +107,7 @@ def test_a_distant_rotated_base_adds_no_round_off() -> None:
 def test_positions_and_potential_energy_move_with_the_base() -> None:
     """Origins and the mass centre move with the base; U changes by the work against gravity (ball arithmetic)."""
     mechanism = robot("square_tree6")  # two roots
-    far, state = based(mechanism, (FAR,)), {"q": draw(mechanism, 3, BALLS)["q"]}
+    displaced, state = based(mechanism, (FAR,)), {"q": draw(mechanism, 3, BALLS)["q"]}
     displacements = {
         "link_poses": ("p_links", FAR.xyz),
         "center_of_mass": ("com", FAR.xyz),
@@ -114,20 +116,22 @@ def test_positions_and_potential_energy_move_with_the_base() -> None:
             -mechanism.mass * sum(x * g for x, g in zip(FAR.xyz, mechanism.gravity, strict=True)),
         ),
     }
-    for function, (result, moved) in displacements.items():
-        here, there = (
-            run(symgen.program(m, function), state, BALLS)[result] for m in (mechanism, far)
+    for function, (result, displacement) in displacements.items():
+        original, displaced_value = (
+            run(symgen.program(m, function), state, BALLS)[result] for m in (mechanism, displaced)
         )
         with BALLS.working():
-            assert largest(there - here - BALLS.array(np.array(moved))) < 1e-60, function
+            assert (
+                largest(displaced_value - original - BALLS.array(np.array(displacement))) < 1e-60
+            ), function
 
 
 def test_the_scale_of_a_position_includes_the_distance_of_the_base_and_its_size() -> None:
     """The scale of round-off is at least the distance, and at most the distance plus the arm's length."""
-    far = Truth(based(robot("puma560"), (FAR,)), 4, frame=tip(robot("puma560")))
-    position = np.array(far.results("forward_kinematics")["p"], dtype=float).reshape(4, 3)
+    exact_results = ExactResults(based(robot("puma560"), (FAR,)), 4, frame=tip(robot("puma560")))
+    position = np.array(exact_results.results("forward_kinematics")["p"], dtype=float).reshape(4, 3)
     size, distance = (
-        far.scales.of("forward_kinematics", "p")[:, 0],
+        exact_results.scales.of("forward_kinematics", "p")[:, 0],
         np.linalg.norm(position, axis=-1),
     )
     assert (size >= distance).all()
@@ -135,10 +139,10 @@ def test_the_scale_of_a_position_includes_the_distance_of_the_base_and_its_size(
 
 
 def test_a_distant_frame_position_is_rounded_once() -> None:
-    far = based(robot("puma560"), (FAR,))
-    state = {"q": draw(far, 8)["q"]}
+    displaced = based(robot("puma560"), (FAR,))
+    state = {"q": draw(displaced, 8)["q"]}
     exact, single = (
-        machine_runner(symgen.program(far, "forward_kinematics", real=real))(state)["p"]
+        machine_runner(symgen.program(displaced, "forward_kinematics", real=real))(state)["p"]
         for real in ("double", "float")
     )
     assert np.abs(single - exact).max() <= 0.51 * EPS * 1024
@@ -170,9 +174,9 @@ def test_verification_detects_a_jacobian_that_loses_digits_with_distance(
     )
     methods.find.cache_clear()
     try:
-        for mechanism, holds in ((arm, True), (based(arm, (FAR,)), False)):
-            named = replace(mechanism, name=f"{mechanism.name}_{holds}")
-            assert symgen.verify(named, ["jacobian"], real="float", compiled=False).passed is holds
+        for mechanism, passes in ((arm, True), (based(arm, (FAR,)), False)):
+            named = replace(mechanism, name=f"{mechanism.name}_{passes}")
+            assert symgen.verify(named, ["jacobian"], real="float", compiled=False).passed is passes
     finally:  # no other test may use this method
         monkeypatch.undo()
         methods.find.cache_clear()

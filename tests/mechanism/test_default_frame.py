@@ -86,9 +86,9 @@ TIPS = {
 }
 
 
-@pytest.mark.parametrize("what", TIPS)
-def test_the_default_frame_is_the_expected_tip(what: str, tmp_path: Path) -> None:
-    mechanism, tip = TIPS[what]
+@pytest.mark.parametrize("case", TIPS)
+def test_the_default_frame_is_the_expected_tip(case: str, tmp_path: Path) -> None:
+    mechanism, tip = TIPS[case]
     assert choose_tip(mechanism).name == tip
     again = tmp_path / "again.toml"
     again.write_text(to_toml(mechanism), encoding="utf-8")
@@ -128,10 +128,10 @@ def test_a_command_names_the_default_frame_if_it_is_used(
         if command == "inspect"
         else (["-f", "jacobian"], ["-f", "mass_matrix"])
     )
-    for rest, noted in (
+    for options, noted in (
         (of_a_frame, True),
         ([*of_a_frame, "--frame", "link1"], False),
         (of_none, False),
     ):
-        assert main([command, "planar_arm", *rest]) == 0
+        assert main([command, "planar_arm", *options]) == 0
         assert ("note: the frame is link2 (" in capsys.readouterr().err) is noted

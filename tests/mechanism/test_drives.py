@@ -246,11 +246,11 @@ def test_friction_opposes_motion_and_is_odd() -> None:
     mechanism = driven(robot("tree3"), "friction")
     program, at = symgen.program(mechanism, "bias_force"), arguments_of(mechanism, "bias_force")
     with BALLS.working():
-        there, back, still = (
+        forward, backward, still = (
             run(program, {"q": at["q"], "v": direction * at["v"]}, BALLS)["c"]
             for direction in (1, -1, 0)
         )
-        rubbing = (there - back) / 2  # all other terms of c are even in v
+        rubbing = (forward - backward) / 2  # all other terms of c are even in v
         assert all(bool(r * v > 0) for r, v in zip(rubbing.ravel(), at["v"].ravel(), strict=True))
         weight = run(symgen.program(mechanism, "gravity_force"), {"q": at["q"]}, BALLS)["g"]
         assert largest(still - weight) < EXACT
@@ -349,7 +349,7 @@ inertia = [1, 0, 0, 1, 0, 1]
 @pytest.mark.parametrize("motor", MOTOR)
 def test_drives_of_a_urdf_apply_only_on_request(motor: str) -> None:
     dynamics = "<dynamics damping='0.1' friction='0.2'/>"
-    quiet, some, all_of_it = (
+    quiet, damped, all_of_it = (
         load_urdf(dynamics, motor, drives=words) for words in (None, "damping", "on")
     )
     assert not quiet.joints[0].drive
@@ -359,8 +359,8 @@ def test_drives_of_a_urdf_apply_only_on_request(motor: str) -> None:
         "gear ratio",
         "rotor inertia",
     ]
-    assert some.joints[0].drive == Drive(damping=Fraction(1, 10))
-    assert [name for name, _ in some.joints[0].unapplied] == [
+    assert damped.joints[0].drive == Drive(damping=Fraction(1, 10))
+    assert [name for name, _ in damped.joints[0].unapplied] == [
         "friction",
         "gear ratio",
         "rotor inertia",
@@ -397,16 +397,18 @@ def test_a_malformed_number_is_noted_if_unapplied_and_refused_if_applied() -> No
 
 def test_drives_of_toml_apply_by_default() -> None:
     words = "rotor_inertia = 2e-5, gear_ratio = 50, damping = 0.1, friction = 0.3, stiffness = 4, rest = 0.5"
-    whole = Drive(Fraction(1, 20), Fraction(1, 10), Fraction(3, 10), Fraction(4), Fraction(1, 2))
+    declared_drive = Drive(
+        Fraction(1, 20), Fraction(1, 10), Fraction(3, 10), Fraction(4), Fraction(1, 2)
+    )
     mechanism, off = load_toml(words, top="friction_speed = 0.01"), load_toml(words, drives="off")
-    assert mechanism.joints[0].drive == whole
+    assert mechanism.joints[0].drive == declared_drive
     assert mechanism.friction_speed == Fraction(1, 100)
     assert load_toml(words, friction_speed="0.2").friction_speed == Fraction(1, 5)
     assert not off.joints[0].drive
-    assert dict(off.joints[0].unapplied) == dict(whole.declared)
-    assert load_toml(words, drives=["stiffness", "armature"]).joints[0].drive == whole.only(
-        ["stiffness", "armature"]
-    )
+    assert dict(off.joints[0].unapplied) == dict(declared_drive.declared)
+    assert load_toml(words, drives=["stiffness", "armature"]).joints[
+        0
+    ].drive == declared_drive.only(["stiffness", "armature"])
     row = 'convention = "dh"\nname = "r"\n[[row]]\narmature = 0.1\nmass = 1\na = 1\nrepeat = 2\n'
     assert [joint.drive.armature for joint in symgen.load(row).joints] == [Fraction(1, 10)] * 2
 
@@ -421,7 +423,7 @@ def test_the_canonical_description_contains_drives(words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("joint", "says"),
+    ("joint", "message"),
     [
         ("damping = -1", r"body 'b': joint: its damping is negative; give zero or more"),
         ("rotor_inertia = -1", r"its armature is negative; give zero or more"),
@@ -433,8 +435,8 @@ def test_the_canonical_description_contains_drives(words: str) -> None:
         ),
     ],
 )
-def test_an_invalid_drive_is_refused(joint: str, says: str) -> None:
-    with pytest.raises(SymgenError, match=says):
+def test_an_invalid_drive_is_refused(joint: str, message: str) -> None:
+    with pytest.raises(SymgenError, match=message):
         load_toml(joint)
 
 
@@ -445,12 +447,12 @@ def test_invalid_springs_friction_speeds_and_drive_lists_are_refused() -> None:
     ):
         load_toml("stiffness = 1", "spherical")
     for speed in ("0", "-1", "1e-10", "1e10"):  # its square is not representable in float
-        says = rf"the friction speed is {re.escape(format(float(speed), 'g'))}; give 1e-09 to 1e\+09 rad/s or m/s"
-        with pytest.raises(SymgenError, match=says):
+        message = rf"the friction speed is {re.escape(format(float(speed), 'g'))}; give 1e-09 to 1e\+09 rad/s or m/s"
+        with pytest.raises(SymgenError, match=message):
             load_toml("friction = 1", top=f"friction_speed = {speed}")
-        with pytest.raises(SymgenError, match=says):
+        with pytest.raises(SymgenError, match=message):
             load_toml("friction = 1", friction_speed=speed)
-        with pytest.raises(SymgenError, match=says):
+        with pytest.raises(SymgenError, match=message):
             replace(load_toml("friction = 1"), friction_speed=Fraction(speed))
     assert load_toml("friction = 1", friction_speed=1e-9).friction_speed == Fraction(1, 10**9)
     with pytest.raises(

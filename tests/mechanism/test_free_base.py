@@ -132,8 +132,8 @@ def test_two_consecutive_free_joints_cause_a_warning() -> None:
         "the free joints one and two have only a massless link between them: only their combined motion has "
         "an effect; remove one of them"
     )
-    for felt in (first + "mass = 1\n" + second, first + second + third):
-        assert not [note for note in load(felt).notes if note.kind == "warning"]
+    for text in (first + "mass = 1\n" + second, first + second + third):
+        assert not [note for note in load(text).notes if note.kind == "warning"]
     with pytest.raises(
         DescriptionError, match="strict reading refuses this warning: the free joints one and two"
     ):

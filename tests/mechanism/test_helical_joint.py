@@ -137,12 +137,12 @@ def test_a_multi_angle_form_contains_the_angle_of_a_screw_as_a_length() -> None:
 def test_a_locked_screw_is_displaced_by_its_angle() -> None:
     free, locked = load_press(), symgen.load(PRESS, lock={"feed": "0.5"})
     q = np.array([0.3, -0.2, 0.1])
-    whole = np.array([0.3, -0.2, 0.5, 0.1])
-    kept = [0, 1, 3]
+    full_q = np.array([0.3, -0.2, 0.5, 0.1])
+    free_entries = [0, 1, 3]
     assert (
         np.abs(
             Reference(locked).mass_matrix(q)
-            - Reference(free).mass_matrix(whole)[np.ix_(kept, kept)]
+            - Reference(free).mass_matrix(full_q)[np.ix_(free_entries, free_entries)]
         ).max()
         < 1e-14
     )

@@ -167,11 +167,15 @@ def test_branches_of_mjcf_and_of_pinocchio_models_keep_their_order(
         == [*model.names][1:]
         == ["r", "z", "y", "a"]
     )
-    made = pin.Model()
-    first = made.addJoint(0, pin.JointModelRX(), pin.SE3.Identity(), "z")
+    pinocchio_model = pin.Model()
+    first = pinocchio_model.addJoint(0, pin.JointModelRX(), pin.SE3.Identity(), "z")
     for name, parent in (("y", 0), ("x", first)):
-        made.addJoint(parent, pin.JointModelRX(), pin.SE3.Identity(), name)
-    assert joint_names(symgen.from_pinocchio(made, joint_order="pinocchio")) == ["z", "y", "x"]
+        pinocchio_model.addJoint(parent, pin.JointModelRX(), pin.SE3.Identity(), name)
+    assert joint_names(symgen.from_pinocchio(pinocchio_model, joint_order="pinocchio")) == [
+        "z",
+        "y",
+        "x",
+    ]
 
 
 @pytest.mark.parametrize("kind", ["continuous", "planar"])
@@ -210,15 +214,17 @@ def test_a_named_order_is_kept_by_the_folder_and_by_slices(
     path.write_text(FORK, encoding="utf-8")
     words = [str(path), "--joint-order", "je,ja,jb,jd", "--base", "fixed"]
     assert cli.main(["generate", *words, "-o", str(tmp_path / "out"), "-f", "gravity_force"]) == 0
-    kept = symgen.load(tmp_path / "out")
+    reloaded = symgen.load(tmp_path / "out")
     assert (
-        joint_names(kept)
+        joint_names(reloaded)
         == ["je", "ja", "jb", "jd"]
         == joint_names(symgen.load(FORK, joint_order="je,ja,jb,jd"))
     )
-    assert kept.slices("jb") == (slice(2, 3), slice(2, 3))
+    assert reloaded.slices("jb") == (slice(2, 3), slice(2, 3))
     assert cli.main(["verify", str(tmp_path / "out")]) == 0
-    assert "joints are in the chosen order: je, ja, jb, jd" in [note.text for note in kept.notes]
+    assert "joints are in the chosen order: je, ja, jb, jd" in [
+        note.text for note in reloaded.notes
+    ]
     capsys.readouterr()
     assert cli.main(["verify", str(tmp_path / "out"), "--joint-order", "pinocchio"]) == 2
     assert "--joint-order does not apply" in capsys.readouterr().err

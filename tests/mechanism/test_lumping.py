@@ -91,17 +91,17 @@ def test_a_locked_value_is_parsed_and_snapped_as_other_angles() -> None:
 
 def test_locking_at_zero_equals_a_fixed_joint(tmp_path: Path) -> None:
     path = tmp_path / "r.urdf"
-    parts = [
+    elements = [
         link("a"),
         link("b"),
         link("c"),
         joint("j", "a", "b"),
         joint("k", "b", "c", "KIND", '<origin xyz="0 1 2" rpy="0.1 0.2 0.3"/>'),
     ]
-    path.write_text(robot(*parts).replace("KIND", "prismatic"))
+    path.write_text(robot(*elements).replace("KIND", "prismatic"))
     locked = load(path, lock={"k": None})
     assert locked == load(path, lock=["k"]) == load(path, lock="k")
-    path.write_text(robot(*parts).replace("KIND", "fixed"))
+    path.write_text(robot(*elements).replace("KIND", "fixed"))
     assert locked.bodies == load(path).bodies
 
 
@@ -124,13 +124,13 @@ def test_a_long_chain_of_fixed_joints_becomes_one_body(tmp_path: Path) -> None:
 
 
 def test_an_impossible_lock_is_refused_with_the_reason() -> None:
-    for lock, says in (
+    for lock, message in (
         ({"joint9": 0}, "did you mean 'joint"),
         ({"joint1": 0, "joint2": 0}, "no joint moves"),
         ({"joint1": "nan"}, "not an angle"),
         ({"joint1": "__import__('os')"}, "not an angle"),
     ):
-        with pytest.raises(SymgenError, match=says):
+        with pytest.raises(SymgenError, match=message):
             load("planar_arm", lock=lock)
     with pytest.raises(RequestError, match="fixed already"):
         load("panda", lock={"panda_joint8": 0})
@@ -217,7 +217,7 @@ def test_the_built_in_robots_cause_no_warning_about_the_base(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lock", "says"),
+    ("lock", "message"),
     [
         (
             {"panda_joint1": 9},
@@ -237,10 +237,10 @@ def test_the_built_in_robots_cause_no_warning_about_the_base(name: str) -> None:
     ],
 )
 def test_a_joint_locked_outside_its_range_causes_a_warning(
-    lock: dict[str, str | None], says: str
+    lock: dict[str, str | None], message: str
 ) -> None:
-    assert warnings(load("panda", lock=lock)) == [says] * bool(says)
-    if says:
+    assert warnings(load("panda", lock=lock)) == [message] * bool(message)
+    if message:
         with pytest.raises(
             SymgenError, match="strict reading refuses this warning: joint panda_joint"
         ):
@@ -272,7 +272,8 @@ def test_a_prismatic_joint_is_locked_in_metres_and_a_continuous_one_anywhere(
 def test_a_range_prints_infinity_for_a_missing_end() -> None:
     lower, upper = Fraction(-1, 2), Fraction(2)
     assert [
-        Limits(*ends).text for ends in ((None, None), (lower, None), (None, upper), (lower, upper))
+        Limits(*bounds).text
+        for bounds in ((None, None), (lower, None), (None, upper), (lower, upper))
     ] == ["", "-0.5 … ∞", "−∞ … 2", "-0.5 … 2"]
 
 

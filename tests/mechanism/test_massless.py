@@ -27,11 +27,11 @@ STILL = {"kinetic_energy", "potential_energy", "gravity_force", "mass_matrix"}
 @cache
 def massless_robot() -> Mechanism:
     """Return a robot whose links declare no inertia, one of them a mass of zero."""
-    made = random_mechanism(3, 2)
+    mechanism = random_mechanism(3, 2)
     nothing = Part("link0", (), Fraction(0))
     return replace(
-        made,
-        bodies=(Body("link0", (nothing,)), *(Body(body.name) for body in made.bodies[1:])),
+        mechanism,
+        bodies=(Body("link0", (nothing,)), *(Body(body.name) for body in mechanism.bodies[1:])),
         name="bare",
     )
 

@@ -109,13 +109,15 @@ def setting(mechanism: Mechanism, links: Links, seed: int) -> Setting:
 
 def besides(mechanism: Mechanism, links: Links, function: str, seed: int) -> Mapping[str, Array]:
     """Draw the changes of all arguments of a derivative and the weights of all its results."""
-    wanted = FUNCTIONS[function].derivative
-    if wanted is None:
+    derivative = FUNCTIONS[function].derivative
+    if derivative is None:
         return {}
-    argument_names = {argument.name for argument in (*FUNCTIONS[wanted.of].arguments, *AT_RUN_TIME)}
+    argument_names = {
+        argument.name for argument in (*FUNCTIONS[derivative.of].arguments, *AT_RUN_TIME)
+    }
     arguments = [
         argument.of_each(len(links.options.wrenches)) if argument.each == "NW" else argument
-        for argument in FUNCTIONS[wanted._replace(mode="hvp").name].arguments
+        for argument in FUNCTIONS[derivative._replace(mode="hvp").name].arguments
         if argument.name not in argument_names
     ]
     sizes = mechanism.sizes._replace(NW=len(links.options.wrenches))
@@ -165,7 +167,10 @@ def compare(
                     broken.setdefault(f"{function}.{result}", []).append(
                         f"of the {judge.name} {error}"
                     )
-    sentences = [f"{relation}: {what} {', '.join(said)}" for what, said in broken.items()]
+    sentences = [
+        f"{relation}: {error} {', '.join(functions_with_error)}"
+        for error, functions_with_error in broken.items()
+    ]
     return Verdict(tuple(sentences), frozenset(compared))
 
 
@@ -173,9 +178,9 @@ def _refused(
     case: Case, at: Setting, function: str, methods: Mapping[str, str | None]
 ) -> str | None:
     """Return None if both sides have the function, '' if one side rightly lacks it, else the error."""
-    wanted = FUNCTIONS[function].derivative
-    if wanted is not None and (
-        FUNCTIONS[function].counts("NR") or (wanted.mode == "hvp" and wanted.of in SLOPES)
+    derivative = FUNCTIONS[function].derivative
+    if derivative is not None and (
+        FUNCTIONS[function].counts("NR") or (derivative.mode == "hvp" and derivative.of in SLOPES)
     ):
         return ""
     sides = [case.before or (at.mechanism, at.links), (case.mechanism, case.links)]
@@ -199,7 +204,7 @@ def _refused(
         and of == "mass_matrix_determinant"
         and any(rank_loss(mechanism, links.payload) for mechanism, links in sides)
     ):
-        return ""  # which methods divide by pivots there, and refuse, depends on how the problem is told
+        return ""  # the description decides which methods divide by pivots and refuse
     return (
         ""
         if method and any(find(method).refusal(mechanism) is not None for mechanism, _ in sides)
@@ -233,7 +238,7 @@ class _Judge:
         return result != "det" or rank_loss(mechanism, links.payload) is not None
 
     def errors(self, function: str, besides: Mapping[str, Array]) -> dict[str, str]:
-        """Return what is wrong with each compared result, '' if it is right."""
+        """Return a description of the error of each compared result, '' for a correct one."""
         for attempt in range(DOUBLINGS + 1):
             arguments, old, new = self._at(DIGITS << attempt)
             arguments = {
@@ -257,16 +262,20 @@ class _Judge:
         return {"": f"are not told apart by {DIGITS << DOUBLINGS} digits"}
 
 
-def _distance(wanted: Array, answer: Array, scalars: Scalars, cancels: bool) -> tuple[bool, str]:
-    """Return (the balls are too wide to decide, what is wrong)."""
+def _distance(
+    expected: Array, computed: Array, scalars: Scalars, cancels: bool
+) -> tuple[bool, str]:
+    """Return (True if the balls are too wide to decide, a description of the difference)."""
     with scalars.working():
-        wanted, answer = (
-            np.broadcast_arrays(wanted, answer) if wanted.ndim == answer.ndim else (wanted, answer)
+        expected, computed = (
+            np.broadcast_arrays(expected, computed)
+            if expected.ndim == computed.ndim
+            else (expected, computed)
         )
-        if wanted.shape != answer.shape:
-            return False, f"shapes {wanted.shape} and {answer.shape}"
+        if expected.shape != computed.shape:
+            return False, f"shapes {expected.shape} and {computed.shape}"
         least = _ball(LEAST) if cancels else flint.arb(0)
-        pairs = list(zip(wanted.ravel(), answer.ravel(), strict=True))
+        pairs = list(zip(expected.ravel(), computed.ravel(), strict=True))
         largest = max((_upper(x) for pair in pairs for x in pair), default=flint.arb(0))
         worst = flint.arb(0)
         wide = False

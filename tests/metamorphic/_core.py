@@ -81,9 +81,9 @@ class OfReference:
         )
 
     def __call__(self, function: str, states: States) -> Results:
-        what, relevant_links = FUNCTIONS[function], self.links.options.at_run_time
-        names = [a.name for a in what.arguments] + [
-            a.name for a in what.depends_on if a.name in relevant_links
+        declaration, relevant_links = FUNCTIONS[function], self.links.options.at_run_time
+        names = [a.name for a in declaration.arguments] + [
+            a.name for a in declaration.depends_on if a.name in relevant_links
         ]
         return self.reference.evaluate(
             function, {name: states_by_argument(function, states)[name] for name in names}
@@ -174,26 +174,26 @@ class Change:
 
     def pairs(self, function: str, states: States, old: Asked, new: Asked) -> Pairs:
         if (derivative := FUNCTIONS[function].derivative) is not None:
-            whole = all(
+            are_six_vectors = all(
                 self.comparable(result.name, SIX) is SIX
                 for result in FUNCTIONS[derivative.of].results
             )
             return (
                 Tangents(self.arguments, self.results).pairs(function, states, old, new)
-                if whole
+                if are_six_vectors
                 else {}
             )
-        wanted = self.results(old(function, states), states, old.scalars)
-        answers = new(function, self.arguments(states, old.scalars))
+        expected = self.results(old(function, states), states, old.scalars)
+        computed = new(function, self.arguments(states, old.scalars))
         return {
-            name: (self.comparable(name, values), self.comparable(name, answers[name]))
-            for name, values in wanted.items()
+            name: (self.comparable(name, values), self.comparable(name, computed[name]))
+            for name, values in expected.items()
         }
 
     def then(self, second: Change) -> Change:
         """Return the composition with another change of description."""
 
-        def both(name: str, values: Array) -> Array:
+        def compose_comparable(name: str, values: Array) -> Array:
             return second.comparable(name, self.comparable(name, values))
 
         return Change(
@@ -203,7 +203,7 @@ class Change:
             lambda results, states, scalars: second.results(
                 self.results(results, states, scalars), self.arguments(states, scalars), scalars
             ),
-            both,
+            compose_comparable,
         )
 
 
@@ -217,7 +217,7 @@ def negated(xyz: Vector3) -> Vector3:
 def inverse(pose: Pose) -> Pose:
     """Return the inverse change of description."""
 
-    def back(step: Step) -> Step:
+    def invert(step: Step) -> Step:
         if isinstance(step, Shift):
             return Shift(negated(step.xyz))
         return (
@@ -226,7 +226,7 @@ def inverse(pose: Pose) -> Pose:
             else Slide(step.axis, -step.distance)
         )
 
-    return compose(tuple(back(step) for step in reversed(pose)))
+    return compose(tuple(invert(step) for step in reversed(pose)))
 
 
 def quarter(xyz: Vector3, axis: int, times: int = 1) -> Vector3:
@@ -258,7 +258,7 @@ def placement(pose: Pose, scalars: Scalars) -> tuple[Array, Array]:
                 + flint.arb.pi() * scalars.constant(step.angle.pi)
             ) / 2
             sine, w = half.sin_cos()
-            x, y, z = (sine * part for part in axis)
+            x, y, z = (sine * component for component in axis)
             turn = turn @ np.array(
                 [
                     [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],

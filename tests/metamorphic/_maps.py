@@ -1,4 +1,6 @@
-"""How every argument and every result goes over from one description of a motion to another: units, base, coordinates."""
+"""Maps of every argument and every result between two descriptions of one motion, with other units,
+another base and other coordinates.
+"""
 
 from __future__ import annotations
 
@@ -68,14 +70,16 @@ class Map:
             self.scale[self.old.v_slices[joint].start],
             self.zero[self.old.q_slices[joint].start],
         )
-        ends = [None if end is None else end * scale + zero for end in (limits.lower, limits.upper)]
+        bounds = [
+            None if end is None else end * scale + zero for end in (limits.lower, limits.upper)
+        ]
         if scale < 0:
-            ends.reverse()
+            bounds.reverse()
         rate, force = (
             None if x is None else x * abs(k)
             for x, k in ((limits.velocity, scale / self.time), (limits.effort, self.action / scale))
         )
-        return Limits(ends[0], ends[1], rate, force)
+        return Limits(bounds[0], bounds[1], rate, force)
 
     def arguments(self, states: States, scalars: Scalars) -> States:
         with scalars.working():
@@ -130,7 +134,12 @@ class Map:
     def _weight(self, links: Links, states: States, scalars: Scalars) -> Array:
         """Return the weight of all moving links in the axes of the new base (..., 3)."""
         mass = scalars.array(
-            [sum((part.mass for body in self.old.bodies for part in body.parts), Fraction(0))]
+            [
+                sum(
+                    (body_part.mass for body in self.old.bodies for body_part in body.parts),
+                    Fraction(0),
+                )
+            ]
         )
         if links.payload is not None and self.old.frame(links.payload).body != BASE:
             mass = mass + states["payload"][..., 0]
@@ -149,8 +158,9 @@ class Map:
     def _links(
         self, x: Array, scalars: Scalars, power: Fraction, columns: list[int] | None = None
     ) -> Array:
-        """Inertial parameters (..., 10·NB), or columns of them, in other units, the links' new order and their new frames; with a
-        power of −1 what is multiplied by them."""
+        """Map inertial parameters (..., 10·NB), or chosen columns, to the new units, order and
+        frames of the links; with power −1, map quantities that are multiplied by the parameters.
+        """
         sign = -1 if self.mirrored else 1
         by = [
             self.mass,
@@ -167,10 +177,13 @@ class Map:
         if self.frames:
             x = np.stack(
                 [
-                    (factor @ seen if power < 0 else factor @ inward.T)
-                    for factor, (seen, inward) in zip(
+                    (factor @ outward if power < 0 else factor @ inward.T)
+                    for factor, (outward, inward) in zip(
                         np.moveaxis(x, -2, 0),
-                        [_seen(*placement(pose, scalars), scalars) for pose in self.frames],
+                        [
+                            _outside_and_inward(*placement(pose, scalars), scalars)
+                            for pose in self.frames
+                        ],
                         strict=True,
                     )
                 ],
@@ -194,18 +207,18 @@ class Map:
 
     def _coordinates(self, values: Array, scalars: Scalars) -> Array:
         """Map the coordinates of joints (..., NQ)."""
-        places = entries(self.old.q_slices, self.order)
-        return values[..., places] * scalars.array(
-            [self.scale_q[i] for i in places]
-        ) + scalars.array([self.zero[i] for i in places])
+        entries_in_order = entries(self.old.q_slices, self.order)
+        return values[..., entries_in_order] * scalars.array(
+            [self.scale_q[i] for i in entries_in_order]
+        ) + scalars.array([self.zero[i] for i in entries_in_order])
 
     def _joints(
         self, values: Array, scalars: Scalars, factor: Fraction = ONE, power: int = 1
     ) -> Array:
         """Numbers of joints (..., NV), each multiplied by its scale to a power."""
-        places = entries(self.old.v_slices, self.order)
-        return values[..., places] * scalars.array(
-            [factor * self.scale[i] ** power for i in places]
+        entries_in_order = entries(self.old.v_slices, self.order)
+        return values[..., entries_in_order] * scalars.array(
+            [factor * self.scale[i] ** power for i in entries_in_order]
         )
 
     def _square(
@@ -228,11 +241,11 @@ class Map:
         """Vectors (..., 6), three and three, in the axes of the base."""
         turn, _ = self._base(scalars)
         sign = -1 if self.mirrored else 1
-        parts = (
+        vectors = (
             values[..., :3] * scalars.constant(angular),
             values[..., 3:] * scalars.constant(sign * linear),
         )
-        return np.concatenate([part @ turn.T for part in parts], axis=-1)
+        return np.concatenate([vector @ turn.T for vector in vectors], axis=-1)
 
     def _base(self, scalars: Scalars) -> tuple[Array, Array]:
         if scalars.name not in self._placed:
@@ -326,8 +339,10 @@ class Map:
         )
 
 
-def _seen(turn: Array, shift: Array, scalars: Scalars) -> tuple[Array, Array]:
-    """Ten parameters of matter in a frame that stands so, as the frame outside has them, (10, 10); and the other way round."""
+def _outside_and_inward(turn: Array, shift: Array, scalars: Scalars) -> tuple[Array, Array]:
+    """Return the map (10, 10) of the inertial parameters in a displaced frame to those in the outer
+    frame, and the inverse map.
+    """
 
     def outside(turn: Array, shift: Array) -> Array:
         columns = []

@@ -1,7 +1,9 @@
-"""How derivatives go over from one description of a motion to another: as the arguments and the results themselves prescribe.
+"""Maps of derivatives between two descriptions of one motion, from the maps of arguments and
+results.
 
-What a description changes of them, units, axes, frames and zeros, is affine. A change of an argument therefore goes over as the
-difference of two arguments does, a change of a result likewise, and a weight by the transpose of that.
+These maps are affine, since the descriptions differ in units, axes, frames and zeros. So a change
+of an argument is mapped as the difference of two arguments, and a change of a result as the
+difference of two results. Weights are mapped by the transposes.
 """
 
 from __future__ import annotations
@@ -36,14 +38,19 @@ class Tangents:
 
     def pairs(self, function: str, states: States, old: Asked, new: Asked) -> Pairs:
         """Return the expected and the computed values of a derivative of any mode."""
-        wanted = FUNCTIONS[function].derivative
-        assert wanted is not None
+        derivative = FUNCTIONS[function].derivative
+        assert derivative is not None
         arguments = {
             name: values for name, values in states.items() if name != "pi"
         }  # which is long, and no argument of these
         with old.scalars.working():
-            return {"jvp": _along, "jacobian": _slopes, "vjp": _weighed, "hvp": _bent}[wanted.mode](
-                _Going(self, wanted.of, differentiated_by(function), arguments, old.scalars),
+            return {
+                "jvp": _along,
+                "jacobian": _expected_and_computed_blocks,
+                "vjp": _weighed,
+                "hvp": _bent,
+            }[derivative.mode](
+                _Going(self, derivative.of, differentiated_by(function), arguments, old.scalars),
                 function,
                 old,
                 new,
@@ -52,10 +59,10 @@ class Tangents:
 
 def differentiated_by(function: str) -> list[Port]:
     """The arguments that a derivative is by."""
-    wanted = FUNCTIONS[function].derivative
-    assert wanted is not None
-    of = FUNCTIONS[wanted.of]
-    named = wanted.by or [argument.name for argument in of.arguments]
+    derivative = FUNCTIONS[function].derivative
+    assert derivative is not None
+    of = FUNCTIONS[derivative.of]
+    named = derivative.by or [argument.name for argument in of.arguments]
     return [argument for argument in (*of.arguments, *of.depends_on) if argument.name in named]
 
 
@@ -71,7 +78,7 @@ class _Going:
     _images: dict[str, Array] = field(default_factory=dict)
 
     @cached_property
-    def there(self) -> States:
+    def new_states(self) -> States:
         """The function's arguments in the other description."""
         return self.tangents.arguments(self.states, self.scalars)
 
@@ -87,10 +94,10 @@ class _Going:
             return self.tangents.results({"delta": units}, self.states, self.scalars)["delta"]
         shape = self.states[name].shape[1:]
         units = np.eye(prod(shape), dtype=int).reshape(-1, *shape)
-        moved = self.tangents.arguments(
+        displaced = self.tangents.arguments(
             {**self.states, name: self.states[name] + units}, self.scalars
         )[name]
-        return (moved - self.there[name]).reshape(len(units), -1)
+        return (displaced - self.new_states[name]).reshape(len(units), -1)
 
     def changed(self) -> dict[str, Array]:
         """The changes of the arguments there."""
@@ -107,16 +114,19 @@ class _Going:
         called = {"delta" if name in POSITIONS else name: name for name in changes}
         changes_of_results = {result: changes[name] for result, name in called.items()}
         still = {name: 0 * values for name, values in changes_of_results.items()}
-        rest = {
+        unloaded = {
             name: 0 * values if name == "payload" else values
             for name, values in self.states.items()
         }
-        moving = rest if load is None else {**rest, "payload": load}
-        moved, none = (
+        moving = unloaded if load is None else {**unloaded, "payload": load}
+        loaded_changes, unloaded_changes = (
             self.tangents.results(tangent, at, self.scalars)
-            for tangent, at in ((changes_of_results, moving), (still, rest))
+            for tangent, at in ((changes_of_results, moving), (still, unloaded))
         )
-        return {called[name]: moved[name] - none[name] for name in changes_of_results}
+        return {
+            called[name]: loaded_changes[name] - unloaded_changes[name]
+            for name in changes_of_results
+        }
 
     def weights(self) -> dict[str, Array]:
         """The weights here that are those of `states` there: whatever the results change by, both weigh it alike."""
@@ -165,18 +175,18 @@ class _Going:
 
 
 def _along(going: _Going, function: str, old: Asked, new: Asked) -> Pairs:
-    wanted = old(function, going.states)
-    slopes = new(function, {**going.there, **going.changed()})
+    expected = old(function, going.states)
+    computed = new(function, {**going.new_states, **going.changed()})
     called = {
         result.name: derivatives.change_name(result.name) for result in FUNCTIONS[going.of].results
     }
     load = going.states["dpayload"] if any(x.name == "payload" for x in going.by) else None
-    carried = going.over({name: wanted[change] for name, change in called.items()}, load)
-    return {change: (carried[name], slopes[change]) for name, change in called.items()}
+    carried = going.over({name: expected[change] for name, change in called.items()}, load)
+    return {change: (carried[name], computed[change]) for name, change in called.items()}
 
 
-def _slopes(going: _Going, function: str, old: Asked, new: Asked) -> Pairs:
-    wanted, answer, pairs = old(function, going.states), new(function, going.there), {}
+def _expected_and_computed_blocks(going: _Going, function: str, old: Asked, new: Asked) -> Pairs:
+    expected, computed, pairs = old(function, going.states), new(function, going.new_states), {}
     for x in going.by:
         images = going.images(x)
         called = {
@@ -185,7 +195,7 @@ def _slopes(going: _Going, function: str, old: Asked, new: Asked) -> Pairs:
         }
         slopes_here, slopes_there = (
             {name: in_front(side[slope], x) for name, slope in called.items()}
-            for side in (wanted, answer)
+            for side in (expected, computed)
         )
         carried = going.over(
             slopes_here, going.scalars.array(np.eye(10, dtype=int)) if x.name == "payload" else None
@@ -204,22 +214,22 @@ def in_front(slope: Array, x: Port) -> Array:
 
 
 def _weighed(going: _Going, function: str, old: Asked, new: Asked) -> Pairs:
-    return _back(
+    return _argument_weights(
         going,
         function,
         old(function, {**going.states, **going.weights()}),
-        new(function, {**going.there, **_given_weights(going)}),
+        new(function, {**going.new_states, **_given_weights(going)}),
         derivatives.weight_name,
         going.by_load,
     )
 
 
 def _bent(going: _Going, function: str, old: Asked, new: Asked) -> Pairs:
-    return _back(
+    return _argument_weights(
         going,
         function,
         old(function, {**going.states, **going.weights()}),
-        new(function, {**going.there, **_given_weights(going), **going.changed()}),
+        new(function, {**going.new_states, **_given_weights(going), **going.changed()}),
         lambda name: derivatives.change_name(derivatives.weight_name(name)),
         lambda x: 0,
     )
@@ -233,19 +243,19 @@ def _given_weights(going: _Going) -> dict[str, Array]:
     }
 
 
-def _back(
+def _argument_weights(
     going: _Going,
     function: str,
-    wanted: Mapping[str, Array],
-    answer: Mapping[str, Array],
+    expected: Mapping[str, Array],
+    computed: Mapping[str, Array],
     called: Callable[[str], str],
     besides: Callable[[Port], Any],
 ) -> Pairs:
     """Weights of the arguments there, as they are here."""
     return {
         called(x.name): (
-            wanted[called(x.name)].reshape(1, -1) + besides(x),
-            answer[called(x.name)].reshape(1, -1) @ going.images(x).T,
+            expected[called(x.name)].reshape(1, -1) + besides(x),
+            computed[called(x.name)].reshape(1, -1) @ going.images(x).T,
         )
         for x in going.by
     }

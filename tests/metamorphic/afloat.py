@@ -34,12 +34,14 @@ def only_root(mechanism: Mechanism) -> int | None:
     return roots[0] if len(roots) == 1 and mechanism.joints[roots[0]].type.nv == 6 else None
 
 
-def weight(mechanism: Mechanism, links: Links, states: States, here: Asked) -> tuple[Array, Array]:
+def weight(
+    mechanism: Mechanism, links: Links, states: States, evaluate_old: Asked
+) -> tuple[Array, Array]:
     """Return the mass of all moving links (1, 1) and their weight (1, 3)."""
-    mass = here.scalars.array([[mechanism.mass]])
+    mass = evaluate_old.scalars.array([[mechanism.mass]])
     if links.payload is not None and mechanism.frame(links.payload).body != BASE:
         mass = mass + states["payload"][..., :1]
-    return mass, mass * here.scalars.array([list(mechanism.gravity)])
+    return mass, mass * evaluate_old.scalars.array([list(mechanism.gravity)])
 
 
 def momentum_kept(setting: Setting) -> Case | None:
@@ -54,7 +56,7 @@ def momentum_kept(setting: Setting) -> Case | None:
     if root is None or rank_loss(old, links.payload) is not None:
         return None
 
-    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+    def judge(function: str, states: States, evaluate_old: Asked, evaluate_new: Asked) -> Pairs:
         if function not in (
             "centroidal_momentum",
             "center_of_mass",
@@ -62,16 +64,18 @@ def momentum_kept(setting: Setting) -> Case | None:
             "potential_energy",
         ):
             return {}
-        with here.scalars.working():
-            dt, v, tau = here.scalars.array([STEP]), states["v"], np.array(states["tau"])
+        with evaluate_old.scalars.working():
+            dt, v, tau = evaluate_old.scalars.array([STEP]), states["v"], np.array(states["tau"])
             tau[..., old.v_slices[root]] *= 0
             now = with_(states, tau=tau)
-            a = here("forward_dynamics", now)["a"]
-            after = with_(now, q=there("integrate", with_(now, dt=dt))["q_next"], v=v + a * dt)
-            mass, pull = weight(old, links, states, here)
+            a = evaluate_old("forward_dynamics", now)["a"]
+            after = with_(
+                now, q=evaluate_new("integrate", with_(now, dt=dt))["q_next"], v=v + a * dt
+            )
+            mass, pull = weight(old, links, states, evaluate_old)
             (name,) = (result.name for result in FUNCTIONS[function].results)
-            was, answer = here(function, now)[name], there(function, after)[name]
-            momentum = here("centroidal_momentum", now)["h"]
+            was, after_step = evaluate_old(function, now)[name], evaluate_new(function, after)[name]
+            momentum = evaluate_old("centroidal_momentum", now)["h"]
             grown = {
                 "h": lambda: np.concatenate([0 * pull, pull], axis=-1),
                 "com": lambda: momentum[..., 3:] / mass,
@@ -80,7 +84,7 @@ def momentum_kept(setting: Setting) -> Case | None:
                 ),
                 "U": lambda: -(pull * momentum[..., 3:]).sum(axis=-1) / mass[..., 0],
             }[name]()
-            return {name: (was + grown * dt, answer)}
+            return {name: (was + grown * dt, after_step)}
 
     return Judged(old, links, judge, (old, links))
 
@@ -113,11 +117,11 @@ def one_body_more(setting: Setting) -> Case | None:
     )
     v_slice, count = old.v_slices[root], len(old.joints)
 
-    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
-        scalars = here.scalars
+    def judge(function: str, states: States, evaluate_old: Asked, evaluate_new: Asked) -> Pairs:
+        scalars = evaluate_old.scalars
         with scalars.working():
-            both = [*range(old.nv), *range(v_slice.start, v_slice.stop)]
-            G = scalars.array([[int(i == k) for k in range(old.nv)] for i in both])
+            entries_of_both = [*range(old.nv), *range(v_slice.start, v_slice.stop)]
+            G = scalars.array([[int(i == k) for k in range(old.nv)] for i in entries_of_both])
 
             def two(states: States) -> States:
                 at = {
@@ -126,7 +130,11 @@ def one_body_more(setting: Setting) -> Case | None:
                     )
                     for name in ("q", "q_next")
                 }
-                return with_(states, **at, **{name: states[name][..., both] for name in ("v", "a")})
+                return with_(
+                    states,
+                    **at,
+                    **{name: states[name][..., entries_of_both] for name in ("v", "a")},
+                )
 
             if function in (
                 "base_regressor",
@@ -134,18 +142,20 @@ def one_body_more(setting: Setting) -> Case | None:
                 "operational_inertia",
                 "dynamically_consistent_inverse",
             ):
-                return {}  # no sum of theirs
-            wanted = here(function, states)
+                return {}  # no sum over the two bodies
+            expected = evaluate_old(function, states)
             if function in ("forward_dynamics", "link_accelerations", "interbody_forces"):
-                a = here("forward_dynamics", states)[
+                a = evaluate_old("forward_dynamics", states)[
                     "a"
-                ]  # of the one; each of the two takes what that takes of it
-                forces = there("inverse_dynamics", two(with_(states, a=a)))["tau"]
-                accelerations = there(function, with_(two(states), tau=forces))
+                ]  # of the single body; each of the two bodies requires its own forces for it
+                forces = evaluate_new("inverse_dynamics", two(with_(states, a=a)))["tau"]
+                accelerations = evaluate_new(function, with_(two(states), tau=forces))
                 if function == "forward_dynamics":
                     return {
                         "a": (
-                            np.concatenate([wanted["a"][..., both], states["tau"]], axis=-1),
+                            np.concatenate(
+                                [expected["a"][..., entries_of_both], states["tau"]], axis=-1
+                            ),
                             np.concatenate([accelerations["a"], forces @ G], axis=-1),
                         )
                     }
@@ -163,34 +173,34 @@ def one_body_more(setting: Setting) -> Case | None:
                 }
                 return {
                     name: (values, pairs.get(name, lambda x: x)(accelerations[name]))
-                    for name, values in wanted.items()
+                    for name, values in expected.items()
                 }
             if function in (
                 "mass_matrix_solve",
                 "inverse_mass_matrix",
                 "operational_inertia_inverse",
             ):
-                M = G.T @ there("mass_matrix", two(states))["M"] @ G
-                ((name, x),) = wanted.items()
+                M = G.T @ evaluate_new("mass_matrix", two(states))["M"] @ G
+                ((name, x),) = expected.items()
                 if name == "x":
                     return {name: (states["b"], times(M, x))}
                 if name == "Minv":
                     return {name: (scalars.array([np.eye(old.nv)]), M @ x)}
-                J = there("jacobian", two(states))["J"] @ G
-                solved = here("inverse_mass_matrix", states)["Minv"]
+                J = evaluate_new("jacobian", two(states))["J"] @ G
+                solved = evaluate_old("inverse_mass_matrix", states)["Minv"]
                 return {name: (x, J @ solved @ np.swapaxes(J, -1, -2))}
             if function in ("mass_matrix_determinant", "mass_matrix_log_determinant"):
-                logarithm = log_determinant(G.T @ there("mass_matrix", two(states))["M"] @ G)
+                logarithm = log_determinant(G.T @ evaluate_new("mass_matrix", two(states))["M"] @ G)
                 return {
                     name: (values, np.exp(logarithm) if name == "det" else logarithm)
-                    for name, values in wanted.items()
+                    for name, values in expected.items()
                 }
             if function in (
                 "mass_matrix_log_determinant_gradient",
                 "forward_dynamics_derivatives",
                 *STEPS,
             ):
-                return {}  # no sum of theirs, or not held together by one force
+                return {}  # no sum over the two bodies, or no single force that keeps them together
             goes = {
                 **dict.fromkeys(("tau", "c", "g"), lambda x: x @ G),
                 **dict.fromkeys(("M", "C", "dtau_dq", "dtau_dv"), lambda x: G.T @ x @ G),
@@ -201,10 +211,10 @@ def one_body_more(setting: Setting) -> Case | None:
                 "q_next": lambda x: x[..., : old.nq],
                 "delta": lambda x: x[..., : old.nv],
             }
-            accelerations = there(function, two(states))
+            accelerations = evaluate_new(function, two(states))
             return {
                 name: (values, goes.get(name, lambda x: x)(accelerations[name]))
-                for name, values in wanted.items()
+                for name, values in expected.items()
             }
 
     return Judged(apart, links, judge, (together, links))

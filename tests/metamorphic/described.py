@@ -34,12 +34,12 @@ def base_moved(setting: Setting) -> Change:
     old, random = setting.mechanism, setting.random
     about = old.gravity if any(old.gravity) else setting.vector(1)
     axis, count = random.randrange(3), random.randrange(4)
-    moved = (
+    displacement = (
         Shift(setting.vector(random.choice((1, 1000)))),
         Turn(AXES[axis], Angle(pi=Fraction(count, 2))),
         Turn(about, Angle(setting.fraction(-3, 3), Fraction(random.randrange(-3, 4), 4))),
     )
-    base = compose(moved)
+    base = compose(displacement)
     joints = tuple(
         replace(j, pose=compose(base, j.pose)) if j.parent == BASE else j for j in old.joints
     )
@@ -54,8 +54,8 @@ def units_rescaled(setting: Setting) -> Change:
     """Change the units of length, mass and time."""
     old, random = setting.mechanism, setting.random
     length, mass, time = (Fraction(random.randint(1, 40), random.randint(1, 40)) for _ in range(3))
-    rates, places = lengths_by(old, length)
-    problem = unchanged(old, scale=rates, scale_q=places, length=length, mass=mass, time=time)
+    rates, scale_q = lengths_by(old, length)
+    problem = unchanged(old, scale=rates, scale_q=scale_q, length=length, mass=mass, time=time)
 
     def longer(pose: Pose) -> Pose:
         return tuple(_scaled(step, length) for step in pose)
@@ -108,8 +108,8 @@ def lengths_by(
 def mirrored(setting: Setting) -> Change:
     """Reflect every point at the origin: rotations and inertias stay, vectors change sign."""
     old = setting.mechanism
-    rates, places = lengths_by(old, Fraction(-1), least=2)
-    problem = unchanged(old, scale=rates, scale_q=places, mirrored=True)
+    rates, scale_q = lengths_by(old, Fraction(-1), least=2)
+    problem = unchanged(old, scale=rates, scale_q=scale_q, mirrored=True)
 
     def image(pose: Pose) -> Pose:
         return tuple(_scaled(step, Fraction(-1)) for step in pose)
@@ -231,7 +231,7 @@ def _framed(setting: Setting, slid: bool) -> Change:
     joints = []
     for i, j in enumerate(old.joints):
         axis, count = random.randrange(3), random.randrange(4)
-        if not j.type.directed:  # its velocities are told in the axes of its body, and at its place
+        if not j.type.directed:  # its velocities are in the axes and at the origin of its body
             by[i] = ()
             joints.append(replace(j, pose=compose(inverse(by[j.parent]), j.pose)))
             continue
@@ -265,7 +265,7 @@ def parts_split(setting: Setting) -> Change:
     """Split every inertia into two parts at different positions with the same sum."""
     old = setting.mechanism
     bodies = tuple(
-        Body(b.name, tuple(half for part in b.parts for half in halves(setting, part)))
+        Body(b.name, tuple(half for body_part in b.parts for half in halves(setting, body_part)))
         for b in old.bodies
     )
     return unchanged(old).change(replace(old, bodies=bodies), setting.links)
@@ -275,7 +275,7 @@ def halves(setting: Setting, part: Part) -> tuple[Part, Part]:
     """Two parts with the mass, the centre and the moments of one."""
     share, off = setting.fraction(0.1, 0.9), setting.vector(0.1)
     masses = (part.mass * share, part.mass * (1 - share))
-    places = (
+    positions = (
         off,
         negated(
             (
@@ -285,15 +285,19 @@ def halves(setting: Setting, part: Part) -> tuple[Part, Part]:
             )
         ),
     )
-    left = list(part.moments)
-    for mass, (x, y, z) in zip(masses, places, strict=True):  # Steiner
+    remaining_moments = list(part.moments)
+    for mass, (x, y, z) in zip(masses, positions, strict=True):  # Steiner
         steiner = (y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y)
-        left = [moment - mass * s for moment, s in zip(left, steiner, strict=True)]
+        remaining_moments = [
+            moment - mass * s for moment, s in zip(remaining_moments, steiner, strict=True)
+        ]
     two = []
-    for which, (mass, centre) in enumerate(zip(masses, places, strict=True)):
-        xx, xy, xz, yy, yz, zz = (moment * (share if which == 0 else 1 - share) for moment in left)
+    for index, (mass, centre) in enumerate(zip(masses, positions, strict=True)):
+        xx, xy, xz, yy, yz, zz = (
+            moment * (share if index == 0 else 1 - share) for moment in remaining_moments
+        )
         pose, moments = compose(part.pose, (Shift(centre),)), (xx, xy, xz, yy, yz, zz)
-        if which:  # its own axes, a quarter turn about z from those of the other: its x is the other's y, its y the other's −x
+        if index:  # axes of its own, rotated by a quarter turn about z: its x is the first half's y, its y is −x of the first half
             pose, moments = (
                 compose(pose, (Turn(Z_AXIS, Angle(pi=Fraction(1, 2))),)),
                 (yy, -xy, yz, xx, -xz, zz),
@@ -311,8 +315,10 @@ def motion(joint: Joint, *values: Fraction) -> Pose:
         x, y, z = (
             value for _, value in zip(range(3), (*values, *(Fraction(0),) * 3), strict=False)
         )
-        places = [position.unit == "m" for position in joint.type.positions]
-        return (Shift((x, y, z if all(places[:3]) else Fraction(0))),) if places[0] else ()
+        are_lengths = [position.unit == "m" for position in joint.type.positions]
+        return (
+            (Shift((x, y, z if all(are_lengths[:3]) else Fraction(0))),) if are_lengths[0] else ()
+        )
     turn: Pose = (Turn(joint.axis, Angle(values[0])),) if joint.type.turns else ()
     advance = values[-1] * dict(joint.parameters).get("pitch", 1)
     return (*turn, Slide(joint.axis, advance)) if joint.type.slides else turn

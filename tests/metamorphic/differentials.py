@@ -26,21 +26,24 @@ from tests.metamorphic.states import STEP
 
 
 def derivatives_followed(setting: Setting) -> Case:
-    """A derivative along a change is the slope of its function there, and so is the Jacobian times the change. What weights make
-    of it, weighed by the change, is the weighed slope; and what the Hessian makes of a change is the slope of that."""
+    """Derivatives equal difference quotients of their functions along the changes.
+
+    A jvp, and a Jacobian times the change, is the derivative of the results. A vjp times the change
+    is the derivative of the weighted results, and an hvp is the derivative of the vjp.
+    """
     old = setting.mechanism
 
-    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
-        wanted, by = FUNCTIONS[function].derivative, differentiated_by(function)
+    def judge(function: str, states: States, evaluate_old: Asked, evaluate_new: Asked) -> Pairs:
+        derivative, by = FUNCTIONS[function].derivative, differentiated_by(function)
 
         def slope(of: str) -> Mapping[str, Array]:
             """Return the slope of each result along the changes of all arguments of the derivative together."""
-            h, arguments = here.scalars.constant(STEP), states_by_argument(of, states)
-            ends = []
+            h, arguments = evaluate_old.scalars.constant(STEP), states_by_argument(of, states)
+            end_results = []
             for t in (-h, h):
                 steps = {x.name: states[derivatives.change_name(x.name)] * t for x in by}
-                ends.append(
-                    there(
+                end_results.append(
+                    evaluate_new(
                         of,
                         with_(
                             arguments,
@@ -54,37 +57,41 @@ def derivatives_followed(setting: Setting) -> Case:
                         ),
                     )
                 )
-            ways = {
-                name: there("difference", with_(states, q=ends[0][name], q_next=ends[1][name]))[
-                    "delta"
-                ]
+            displacements = {
+                name: evaluate_new(
+                    "difference", with_(states, q=end_results[0][name], q_next=end_results[1][name])
+                )["delta"]
                 / (2 * h)
-                for name in ends[0]
+                for name in end_results[0]
                 if name in POSITIONS
             }
             return {
-                name: ways[name] if name in ways else (ends[1][name] - ends[0][name]) / (2 * h)
-                for name in ends[0]
+                name: displacements[name]
+                if name in displacements
+                else (end_results[1][name] - end_results[0][name]) / (2 * h)
+                for name in end_results[0]
             }
 
-        with here.scalars.working():
-            slopes = here(function, states)
-            if wanted.mode == "hvp":
-                grown = slope(wanted._replace(mode="vjp").name)
+        with evaluate_old.scalars.working():
+            values_by_name = evaluate_old(function, states)
+            if derivative.mode == "hvp":
+                grown = slope(derivative._replace(mode="vjp").name)
                 return {
-                    name: (values, grown[name.removeprefix("d")]) for name, values in slopes.items()
+                    name: (values, grown[name.removeprefix("d")])
+                    for name, values in values_by_name.items()
                 }
-            along = slope(wanted.of)
-            if wanted.mode == "jvp":
+            along = slope(derivative.of)
+            if derivative.mode == "jvp":
                 return {
-                    name: (values, along[name.removeprefix("d")]) for name, values in slopes.items()
+                    name: (values, along[name.removeprefix("d")])
+                    for name, values in values_by_name.items()
                 }
-            if wanted.mode == "jacobian":
+            if derivative.mode == "jacobian":
                 return {
                     name: (
                         sum(
                             _times(
-                                slopes[derivatives.derivative_name(name, x.name)],
+                                values_by_name[derivatives.derivative_name(name, x.name)],
                                 states[derivatives.change_name(x.name)],
                                 x,
                             )
@@ -95,7 +102,10 @@ def derivatives_followed(setting: Setting) -> Case:
                     for name, values in along.items()
                 }
             spent = sum(
-                (slopes[derivatives.weight_name(x.name)] * states[derivatives.change_name(x.name)])
+                (
+                    values_by_name[derivatives.weight_name(x.name)]
+                    * states[derivatives.change_name(x.name)]
+                )
                 .reshape(1, -1)
                 .sum(axis=-1)
                 for x in by

@@ -42,16 +42,16 @@ def payload_declared(setting: Setting) -> Case | None:
 
 
 def _alike(mechanism: Any, links: Links) -> Case:
-    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
-        wanted, answers = here(function, states), there(function, states)
-        return {name: (values, answers[name]) for name, values in wanted.items()}
+    def judge(function: str, states: States, evaluate_old: Asked, evaluate_new: Asked) -> Pairs:
+        expected, results = evaluate_old(function, states), evaluate_new(function, states)
+        return {name: (values, results[name]) for name, values in expected.items()}
 
-    def derived(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+    def derived(function: str, states: States, evaluate_old: Asked, evaluate_new: Asked) -> Pairs:
         """Return None for derivatives by the load, which the other problem lacks."""
         return (
             {}
             if any(argument.name == "payload" for argument in differentiated_by(function))
-            else judge(function, states, here, there)
+            else judge(function, states, evaluate_old, evaluate_new)
         )
 
     return Judged(mechanism, links, judge, derived=derived)
@@ -64,47 +64,53 @@ def wrench_by_jacobian(setting: Setting) -> Case | None:
     if not any(paths):
         return None
     # The frames of the Jacobian are the links that feel wrenches, and the tip is the first of them, on both sides.
-    both = replace(links, frame=links.wrench, wrench=None)
+    frame_links = replace(links, frame=links.wrench, wrench=None)
 
-    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
-        with here.scalars.working():
+    def judge(function: str, states: States, evaluate_old: Asked, evaluate_new: Asked) -> Pairs:
+        with evaluate_old.scalars.working():
             wrench, turn, J = (
                 states["wrench"],
-                there("forward_kinematics", states)["R"],
-                there("jacobian", states)["J"],
+                evaluate_new("forward_kinematics", states)["R"],
+                evaluate_new("jacobian", states)["J"],
             )
             if len(paths) == 1:
                 wrench, turn, J = wrench[..., None, :], turn[..., None, :, :], J[..., None, :, :]
-            moment, force = (times(turn, part) for part in (wrench[..., :3], wrench[..., 3:]))
-            felt = times(np.swapaxes(J, -1, -2), np.concatenate([moment, force], axis=-1)).sum(
-                axis=-2
-            )
+            moment, force = (times(turn, half) for half in (wrench[..., :3], wrench[..., 3:]))
+            joint_force = times(
+                np.swapaxes(J, -1, -2), np.concatenate([moment, force], axis=-1)
+            ).sum(axis=-2)
             if function in ("inverse_dynamics", "bias_force", "mass_matrix_and_bias"):
-                answers = there(function, states)
+                results = evaluate_new(function, states)
                 return {
-                    name: (values, answers[name] - felt if name in ("tau", "c") else answers[name])
-                    for name, values in here(function, states).items()
+                    name: (
+                        values,
+                        results[name] - joint_force if name in ("tau", "c") else results[name],
+                    )
+                    for name, values in evaluate_old(function, states).items()
                 }
             if function not in ("forward_dynamics", "link_accelerations", "interbody_forces"):
                 return {}
-            wanted, answers = (
-                here(function, states),
-                dict(there(function, with_(states, tau=states["tau"] + felt))),
+            expected, results = (
+                evaluate_old(function, states),
+                dict(evaluate_new(function, with_(states, tau=states["tau"] + joint_force))),
             )
-            if function == "link_accelerations":  # the two sides speak of different tips
-                return {"alpha": (wanted["alpha"], answers["alpha"])}
+            if function == "link_accelerations":  # the two descriptions have different tips
+                return {"alpha": (expected["alpha"], results["alpha"])}
             if function == "forward_dynamics":
-                return {"a": (wanted["a"], answers["a"])}
-            across = np.array(answers["F"])
+                return {"a": (expected["a"], results["a"])}
+            across = np.array(results["F"])
             for k, path in enumerate(paths):
                 across[..., path, 3:] -= force[..., k, None, :]
             off = [i for i in range(len(old.joints)) if not any(i in path for path in paths)]
-            pairs = {"a": (wanted["a"], answers["a"]), "F": (wanted["F"][..., 3:], across[..., 3:])}
+            pairs = {
+                "a": (expected["a"], results["a"]),
+                "F": (expected["F"][..., 3:], across[..., 3:]),
+            }
             return pairs | (
-                {"F off the path": (wanted["F"][..., off, :], across[..., off, :])} if off else {}
+                {"F off the path": (expected["F"][..., off, :], across[..., off, :])} if off else {}
             )
 
-    return Judged(old, both, judge)
+    return Judged(old, frame_links, judge)
 
 
 def _carriers(mechanism: Mechanism, link: str) -> list[int]:
@@ -120,16 +126,17 @@ def weight_turned_round(setting: Setting) -> Case:
     """Reverse gravity: forces change by −2 g(q), the potential energy by its sign."""
     old, links = setting.mechanism, setting.links
 
-    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
-        with here.scalars.working():
-            g = here("gravity_force", states)["g"]
+    def judge(function: str, states: States, evaluate_old: Asked, evaluate_new: Asked) -> Pairs:
+        with evaluate_old.scalars.working():
+            g = evaluate_old("gravity_force", states)["g"]
             if function == "step_rk4":  # the weight is another one at each of its stages
                 return {}
             if function in ("forward_dynamics", "link_accelerations", "step"):
                 states_there = with_(states, tau=states["tau"] - 2 * g)
-                answers = there(function, states_there)
+                results = evaluate_new(function, states_there)
                 return {
-                    name: (values, answers[name]) for name, values in here(function, states).items()
+                    name: (values, results[name])
+                    for name, values in evaluate_old(function, states).items()
                 }
             by = {
                 "inverse_dynamics": {"tau": 2 * g},
@@ -139,19 +146,21 @@ def weight_turned_round(setting: Setting) -> Case:
                 "gravity_force": {"g": 2 * g},
             }.get(function, {})
             if function == "potential_energy":
-                return {"U": (here(function, states)["U"], -there(function, states)["U"])}
+                return {
+                    "U": (evaluate_old(function, states)["U"], -evaluate_new(function, states)["U"])
+                }
             if function == "interbody_forces":
-                answers = there(function, with_(states, tau=states["tau"] - 2 * g))
-                return {"a": (here(function, states)["a"], answers["a"])}
+                results = evaluate_new(function, with_(states, tau=states["tau"] - 2 * g))
+                return {"a": (evaluate_old(function, states)["a"], results["a"])}
             if function in (
                 "regressor",
                 "base_regressor",
-            ):  # some columns change by what no function says
+            ):  # no function gives the change of some columns
                 return {}
-            answers = there(function, states)
+            results = evaluate_new(function, states)
             return {
-                name: (values, answers[name] + by[name] if name in by else answers[name])
-                for name, values in here(function, states).items()
+                name: (values, results[name] + by[name] if name in by else results[name])
+                for name, values in evaluate_old(function, states).items()
                 if name not in ("dtau_dq", "da_dq")
             }
 
@@ -176,42 +185,50 @@ def base_accelerated(setting: Setting) -> Case:
     )
     new = replace(old, joints=(*slides, *carried), bodies=bodies, frames=frames, gravity=ZERO3)
 
-    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
-        with here.scalars.working():
-            zero = here.scalars.array([[0, 0, 0]])
-            up = here.scalars.array([[-g for g in old.gravity]])
+    def judge(function: str, states: States, evaluate_old: Asked, evaluate_new: Asked) -> Pairs:
+        with evaluate_old.scalars.working():
+            zero = evaluate_old.scalars.array([[0, 0, 0]])
+            up = evaluate_old.scalars.array([[-g for g in old.gravity]])
             q, v = (np.concatenate([zero, states[name]], axis=-1) for name in ("q", "v"))
             if function in ("inverse_dynamics", "bias_force", "gravity_force"):
-                rest = 0 * states["v"]
-                a = {"inverse_dynamics": states["a"]}.get(function, rest)
-                v = np.concatenate([zero, rest], axis=-1) if function == "gravity_force" else v
+                zero_rates = 0 * states["v"]
+                a = {"inverse_dynamics": states["a"]}.get(function, zero_rates)
+                v = (
+                    np.concatenate([zero, zero_rates], axis=-1)
+                    if function == "gravity_force"
+                    else v
+                )
                 calm = (
                     with_(states, wrench=0 * states["wrench"])
                     if function == "gravity_force" and "wrench" in states
                     else states
                 )
-                answers = there(
+                results = evaluate_new(
                     "inverse_dynamics", with_(calm, q=q, v=v, a=np.concatenate([up, a], axis=-1))
                 )["tau"][..., 3:]
-                return {name: (values, answers) for name, values in here(function, states).items()}
+                return {
+                    name: (values, results)
+                    for name, values in evaluate_old(function, states).items()
+                }
             if function == "mass_matrix":
                 return {
                     "M": (
-                        here(function, states)["M"],
-                        there(function, with_(states, q=q))["M"][..., 3:, 3:],
+                        evaluate_old(function, states)["M"],
+                        evaluate_new(function, with_(states, q=q))["M"][..., 3:, 3:],
                     )
                 }
             if function == "jacobian":
                 return {
                     "J": (
-                        here(function, states)["J"],
-                        there(function, with_(states, q=q))["J"][..., 3:],
+                        evaluate_old(function, states)["J"],
+                        evaluate_new(function, with_(states, q=q))["J"][..., 3:],
                     )
                 }
             if function == "forward_kinematics":
-                answers = there(function, with_(states, q=q))
+                results = evaluate_new(function, with_(states, q=q))
                 return {
-                    name: (values, answers[name]) for name, values in here(function, states).items()
+                    name: (values, results[name])
+                    for name, values in evaluate_old(function, states).items()
                 }
             return {}
 

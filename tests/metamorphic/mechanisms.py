@@ -35,13 +35,13 @@ def anything(seed: int) -> tuple[Mechanism, Links]:
     joints = random.sample(kinds(), random.randint(1, len(kinds())))
     count, seed = random.choice((1, 2, 2, 3, 3, 3, 4)), random.randrange(10**6)
     shape, general = random.choice(("chain", "tree")), random.random() < 0.6
-    while (made := random_mechanism(count, seed, shape, joints, general)).nv > MOST:
+    while (mechanism := random_mechanism(count, seed, shape, joints, general)).nv > MOST:
         count -= 1
     for chance, change in CHANGES:
         if random.random() < chance:
-            made = change(made, random)
-    made = load(to_toml(made))
-    return made, some_links(made, random)
+            mechanism = change(mechanism, random)
+    mechanism = load(to_toml(mechanism))
+    return mechanism, some_links(mechanism, random)
 
 
 def some_links(mechanism: Mechanism, random: Random) -> Links:
@@ -75,26 +75,27 @@ def _pose(random: Random, size: float) -> Pose:
     )
 
 
-def far(made: Mechanism, random: Random) -> Mechanism:
+def far(mechanism: Mechanism, random: Random) -> Mechanism:
     """Rotate the base and move it a kilometre away."""
     where = _pose(random, 1000)
     return replace(
-        made,
+        mechanism,
         joints=tuple(
-            replace(j, pose=compose(where, j.pose)) if j.parent == BASE else j for j in made.joints
+            replace(j, pose=compose(where, j.pose)) if j.parent == BASE else j
+            for j in mechanism.joints
         ),
     )
 
 
-def slanted(made: Mechanism, random: Random) -> Mechanism:
-    return replace(made, gravity=_vector(random, 10))
+def slanted(mechanism: Mechanism, random: Random) -> Mechanism:
+    return replace(mechanism, gravity=_vector(random, 10))
 
 
-def weightless(made: Mechanism, random: Random) -> Mechanism:
-    return replace(made, gravity=ZERO3)
+def weightless(mechanism: Mechanism, random: Random) -> Mechanism:
+    return replace(mechanism, gravity=ZERO3)
 
 
-def uneven(made: Mechanism, random: Random) -> Mechanism:
+def uneven(mechanism: Mechanism, random: Random) -> Mechanism:
     """Give a link a mass of milligrams or of tons."""
     by = Fraction(10) ** random.choice((-6, -4, -2, 2, 4))
 
@@ -102,21 +103,21 @@ def uneven(made: Mechanism, random: Random) -> Mechanism:
         xx, xy, xz, yy, yz, zz = (moment * by for moment in part.moments)
         return replace(part, mass=part.mass * by, moments=(xx, xy, xz, yy, yz, zz))
 
-    return _with_body(made, random, lambda parts: tuple(heavier(part) for part in parts))
+    return _with_body(mechanism, random, lambda parts: tuple(heavier(part) for part in parts))
 
 
-def empty(made: Mechanism, random: Random) -> Mechanism:
+def empty(mechanism: Mechanism, random: Random) -> Mechanism:
     """Remove the mass of a link."""
-    return _with_body(made, random, lambda parts: ())
+    return _with_body(mechanism, random, lambda parts: ())
 
 
-def laden(made: Mechanism, random: Random) -> Mechanism:
+def laden(mechanism: Mechanism, random: Random) -> Mechanism:
     """Add a point mass to a link."""
     point = Part("stone", (Shift(_vector(random, 0.3)),), _fraction(random, 0.1, 2))
-    return _with_body(made, random, lambda parts: (*parts, point))
+    return _with_body(mechanism, random, lambda parts: (*parts, point))
 
 
-def crossed(made: Mechanism, random: Random) -> Mechanism:
+def crossed(mechanism: Mechanism, random: Random) -> Mechanism:
     """Give a link products of inertia by points on opposite sides of its centre."""
     x, y, z = _vector(random, 0.3)
     points = (y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y)
@@ -127,32 +128,33 @@ def crossed(made: Mechanism, random: Random) -> Mechanism:
         )
         return replace(part, moments=(xx, xy, xz, yy, yz, zz))
 
-    return _with_body(made, random, lambda parts: tuple(more(part) for part in parts))
+    return _with_body(mechanism, random, lambda parts: tuple(more(part) for part in parts))
 
 
 def _with_body(
-    made: Mechanism, random: Random, change: Callable[[tuple[Part, ...]], tuple[Part, ...]]
+    mechanism: Mechanism, random: Random, change: Callable[[tuple[Part, ...]], tuple[Part, ...]]
 ) -> Mechanism:
     """Replace the parts of one body."""
-    which = random.randrange(len(made.bodies))
+    index = random.randrange(len(mechanism.bodies))
     return replace(
-        made,
+        mechanism,
         bodies=tuple(
-            Body(b.name, change(b.parts)) if i == which else b for i, b in enumerate(made.bodies)
+            Body(b.name, change(b.parts)) if i == index else b
+            for i, b in enumerate(mechanism.bodies)
         ),
     )
 
 
-def framed(made: Mechanism, random: Random) -> Mechanism:
+def framed(mechanism: Mechanism, random: Random) -> Mechanism:
     """Add a frame on a link and one on the base."""
     more = (
-        Frame("tool", random.randrange(len(made.bodies)), _pose(random, 0.5)),
+        Frame("tool", random.randrange(len(mechanism.bodies)), _pose(random, 0.5)),
         Frame("spot", BASE, _pose(random, 2)),
     )
-    return replace(made, frames=(*made.frames, *more))
+    return replace(mechanism, frames=(*mechanism.frames, *more))
 
 
-def limited(made: Mechanism, random: Random) -> Mechanism:
+def limited(mechanism: Mechanism, random: Random) -> Mechanism:
     """Give joints ranges, some with one end only."""
 
     def limits() -> Limits:
@@ -161,12 +163,14 @@ def limited(made: Mechanism, random: Random) -> Mechanism:
         return Limits(lower, upper, _fraction(random, 0.1, 5), _fraction(random, 1, 90))
 
     return replace(
-        made,
-        joints=tuple(replace(j, limits=limits()) if j.type.nq == 1 else j for j in made.joints),
+        mechanism,
+        joints=tuple(
+            replace(j, limits=limits()) if j.type.nq == 1 else j for j in mechanism.joints
+        ),
     )
 
 
-def parallel(made: Mechanism, random: Random) -> Mechanism:
+def parallel(mechanism: Mechanism, random: Random) -> Mechanism:
     """Make all axes parallel, as in a planar robot."""
     axis = random.choice((X_AXIS, Z_AXIS))
 
@@ -177,7 +181,7 @@ def parallel(made: Mechanism, random: Random) -> Mechanism:
             pose=tuple(step for step in joint.pose if isinstance(step, Shift)),
         )
 
-    return replace(made, joints=tuple(along(joint) for joint in made.joints))
+    return replace(mechanism, joints=tuple(along(joint) for joint in mechanism.joints))
 
 
 CHANGES: tuple[tuple[float, Callable[[Mechanism, Random], Mechanism]], ...] = (

@@ -17,13 +17,15 @@ def slopes_of_the_base(patch: Patch) -> None:
     was = jets.displaced_argument
 
     def moved_by_axes_of_the_base(
-        motion: jets.Motion, name: str, values: Array, ways: Array
+        motion: jets.Motion, name: str, values: Array, directions: Array
     ) -> Array:
-        moved_values = was(motion, name, values, ways)
+        moved_values = was(motion, name, values, directions)
         if name in jets.POSITIONS:
             with motion.scalars.working():
                 moved_values[..., :3] = jets.seeded(
-                    values[..., :3] + 0 * ways[0, ..., :3], ways[..., :3], motion.scalars
+                    values[..., :3] + 0 * directions[0, ..., :3],
+                    directions[..., :3],
+                    motion.scalars,
                 )
         return moved_values
 
@@ -33,10 +35,10 @@ def slopes_of_the_base(patch: Patch) -> None:
 
 def first_result_alone(patch: Patch) -> None:
     """Only the weights of the first result count."""
-    was = differentials._weighted_slopes
+    was = differentials._weighted_derivatives
     patch.setattr(
         differentials,
-        "_weighted_slopes",
+        "_weighted_derivatives",
         lambda blocks, arguments: was(
             {x: dict([next(iter(block.items()))]) for x, block in blocks.items()}, arguments
         ),

@@ -1,6 +1,5 @@
-"""Errors planted in code shared by derivation and reference, or by all readers.
-
-Each takes pytest's MonkeyPatch and leaves the error in place until that is undone; `forgotten` clears what was kept of it.
+"""Errors planted in code shared by derivation and reference, or by all readers. Each function takes
+pytest's MonkeyPatch, which removes the error; `forgotten` clears the caches.
 """
 
 from __future__ import annotations
@@ -96,10 +95,10 @@ def _pitched(patch: Patch, by: int) -> None:
 
 def lumps_in_place(patch: Patch) -> None:
     """A welded body keeps the numbers of its own frame."""
-    was = assembly._parts
+    was = assembly._parts_by_body
     patch.setattr(
         assembly,
-        "_parts",
+        "_parts_by_body",
         lambda work, links: was(
             replace(
                 work,
@@ -114,10 +113,10 @@ def lumps_in_place(patch: Patch) -> None:
 
 def lumps_first_only(patch: Patch) -> None:
     """Only the mass of the body's own link counts; welded bodies are ignored."""
-    was = assembly._parts
+    was = assembly._parts_by_body
     patch.setattr(
         assembly,
-        "_parts",
+        "_parts_by_body",
         lambda work, links: {i: parts[:1] for i, parts in was(work, links).items()},
     )
 
@@ -146,10 +145,12 @@ def steiner_forgotten(patch: Patch) -> None:
 def limits_swapped(patch: Patch) -> None:
     """The upper limit of a URDF is the lower one."""
     was = urdf.Limits
-    patch.setattr(urdf, "Limits", lambda *ends: was(*(ends[1], ends[0], *ends[2:]) if ends else ()))
+    patch.setattr(
+        urdf, "Limits", lambda *bounds: was(*(bounds[1], bounds[0], *bounds[2:]) if bounds else ())
+    )
 
 
-# -- in what the derivation and the reference both read of a mechanism ------------------------------------------------------
+# -- in the mechanism, for the derivation and the reference alike ------------------------------------------------------------
 
 
 def _misread(patch: Patch, distort: Callable[[Mechanism], Mechanism]) -> None:
@@ -168,7 +169,7 @@ def _joints(change: Callable[[int, Joint], Joint]) -> Callable[[Mechanism], Mech
     )
 
 
-def _parts(
+def _change_parts(
     change: Callable[[tuple[Part, ...]], tuple[Part, ...]],
 ) -> Callable[[Mechanism], Mechanism]:
     return lambda mechanism: replace(
@@ -238,14 +239,14 @@ def winds(patch: Patch) -> None:
 
 
 def first_part_only(patch: Patch) -> None:
-    _misread(patch, _parts(lambda parts: parts[:1]))
+    _misread(patch, _change_parts(lambda parts: parts[:1]))
 
 
 def axes_of_the_body(patch: Patch) -> None:
     """The axes that an inertia is given in are taken to be the body's."""
     _misread(
         patch,
-        _parts(
+        _change_parts(
             lambda parts: tuple(
                 replace(part, pose=tuple(step for step in part.pose if not isinstance(step, Turn)))
                 for part in parts
@@ -257,7 +258,7 @@ def axes_of_the_body(patch: Patch) -> None:
 def centres_at_the_joint(patch: Patch) -> None:
     _misread(
         patch,
-        _parts(
+        _change_parts(
             lambda parts: tuple(
                 replace(part, pose=tuple(step for step in part.pose if isinstance(step, Turn)))
                 for part in parts
@@ -270,7 +271,7 @@ def whole_kilograms(patch: Patch) -> None:
     """Masses are rounded up."""
     _misread(
         patch,
-        _parts(
+        _change_parts(
             lambda parts: tuple(replace(part, mass=Fraction(ceil(part.mass))) for part in parts)
         ),
     )
@@ -358,15 +359,15 @@ def payload_about_its_centre(patch: Patch) -> None:
     """The run-time payload's moments are taken to be about its centre."""
     was = motion.Motion.parts
 
-    def parts(self: motion.Motion, payload: object = None) -> list[motion.BodyPart]:
-        parts = was(self, payload)
-        if payload is None or len(parts) == len(self.declared):
-            return parts
+    def body_parts(self: motion.Motion, payload: object = None) -> list[motion.BodyPart]:
+        body_parts = was(self, payload)
+        if payload is None or len(body_parts) == len(self.declared):
+            return body_parts
         turn, _ = self.pose(self.payload.pose)
         tensor = payload[..., [4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape((*payload.shape[:-1], 3, 3))
-        return [*parts[:-1], parts[-1]._replace(inertia=turn @ tensor @ turn.T)]
+        return [*body_parts[:-1], body_parts[-1]._replace(inertia=turn @ tensor @ turn.T)]
 
-    patch.setattr(motion.Motion, "parts", parts)
+    patch.setattr(motion.Motion, "parts", body_parts)
 
 
 def wrench_in_the_base(patch: Patch) -> None:

@@ -46,25 +46,25 @@ def turned_round(setting: Setting) -> Case | None:
     ]
     signs = [-1 if position.unit == "1" else 1 for j in old.joints for position in j.type.positions]
 
-    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
-        with here.scalars.working():
+    def judge(function: str, states: States, evaluate_old: Asked, evaluate_new: Asked) -> Pairs:
+        with evaluate_old.scalars.working():
 
             def shifted_by_whole_turns(q: Array) -> Array:
-                return q * here.scalars.array(signs) + here.scalars.array(rounds) * (
-                    2 * flint.arb.pi()
-                )
+                return q * evaluate_old.scalars.array(signs) + evaluate_old.scalars.array(
+                    rounds
+                ) * (2 * flint.arb.pi())
 
-            wanted, answers = (
-                here(function, states),
-                there(function, with_(states, q=shifted_by_whole_turns(states["q"]))),
+            expected, results = (
+                evaluate_old(function, states),
+                evaluate_new(function, with_(states, q=shifted_by_whole_turns(states["q"]))),
             )
             goes = {
                 "q_next": shifted_by_whole_turns,
-                "delta": lambda x: x - here.scalars.array(counted) * (2 * flint.arb.pi()),
+                "delta": lambda x: x - evaluate_old.scalars.array(counted) * (2 * flint.arb.pi()),
             }
             return {
-                name: (goes.get(name, lambda x: x)(values), answers[name])
-                for name, values in wanted.items()
+                name: (goes.get(name, lambda x: x)(values), results[name])
+                for name, values in expected.items()
             }
 
     return Judged(old, setting.links, judge, derived=judge) if any(rounds) or -1 in signs else None
@@ -73,28 +73,33 @@ def turned_round(setting: Setting) -> Case | None:
 def time_reversed(setting: Setting) -> Case:
     """Reversal of time keeps forces, accelerations and energies, since there is no friction."""
 
-    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+    def judge(function: str, states: States, evaluate_old: Asked, evaluate_new: Asked) -> Pairs:
         if function == "integrate":
-            there_and_back = there(
-                function, with_(states, q=here(function, states)["q_next"], v=-states["v"])
+            there_and_back = evaluate_new(
+                function, with_(states, q=evaluate_old(function, states)["q_next"], v=-states["v"])
             )
             return {"q_next": (states["q"], there_and_back["q_next"])}
         if function == "difference":
-            back = there(function, with_(states, q=states["q_next"], q_next=states["q"]))["delta"]
-            with here.scalars.working():
-                return {"delta": (-here(function, states)["delta"], back)}
+            reverse = evaluate_new(function, with_(states, q=states["q_next"], q_next=states["q"]))[
+                "delta"
+            ]
+            with evaluate_old.scalars.working():
+                return {"delta": (-evaluate_old(function, states)["delta"], reverse)}
         if function not in FILMED:
             return {}
-        wanted, answers = here(function, states), there(function, with_(states, v=-states["v"]))
-        with here.scalars.working():
-            return {name: (values, answers[name]) for name, values in backwards(wanted).items()}
+        expected, results = (
+            evaluate_old(function, states),
+            evaluate_new(function, with_(states, v=-states["v"])),
+        )
+        with evaluate_old.scalars.working():
+            return {name: (values, results[name]) for name, values in backwards(expected).items()}
 
-    def derived(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+    def derived(function: str, states: States, evaluate_old: Asked, evaluate_new: Asked) -> Pairs:
         film = Tangents(
             lambda states, _: with_(states, v=-states["v"]), lambda results, *_: backwards(results)
         )
         return (
-            film.pairs(function, states, here, there)
+            film.pairs(function, states, evaluate_old, evaluate_new)
             if function.partition(":")[0] in FILMED
             else {}
         )
@@ -161,18 +166,21 @@ def set_down_elsewhere(setting: Setting) -> Case | None:
     def there_too(states: States, scalars: Scalars) -> States:
         return with_(states, **{name: elsewhere(states[name], scalars) for name in ("q", "q_next")})
 
-    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
-        scalars = here.scalars
+    def judge(function: str, states: States, evaluate_old: Asked, evaluate_new: Asked) -> Pairs:
+        scalars = evaluate_old.scalars
         with scalars.working():
-            wanted, answers = here(function, states), there(function, there_too(states, scalars))
-            if "q_next" in wanted:
+            expected, results = (
+                evaluate_old(function, states),
+                evaluate_new(function, there_too(states, scalars)),
+            )
+            if "q_next" in expected:
                 return {
-                    name: (elsewhere(x, scalars) if name == "q_next" else x, answers[name])
-                    for name, x in wanted.items()
+                    name: (elsewhere(x, scalars) if name == "q_next" else x, results[name])
+                    for name, x in expected.items()
                 }
         return {
-            name: (values, answers[name])
-            for name, values in problem.results(links, wanted, states, scalars).items()
+            name: (values, results[name])
+            for name, values in problem.results(links, expected, states, scalars).items()
         }
 
     return Judged(
@@ -197,26 +205,28 @@ def superposed(setting: Setting) -> Case:
     """Results are affine in accelerations or forces: f(x) = 3 f(x/3 + y) − f(y) − f(2y)."""
     second_accelerations = [setting.fraction(-3, 3) for _ in range(setting.mechanism.nv)]
 
-    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+    def judge(function: str, states: States, evaluate_old: Asked, evaluate_new: Asked) -> Pairs:
         argument = LINEAR.get(function)
         if argument is None:
             return {}
-        with here.scalars.working():
-            y = here.scalars.array([second_accelerations])
-            whole = here(function, states)
+        with evaluate_old.scalars.working():
+            y = evaluate_old.scalars.array([second_accelerations])
+            sum_result = evaluate_old(function, states)
             at = [
-                there(function, with_(states, **{argument: x}))
+                evaluate_new(function, with_(states, **{argument: x}))
                 for x in (states[argument] / 3 + y, y, 2 * y)
             ]
             return {
                 name: (values, 3 * at[0][name] - at[1][name] - at[2][name])
-                for name, values in whole.items()
+                for name, values in sum_result.items()
             }
 
     return Judged(setting.mechanism, setting.links, judge, derived=directions_superposed)
 
 
-def directions_superposed(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+def directions_superposed(
+    function: str, states: States, evaluate_old: Asked, evaluate_new: Asked
+) -> Pairs:
     """Derivatives are linear in the changes of the arguments, or in the weights of the results."""
     of = FUNCTIONS[derivatives.base_function(function)]
     weights = [derivatives.weight_name(result.name) for result in of.results]
@@ -226,17 +236,19 @@ def directions_superposed(function: str, states: States, here: Asked, there: Ask
     ]
     if not linear:
         return {}
-    with here.scalars.working():
+    with evaluate_old.scalars.working():
         x = {name: states[name] for name in linear}
         y = {name: values.ravel()[::-1].reshape(values.shape) for name, values in x.items()}
-        whole = here(function, states)
+        sum_result = evaluate_old(function, states)
         result, two, three = (
-            there(function, with_(states, **{name: p * x[name] + r * y[name] for name in linear}))
-            for p, r in ((here.scalars.constant(Fraction(1, 3)), 1), (0, 1), (0, 2))
+            evaluate_new(
+                function, with_(states, **{name: p * x[name] + r * y[name] for name in linear})
+            )
+            for p, r in ((evaluate_old.scalars.constant(Fraction(1, 3)), 1), (0, 1), (0, 2))
         )
         return {
             name: (values, 3 * result[name] - two[name] - three[name])
-            for name, values in whole.items()
+            for name, values in sum_result.items()
         }
 
 
@@ -256,9 +268,9 @@ def lagrange_obeyed(setting: Setting) -> Case:
     Velocities in the body's axes are no rates, and the law has more terms, which do no work: it is felt along v there.
     """
     old = setting.mechanism
-    felt, bodily = directions(setting)
+    direction, bodily = directions(setting)
 
-    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+    def judge(function: str, states: States, evaluate_old: Asked, evaluate_new: Asked) -> Pairs:
         if function not in ("inverse_dynamics", "bias_force", "mass_matrix_and_bias"):
             return {}
         zero, v = 0 * states["v"], states["v"]
@@ -268,15 +280,19 @@ def lagrange_obeyed(setting: Setting) -> Case:
 
         def momentum(step: Array, rates: Array) -> Array:
             return times(
-                there("mass_matrix", with_(calm, q=integrated(old, states["q"], step)))["M"], rates
+                evaluate_new("mass_matrix", with_(calm, q=integrated(old, states["q"], step)))["M"],
+                rates,
             )
 
-        with here.scalars.working():
+        with evaluate_old.scalars.working():
             h, along = (
-                here.scalars.constant(STEP),
-                here.scalars.array([felt]) + (v if bodily else 0 * v),
+                evaluate_old.scalars.constant(STEP),
+                evaluate_old.scalars.array([direction]) + (v if bodily else 0 * v),
             )
-            forces = here(function, calm)[result] - here("bias_force", with_(calm, v=zero))["c"]
+            forces = (
+                evaluate_old(function, calm)[result]
+                - evaluate_old("bias_force", with_(calm, v=zero))["c"]
+            )
             grown = [
                 (along * momentum(v * t + a * (t * t / 2), v + a * t)).sum(axis=-1) for t in (h, -h)
             ]
@@ -292,37 +308,41 @@ def lagrange_obeyed(setting: Setting) -> Case:
 
 
 def weight_has_a_potential(setting: Setting) -> Case | None:
-    """Gravity is conservative: ∂g/∂q is symmetric; None if there is nothing to compare."""
+    """Gravity is conservative, so ∂g/∂q is symmetric; None for a robot with one velocity."""
     old = setting.mechanism
-    both = [[setting.fraction(-1, 1) for _ in range(old.nv)], directions(setting)[0]]
+    directions_pair = [[setting.fraction(-1, 1) for _ in range(old.nv)], directions(setting)[0]]
 
-    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+    def judge(function: str, states: States, evaluate_old: Asked, evaluate_new: Asked) -> Pairs:
         if function not in ("gravity_force", "bias_force", "inverse_dynamics"):
             return {}
-        rest = {
+        at_rest = {
             name: 0 * values if name in ("v", "a", "wrench") else values
             for name, values in states.items()
         }
-        with here.scalars.working():
-            h = here.scalars.constant(STEP)
-            u, w = (here.scalars.array([value]) for value in both)
+        with evaluate_old.scalars.working():
+            h = evaluate_old.scalars.constant(STEP)
+            u, w = (evaluate_old.scalars.array([value]) for value in directions_pair)
 
-            def slope(along: np.ndarray, felt: np.ndarray) -> np.ndarray:
+            def slope(along: np.ndarray, direction: np.ndarray) -> np.ndarray:
                 up, down = (
                     next(
                         iter(
-                            there(
-                                function, with_(rest, q=integrated(old, states["q"], along * s))
+                            evaluate_new(
+                                function, with_(at_rest, q=integrated(old, states["q"], along * s))
                             ).values()
                         )
                     )
                     for s in (h, -h)
                 )
-                return (felt * (up - down)).sum(axis=-1) / (2 * h)
+                return (direction * (up - down)).sum(axis=-1) / (2 * h)
 
             return {"g": (slope(u, w), slope(w, u))}
 
-    return Judged(setting.mechanism, setting.links, judge) if old.nv > 1 and any(both[1]) else None
+    return (
+        Judged(setting.mechanism, setting.links, judge)
+        if old.nv > 1 and any(directions_pair[1])
+        else None
+    )
 
 
 DIFFERENTIATED = {
@@ -336,42 +356,48 @@ def slopes_followed(setting: Setting) -> Case:
     """Derivatives equal differences of their functions: J, gradients, accelerations, momentum rates."""
     old = setting.mechanism
 
-    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+    def judge(function: str, states: States, evaluate_old: Asked, evaluate_new: Asked) -> Pairs:
         q, v = states["q"], states["v"]
-        with here.scalars.working():
-            h = here.scalars.constant(STEP)
+        with evaluate_old.scalars.working():
+            h = evaluate_old.scalars.constant(STEP)
 
             def slope(of: Callable[[object], Array]) -> Array:
                 return (of(h) - of(-h)) / (2 * h)
 
             if function == "mass_matrix_log_determinant_gradient":
                 along = slope(
-                    lambda t: there(
+                    lambda t: evaluate_new(
                         "mass_matrix_log_determinant", with_(states, q=integrated(old, q, v * t))
                     )["logdet"]
                 )
-                return {"grad": ((here(function, states)["grad"] * v).sum(axis=-1), along)}
+                return {"grad": ((evaluate_old(function, states)["grad"] * v).sum(axis=-1), along)}
             if function in DIFFERENTIATED:
-                plain, of_q, of_v = DIFFERENTIATED[function]
-                answers = here(function, states)
+                function_name, of_q, of_v = DIFFERENTIATED[function]
+                results = evaluate_old(function, states)
                 by_q = slope(
                     lambda t: next(
-                        iter(there(plain, with_(states, q=integrated(old, q, v * t))).values())
+                        iter(
+                            evaluate_new(
+                                function_name, with_(states, q=integrated(old, q, v * t))
+                            ).values()
+                        )
                     )
                 )
                 by_v = slope(
-                    lambda t: next(iter(there(plain, with_(states, v=v + v * t)).values()))
+                    lambda t: next(
+                        iter(evaluate_new(function_name, with_(states, v=v + v * t)).values())
+                    )
                 )
                 return {
-                    of_q: (times(answers[of_q], v), by_q),
-                    of_v: (times(answers[of_v], v), by_v),
+                    of_q: (times(results[of_q], v), by_q),
+                    of_v: (times(results[of_v], v), by_v),
                 }
             if function == "jacobian":
-                twist = times(here(function, states)["J"], v)
-                pose = here("forward_kinematics", states)
+                twist = times(evaluate_old(function, states)["J"], v)
+                pose = evaluate_old("forward_kinematics", states)
                 linear, turning = (
                     slope(
-                        lambda t, name=name: there(
+                        lambda t, name=name: evaluate_new(
                             "forward_kinematics", with_(states, q=integrated(old, q, v * t))
                         )[name]
                     )
@@ -381,36 +407,40 @@ def slopes_followed(setting: Setting) -> Case:
                 angular = np.stack([spin[..., 2, 1], spin[..., 0, 2], spin[..., 1, 0]], axis=-1)
                 return {"J": (twist, np.concatenate([angular, linear], axis=-1))}
             if function == "link_accelerations":
-                a = there("forward_dynamics", states)["a"]
+                a = evaluate_new("forward_dynamics", states)["a"]
                 followed = slope(
                     lambda t: times(
-                        there(
+                        evaluate_new(
                             "jacobian", with_(states, q=integrated(old, q, v * t + a * (t * t / 2)))
                         )["J"],
                         v + a * t,
                     )
                 )
-                return {"alpha_tip": (here(function, states)["alpha_tip"], followed)}
+                return {"alpha_tip": (evaluate_old(function, states)["alpha_tip"], followed)}
             if function == "bias_acceleration":
                 along = slope(
-                    lambda t: there("jacobian", with_(states, q=integrated(old, q, v * t)))["J"]
-                )
-                return {"Jdot_v": (here(function, states)["Jdot_v"], times(along, v))}
-            if function == "center_of_mass_jacobian":
-                along = slope(
-                    lambda t: there("center_of_mass", with_(states, q=integrated(old, q, v * t)))[
-                        "com"
+                    lambda t: evaluate_new("jacobian", with_(states, q=integrated(old, q, v * t)))[
+                        "J"
                     ]
                 )
-                return {"Jcom": (times(here(function, states)["Jcom"], v), along)}
+                return {"Jdot_v": (evaluate_old(function, states)["Jdot_v"], times(along, v))}
+            if function == "center_of_mass_jacobian":
+                along = slope(
+                    lambda t: evaluate_new(
+                        "center_of_mass", with_(states, q=integrated(old, q, v * t))
+                    )["com"]
+                )
+                return {"Jcom": (times(evaluate_old(function, states)["Jcom"], v), along)}
             if function == "potential_energy":
                 along = slope(
-                    lambda t: there(function, with_(states, q=integrated(old, q, v * t)))["U"]
+                    lambda t: evaluate_new(function, with_(states, q=integrated(old, q, v * t)))[
+                        "U"
+                    ]
                 )
-                return {"U": ((here("gravity_force", states)["g"] * v).sum(axis=-1), along)}
+                return {"U": ((evaluate_old("gravity_force", states)["g"] * v).sum(axis=-1), along)}
             if function == "centroidal_momentum_rate":
                 along = slope(
-                    lambda t: there(
+                    lambda t: evaluate_new(
                         "centroidal_momentum",
                         with_(
                             states,
@@ -419,7 +449,7 @@ def slopes_followed(setting: Setting) -> Case:
                         ),
                     )["h"]
                 )
-                return {"hdot": (here(function, states)["hdot"], along)}
+                return {"hdot": (evaluate_old(function, states)["hdot"], along)}
         return {}
 
     return Judged(setting.mechanism, setting.links, judge)
@@ -428,56 +458,79 @@ def slopes_followed(setting: Setting) -> Case:
 def answers_fit(setting: Setting) -> Case:
     """Functions satisfy their defining equations: M x = b, M M⁻¹ = 1, M a + c = tau, Λ⁻¹ = J M⁻¹ Jᵀ, h = A_G v."""
 
-    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
-        scalars = here.scalars
+    def judge(function: str, states: States, evaluate_old: Asked, evaluate_new: Asked) -> Pairs:
+        scalars = evaluate_old.scalars
         with scalars.working():
             if function == "mass_matrix_solve":
                 return {
                     "x": (
                         states["b"],
-                        times(there("mass_matrix", states)["M"], here(function, states)["x"]),
+                        times(
+                            evaluate_new("mass_matrix", states)["M"],
+                            evaluate_old(function, states)["x"],
+                        ),
                     )
                 }
             if function == "inverse_mass_matrix":
-                product = there("mass_matrix", states)["M"] @ here(function, states)["Minv"]
+                product = (
+                    evaluate_new("mass_matrix", states)["M"]
+                    @ evaluate_old(function, states)["Minv"]
+                )
                 return {"Minv": (scalars.array([np.eye(setting.mechanism.nv)]), product)}
             if function == "forward_dynamics":
-                a = here(function, states)["a"]
-                return {"a": (states["tau"], there("inverse_dynamics", with_(states, a=a))["tau"])}
+                a = evaluate_old(function, states)["a"]
+                return {
+                    "a": (
+                        states["tau"],
+                        evaluate_new("inverse_dynamics", with_(states, a=a))["tau"],
+                    )
+                }
             if function == "interbody_forces":
-                return {"a": (here(function, states)["a"], there("forward_dynamics", states)["a"])}
+                return {
+                    "a": (
+                        evaluate_old(function, states)["a"],
+                        evaluate_new("forward_dynamics", states)["a"],
+                    )
+                }
             if function == "inverse_dynamics":
-                both = there("mass_matrix_and_bias", states)
+                directions_pair = evaluate_new("mass_matrix_and_bias", states)
                 return {
                     "tau": (
-                        here(function, states)["tau"],
-                        times(both["M"], states["a"]) + both["c"],
+                        evaluate_old(function, states)["tau"],
+                        times(directions_pair["M"], states["a"]) + directions_pair["c"],
                     )
                 }
             if function == "mass_matrix_and_bias":
-                return {"M": (here(function, states)["M"], there("mass_matrix", states)["M"])}
+                return {
+                    "M": (
+                        evaluate_old(function, states)["M"],
+                        evaluate_new("mass_matrix", states)["M"],
+                    )
+                }
             if function == "bias_force":
                 calm = {
                     name: 0 * values if name == "wrench" else values
                     for name, values in states.items()
                 }
-                rest = here(function, with_(calm, v=0 * states["v"]))["c"]
-                return {"c": (rest, there("gravity_force", states)["g"])}
+                at_rest = evaluate_old(function, with_(calm, v=0 * states["v"]))["c"]
+                return {"c": (at_rest, evaluate_new("gravity_force", states)["g"])}
             if function in ("mass_matrix_determinant", "mass_matrix_log_determinant"):
-                (answer,) = here(function, states).values()
-                product = _determinant([list(row) for row in there("mass_matrix", states)["M"][0]])
+                (result,) = evaluate_old(function, states).values()
+                product = _determinant(
+                    [list(row) for row in evaluate_new("mass_matrix", states)["M"][0]]
+                )
                 return {
                     "det": (
-                        answer if function == "mass_matrix_determinant" else np.exp(answer),
+                        result if function == "mass_matrix_determinant" else np.exp(result),
                         np.array([product]),
                     )
                 }
             if function == "operational_inertia_inverse":
-                jacobian = there("jacobian", states)["J"]
-                inverse = there("inverse_mass_matrix", states)["Minv"]
+                jacobian = evaluate_new("jacobian", states)["J"]
+                inverse = evaluate_new("inverse_mass_matrix", states)["Minv"]
                 return {
                     "Lambda_inv": (
-                        here(function, states)["Lambda_inv"],
+                        evaluate_old(function, states)["Lambda_inv"],
                         jacobian @ inverse @ np.swapaxes(jacobian, -1, -2),
                     )
                 }
@@ -485,15 +538,17 @@ def answers_fit(setting: Setting) -> Case:
                 v = states["v"]
                 return {
                     "T": (
-                        here(function, states)["T"],
-                        (v * times(there("mass_matrix", states)["M"], v)).sum(axis=-1) / 2,
+                        evaluate_old(function, states)["T"],
+                        (v * times(evaluate_new("mass_matrix", states)["M"], v)).sum(axis=-1) / 2,
                     )
                 }
             if function == "centroidal_momentum":
                 return {
                     "h": (
-                        here(function, states)["h"],
-                        times(there("centroidal_momentum_matrix", states)["A_G"], states["v"]),
+                        evaluate_old(function, states)["h"],
+                        times(
+                            evaluate_new("centroidal_momentum_matrix", states)["A_G"], states["v"]
+                        ),
                     )
                 }
         return {}

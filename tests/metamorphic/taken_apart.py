@@ -37,10 +37,10 @@ def screw_apart(setting: Setting) -> Case | None:
     old = setting.mechanism
     joints: list[Joint] = []
     bodies: list[Body] = []
-    rates: list[
+    rates: list[tuple[int, Fraction]] = []  # for each new velocity: the old velocity and the factor
+    coordinate_rates: list[
         tuple[int, Fraction]
-    ] = []  # of each new velocity: the old one that it follows, and by what
-    places: list[tuple[int, Fraction]] = []  # of each new coordinate likewise
+    ] = []  # for each new coordinate: the old coordinate and the factor
     new_index = {BASE: BASE}
     for i, (joint, body) in enumerate(zip(old.joints, old.bodies, strict=True)):
         parent = new_index[joint.parent]
@@ -51,11 +51,11 @@ def screw_apart(setting: Setting) -> Case | None:
             joints.append(Joint(f"{joint.name}_about", "revolute", len(joints) - 1, (), joint.axis))
             pitch = dict(joint.parameters).get("pitch", Fraction(1))
             rates += [(of_v.stop - 1, pitch), (of_v.start, Fraction(1))]
-            places += [(of_q.stop - 1, pitch), (of_q.start, Fraction(1))]
+            coordinate_rates += [(of_q.stop - 1, pitch), (of_q.start, Fraction(1))]
         else:
             joints.append(replace(joint, parent=parent))
             rates += [(k, Fraction(1)) for k in range(of_v.start, of_v.stop)]
-            places += [(k, Fraction(1)) for k in range(of_q.start, of_q.stop)]
+            coordinate_rates += [(k, Fraction(1)) for k in range(of_q.start, of_q.stop)]
         bodies.append(body)
         new_index[i] = len(joints) - 1
     if len(joints) == len(old.joints):
@@ -63,7 +63,7 @@ def screw_apart(setting: Setting) -> Case | None:
     frames = tuple(replace(f, body=new_index[f.body]) for f in old.frames)
     new = replace(old, joints=tuple(joints), bodies=tuple(bodies), frames=frames)
 
-    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+    def judge(function: str, states: States, evaluate_old: Asked, evaluate_new: Asked) -> Pairs:
         if function not in (
             "inverse_dynamics",
             "bias_force",
@@ -74,47 +74,48 @@ def screw_apart(setting: Setting) -> Case | None:
             "jacobian",
         ):
             return {}
-        with here.scalars.working():
-            together = here.scalars.array(
+        with evaluate_old.scalars.working():
+            combination = evaluate_old.scalars.array(
                 [[rate if i == k else 0 for k in range(old.nv)] for i, rate in rates]
             )
-            placed = here.scalars.array(
-                [[rate if i == k else 0 for k in range(old.nq)] for i, rate in places]
+            placed = evaluate_old.scalars.array(
+                [[rate if i == k else 0 for k in range(old.nq)] for i, rate in coordinate_rates]
             )
-            answers = there(
+            results = evaluate_new(
                 function,
                 with_(
                     states,
                     q=states["q"] @ placed.T,
-                    **{name: states[name] @ together.T for name in ("v", "a")},
+                    **{name: states[name] @ combination.T for name in ("v", "a")},
                 ),
             )
             goes = {
-                "tau": lambda x: x @ together,
-                "c": lambda x: x @ together,
-                "g": lambda x: x @ together,
-                "J": lambda x: x @ together,
-                "M": lambda x: together.T @ x @ together,
+                "tau": lambda x: x @ combination,
+                "c": lambda x: x @ combination,
+                "g": lambda x: x @ combination,
+                "J": lambda x: x @ combination,
+                "M": lambda x: combination.T @ x @ combination,
             }
             return {
-                name: (values, goes.get(name, lambda x: x)(answers[name]))
-                for name, values in here(function, states).items()
+                name: (values, goes.get(name, lambda x: x)(results[name]))
+                for name, values in evaluate_old(function, states).items()
             }
 
     return Judged(new, setting.links, judge)
 
 
 def without_axes_apart(setting: Setting) -> Case | None:
-    """Replace a joint without an axis by prismatic and revolute joints, away from singular poses.
+    """Replace a joint without an axis by prismatic and revolute joints, away from singular poses;
+    None without such a joint.
 
-    None where there is no such joint. Its velocities are T times the rates of the others, which T(q) makes twists of the body.
+    The velocities of the original joint are T(q) times the rates of the new joints.
     """
     old = setting.mechanism
     joints: list[Joint] = []
     bodies: list[Body] = []
-    apart: dict[
+    components_by_joint: dict[
         int, list[tuple[str, int]]
-    ] = {}  # of each such joint: the kinds and the axes of what it is made of
+    ] = {}  # for each replaced joint: the kinds and the axes of the new joints
     new_index = {BASE: BASE}
     for i, (joint, body) in enumerate(zip(old.joints, old.bodies, strict=True)):
         parent, pose = new_index[joint.parent], joint.pose
@@ -122,11 +123,11 @@ def without_axes_apart(setting: Setting) -> Case | None:
             joints.append(replace(joint, parent=parent))
             bodies.append(body)
         else:
-            apart[i] = [
+            components_by_joint[i] = [
                 ("prismatic" if velocity.unit == "m" else "revolute", along)
                 for along, velocity in zip(joint.type.along, joint.type.velocities, strict=True)
             ]
-            for n, (kind, along) in enumerate(apart[i]):
+            for n, (kind, along) in enumerate(components_by_joint[i]):
                 joints.append(
                     Joint(
                         f"{joint.name}_{n}",
@@ -136,30 +137,35 @@ def without_axes_apart(setting: Setting) -> Case | None:
                         AXES[along],
                     )
                 )
-                bodies.append(Body(f"{body.name}_{n}") if n + 1 < len(apart[i]) else body)
+                bodies.append(
+                    Body(f"{body.name}_{n}") if n + 1 < len(components_by_joint[i]) else body
+                )
         new_index[i] = len(joints) - 1
-    if not apart:
+    if not components_by_joint:
         return None
     frames = tuple(replace(f, body=new_index[f.body]) for f in old.frames)
     new = replace(old, joints=tuple(joints), bodies=tuple(bodies), frames=frames)
-    kept = [new_index[i] for i in range(len(old.joints))]
-    drawn = {i: [setting.fraction(-1, 1) for _ in made] for i, made in apart.items()}
+    kept_links = [new_index[i] for i in range(len(old.joints))]
+    drawn = {
+        i: [setting.fraction(-1, 1) for _ in components]
+        for i, components in components_by_joint.items()
+    }
     rates = [setting.fraction(-2, 2) for _ in range(old.nv)]
     gains = [setting.fraction(-2, 2) for _ in range(old.nv)]
 
     def twists(q: Array, scalars: Scalars) -> Array:
         """Return T (1, NV, NV) at q of the new robot."""
         twists_of_joints = scalars.array([np.eye(old.nv)])
-        for i, made in apart.items():
+        for i, components in components_by_joint.items():
             first = old.v_slices[i].start
             after = scalars.array(
                 np.eye(3)
             )  # from the axes of the body to those behind the turns gone through, last first
-            for n, (kind, along) in reversed(list(enumerate(made))):
-                seen = after.T[:, along]
-                for row, (joint, axis) in enumerate(made):
+            for n, (kind, along) in reversed(list(enumerate(components))):
+                columns = after.T[:, along]
+                for row, (joint, axis) in enumerate(components):
                     twists_of_joints[0, first + row, first + n] = (
-                        seen[axis] if joint == kind else 0 * seen[axis]
+                        columns[axis] if joint == kind else 0 * columns[axis]
                     )
                 if kind == "revolute":
                     after = _turn(along, q[0, first + n]) @ after
@@ -168,12 +174,14 @@ def without_axes_apart(setting: Setting) -> Case | None:
     def coordinates(q: Array, states: States) -> Array:
         """Return the coordinates of the old robot if the new one is at q."""
         coordinates_of_joints = [states["q"][..., q_slice] for q_slice in old.q_slices]
-        for i, made in apart.items():
+        for i, components in components_by_joint.items():
             q_slice = q[0, old.v_slices[i]]
-            slides = [x for x, (kind, _) in zip(q_slice, made, strict=True) if kind == "prismatic"]
+            slides = [
+                x for x, (kind, _) in zip(q_slice, components, strict=True) if kind == "prismatic"
+            ]
             turns = [
                 (along, x)
-                for x, (kind, along) in zip(q_slice, made, strict=True)
+                for x, (kind, along) in zip(q_slice, components, strict=True)
                 if kind == "revolute"
             ]
             coordinates_of_joints[i] = np.array(
@@ -190,56 +198,63 @@ def without_axes_apart(setting: Setting) -> Case | None:
                 dtype=object,
             )
         for i, q_slice in enumerate(old.v_slices):
-            if i not in apart:
+            if i not in components_by_joint:
                 coordinates_of_joints[i] = q[..., q_slice]
         return np.concatenate(coordinates_of_joints, axis=-1)
 
-    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+    def judge(function: str, states: States, evaluate_old: Asked, evaluate_new: Asked) -> Pairs:
         if function in ("difference", "base_regressor", "base_parameters"):
             return {}  # the way back from there is another, as are the links
-        scalars = here.scalars
+        scalars = evaluate_old.scalars
         with scalars.working():
             q = np.concatenate(
                 [
-                    scalars.array([drawn[i]]) if i in apart else states["q"][..., v_slice]
+                    scalars.array([drawn[i]])
+                    if i in components_by_joint
+                    else states["q"][..., v_slice]
                     for i, v_slice in enumerate(old.q_slices)
                 ],
                 axis=-1,
             )
             v, a = scalars.array([rates]), scalars.array([gains])
             h, T = scalars.constant(STEP), twists(q, scalars)
-            near, wide = (
+            narrow, wide = (
                 twists(q + v * t, scalars) - twists(q - v * t, scalars) for t in (h, 2 * h)
             )
-            rate = (8 * near - wide) / (12 * h)  # of T; misses by the fourth power of the step
+            rate = (8 * narrow - wide) / (12 * h)  # of T; misses by the fourth power of the step
             swung = times(rate, v)
-            back = np.swapaxes(T, -1, -2)
+            transposed = np.swapaxes(T, -1, -2)
             theirs = with_(
                 states,
                 q=q,
                 q_next=q,
                 v=v,
                 a=a,
-                tau=times(back, states["tau"]),
-                b=times(back, states["b"]),
+                tau=times(transposed, states["tau"]),
+                b=times(transposed, states["b"]),
             )
             ours = with_(states, q=coordinates(q, states), v=times(T, v), a=times(T, a) + swung)
-            wanted, answers = here(function, ours), there(function, theirs)
+            expected, results = evaluate_old(function, ours), evaluate_new(function, theirs)
 
             def torques_along(values: Array) -> Array:
-                return times(back, values)
+                return times(transposed, values)
 
-            if "c" in wanted:  # their joints at rest are ours accelerated
-                wanted = {**wanted, "c": here("inverse_dynamics", with_(ours, a=swung))["tau"]}
+            if "c" in expected:  # their joints at rest are ours accelerated
+                expected = {
+                    **expected,
+                    "c": evaluate_old("inverse_dynamics", with_(ours, a=swung))["tau"],
+                }
             if function == "bias_acceleration":
-                wanted = {"Jdot_v": wanted["Jdot_v"] + times(here("jacobian", ours)["J"], swung)}
+                expected = {
+                    "Jdot_v": expected["Jdot_v"] + times(evaluate_old("jacobian", ours)["J"], swung)
+                }
             if function in (
                 "difference",
                 "inverse_dynamics_derivatives",
                 "forward_dynamics_derivatives",
                 *STEPS,
             ):
-                # the way back from there is another, T bends what is differentiated, and so it does the stages of a step
+                # the difference is not unique, and T(q) changes derivatives and the stages of a step
                 return {}
             if (
                 function == "integrate"
@@ -247,19 +262,19 @@ def without_axes_apart(setting: Setting) -> Case | None:
                 short = {"dt": scalars.array([STEP * STEP])}
                 return {
                     "q_next": (
-                        here(function, ours | short)["q_next"],
-                        coordinates(there(function, theirs | short)["q_next"], ours),
+                        evaluate_old(function, ours | short)["q_next"],
+                        coordinates(evaluate_new(function, theirs | short)["q_next"], ours),
                     )
                 }
             if function == "mass_matrix_log_determinant_gradient":
                 grown = [log_determinant(twists(q + v * t, scalars)) for t in (h, -h)]
-                along = (wanted["grad"] * ours["v"]).sum(axis=-1) + (grown[0] - grown[1]) / h
-                return {"grad": (along, (answers["grad"] * v).sum(axis=-1))}
+                along = (expected["grad"] * ours["v"]).sum(axis=-1) + (grown[0] - grown[1]) / h
+                return {"grad": (along, (results["grad"] * v).sum(axis=-1))}
             ours_as_theirs = {
                 **dict.fromkeys(("tau", "c", "g"), torques_along),
-                "M": lambda x: back @ x @ T,
-                "Y": lambda x: back @ x,
-                "C": lambda x: back @ (x @ T + here("mass_matrix", ours)["M"] @ rate),
+                "M": lambda x: transposed @ x @ T,
+                "Y": lambda x: transposed @ x,
+                "C": lambda x: transposed @ (x @ T + evaluate_old("mass_matrix", ours)["M"] @ rate),
                 **dict.fromkeys(("J", "Jcom", "A_G"), lambda x: x @ T),
                 "det": lambda x: x * np.exp(2 * log_determinant(T)),
                 "logdet": lambda x: x + 2 * log_determinant(T),
@@ -267,20 +282,20 @@ def without_axes_apart(setting: Setting) -> Case | None:
             theirs_as_ours = {
                 "a": lambda x: times(T, x) + swung,
                 "x": lambda x: times(T, x),
-                "Minv": lambda x: T @ x @ back,
+                "Minv": lambda x: T @ x @ transposed,
                 "Jbar": lambda x: T @ x,
-                "Y": lambda x: x[..., [10 * i + k for i in kept for k in range(10)]],
+                "Y": lambda x: x[..., [10 * i + k for i in kept_links for k in range(10)]],
                 **{
-                    name: lambda x, end=end: x[(slice(None), kept) + (slice(None),) * end]
+                    name: lambda x, end=end: x[(slice(None), kept_links) + (slice(None),) * end]
                     for name, end in (("alpha", 1), ("F", 1), ("R_links", 2), ("p_links", 1))
                 },
             }
             return {
                 name: (
                     ours_as_theirs.get(name, lambda x: x)(values),
-                    theirs_as_ours.get(name, lambda x: x)(answers[name]),
+                    theirs_as_ours.get(name, lambda x: x)(results[name]),
                 )
-                for name, values in wanted.items()
+                for name, values in expected.items()
             }
 
     return Judged(new, setting.links, judge)
@@ -319,9 +334,8 @@ def _quaternion(turns: Sequence[tuple[int, Any]]) -> list[Any]:
 
 
 def chain_reversed(setting: Setting) -> Case | None:
-    """The chain from the frame back to the base has the inverse pose.
-
-    None for what stands still, and for joints without an axis, whose velocities are in the axes of one end.
+    """The chain from the frame back to the base has the inverse pose. None for a frame on the base,
+    and for joints without an axis, whose velocities are in the axes of one end.
     """
     old, at = setting.mechanism, setting.mechanism.frame(setting.links.frame)
     path, end = way_back(old, at)
@@ -330,24 +344,29 @@ def chain_reversed(setting: Setting) -> Case | None:
     of_q, of_v = entries(old.q_slices, path), entries(old.v_slices, path)
     new, frame = _chain(old, path, inverse(at.pose), end)
 
-    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+    def judge(function: str, states: States, evaluate_old: Asked, evaluate_new: Asked) -> Pairs:
         if function not in ("forward_kinematics", "jacobian"):
             return {}
-        with here.scalars.working():
+        with evaluate_old.scalars.working():
             pose, tip_pose = (
-                here("forward_kinematics", states),
-                there(function, with_(states, q=states["q"][..., of_q])),
+                evaluate_old("forward_kinematics", states),
+                evaluate_new(function, with_(states, q=states["q"][..., of_q])),
             )
-            back = np.swapaxes(pose["R"], -1, -2)
+            transposed = np.swapaxes(pose["R"], -1, -2)
             if function == "forward_kinematics":
-                return {"R": (back, tip_pose["R"]), "p": (-times(back, pose["p"]), tip_pose["p"])}
-            columns = np.swapaxes(here("jacobian", states)["J"], -1, -2)[..., of_v, :]  # (1, n, 6)
+                return {
+                    "R": (transposed, tip_pose["R"]),
+                    "p": (-times(transposed, pose["p"]), tip_pose["p"]),
+                }
+            columns = np.swapaxes(evaluate_old("jacobian", states)["J"], -1, -2)[
+                ..., of_v, :
+            ]  # (1, n, 6)
             angular, linear = columns[..., :3], columns[..., 3:]
-            seen = [
+            blocks = [
                 -angular @ pose["R"],
                 -(linear - cross(angular, pose["p"][..., None, :])) @ pose["R"],
             ]
-            return {"J": (np.swapaxes(np.concatenate(seen, axis=-1), -1, -2), tip_pose["J"])}
+            return {"J": (np.swapaxes(np.concatenate(blocks, axis=-1), -1, -2), tip_pose["J"])}
 
     return Judged(new, Links(frame), judge)
 
@@ -405,17 +424,21 @@ def floating_reversed(setting: Setting) -> Case | None:
     q = setting.exact["q"][0]
     stands = compose(*(compose(j.pose, motion(j, q[i])) for i, j in enumerate(old.joints)), at.pose)
     turned, _ = _chain(old, path, inverse(at.pose), ())
-    # A joint moves what it used to stand on, in its own frame.
-    moved = (*(old.bodies[i] for i in path[1:]), root)
+    # A reversed joint moves its former parent, in the frame of the joint.
+    moved_bodies = (*(old.bodies[i] for i in path[1:]), root)
     turned = replace(
         turned,
-        bodies=tuple(_seen(body, old.joints[i].pose) for body, i in zip(moved, path, strict=True)),
+        bodies=tuple(
+            _in_displaced_frame(body, old.joints[i].pose)
+            for body, i in zip(moved_bodies, path, strict=True)
+        ),
     )
-    back = replace(
-        _floating(turned, _seen(old.bodies[path[0]], at.pose), stands), frames=(Frame("end", 5),)
+    transposed = replace(
+        _floating(turned, _in_displaced_frame(old.bodies[path[0]], at.pose), stands),
+        frames=(Frame("end", 5),),
     )
 
-    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
+    def judge(function: str, states: States, evaluate_old: Asked, evaluate_new: Asked) -> Pairs:
         if function not in (
             "forward_dynamics",
             "link_accelerations",
@@ -424,29 +447,32 @@ def floating_reversed(setting: Setting) -> Case | None:
             "operational_inertia_inverse",
         ):
             return {}
-        with here.scalars.working():
-            rest = here.scalars.array([[0] * 6])
+        with evaluate_old.scalars.working():
+            zero_twist = evaluate_old.scalars.array([[0] * 6])
             arguments = {
-                name: np.concatenate([rest, states[name]], axis=-1) for name in ("q", "v", "tau")
+                name: np.concatenate([zero_twist, states[name]], axis=-1)
+                for name in ("q", "v", "tau")
             }
-            turn = here("forward_kinematics", arguments)["R"]
-            twist = times(here("jacobian", arguments)["J"], arguments["v"])
+            turn = evaluate_old("forward_kinematics", arguments)["R"]
+            twist = times(evaluate_old("jacobian", arguments)["J"], arguments["v"])
             backwards = {
-                name: np.concatenate([rest, states[name][..., path]], axis=-1)
+                name: np.concatenate([zero_twist, states[name][..., path]], axis=-1)
                 for name in ("q", "v", "tau")
             }
             backwards["v"][..., :6] = _velocities(turn, twist)
-            wanted, answers = here(function, arguments), there(function, backwards)
+            expected, results = evaluate_old(function, arguments), evaluate_new(function, backwards)
             if function == "forward_dynamics":
-                return {"a": (wanted["a"][..., 6:][..., path], answers["a"][..., 6:])}
+                return {"a": (expected["a"][..., 6:][..., path], results["a"][..., 6:])}
             return {
-                name: (values, answers[name]) for name, values in wanted.items() if name != "alpha"
+                name: (values, results[name])
+                for name, values in expected.items()
+                if name != "alpha"
             }
 
-    return Judged(back, Links("end"), judge, (ahead, Links("end")))
+    return Judged(transposed, Links("end"), judge, (ahead, Links("end")))
 
 
-def _seen(body: Body, pose: Pose) -> Body:
+def _in_displaced_frame(body: Body, pose: Pose) -> Body:
     """Return a body whose frame is displaced by `pose`."""
     return Body(
         f"{body.name}_seen",
@@ -470,6 +496,6 @@ def _velocities(turn: Array, twist: Array) -> Array:
     `twist` (1, 6) is in the axes of the base, angular part first, of a body rotated by `turn`.
     """
     angular, linear = (
-        times(np.swapaxes(turn, -1, -2), part) for part in (twist[..., :3], twist[..., 3:])
+        times(np.swapaxes(turn, -1, -2), half) for half in (twist[..., :3], twist[..., 3:])
     )
     return np.concatenate([linear, angular[..., ::-1]], axis=-1)

@@ -1,4 +1,6 @@
-"""Other ways to write one robot: links welded of two bodies, locked joints, other formats."""
+"""Other descriptions of one robot: links split into two welded bodies, locked joints, other
+formats.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,7 @@ def welded(setting: Setting) -> Case:
             f"steps = {steps(weld)}",
         ]
         for part, _ in two:
-            block += _part(replace(part, pose=compose(inverse(weld), part.pose)))
+            block += _inertia_lines(replace(part, pose=compose(inverse(weld), part.pose)))
         blocks.append((block, weld))
     halved = replace(old, bodies=tuple(first))
     joints = tuple(
@@ -57,21 +59,21 @@ def welded(setting: Setting) -> Case:
         for j in old.joints
     )
     head, *bodies = to_toml(replace(halved, joints=joints)).split("\n[[body]]\n")
-    for i, body in enumerate(old.bodies):  # what hung on the body hangs on its other half
+    for i, body in enumerate(old.bodies):  # children of the body become children of its other half
         bodies = [
             block.replace(f"parent = {text(body.name)}\n", f"parent = {text(f'other half {i}')}\n")
             for block in bodies
         ]
-    # Joints keep the order in which they are declared, so that each weld stands behind its body.
-    each = [
+    # Joints keep the declared order, so each weld follows its body.
+    blocks_text = [
         "\n".join(["[[body]]", body, *block])
         for body, (block, _) in zip(bodies, blocks, strict=True)
     ]
-    read = load("\n".join([head, *each, ""]))
-    return unchanged(old).change(read, setting.links, _amiss(read, old))
+    mechanism = load("\n".join([head, *blocks_text, ""]))
+    return unchanged(old).change(mechanism, setting.links, _amiss(mechanism, old))
 
 
-def _part(part: Part) -> list[str]:
+def _inertia_lines(part: Part) -> list[str]:
     """Return an inertia as TOML, about the origin of the frame if it has the axes of the frame."""
     lines, moments = ["[[body.part]]", f"mass = {number(part.mass)}"], part.moments
     if len(part.pose) == 1 and isinstance(part.pose[0], Shift):
@@ -114,50 +116,51 @@ def locked(setting: Setting) -> Case | None:
     alone = [i for i, joint in enumerate(old.joints) if joint.type.nq == 1]
     if len(old.joints) < 2 or not alone:
         return None
-    which = alone[random.randrange(len(alone))]
-    k, at = old.v_slices[which].start, old.q_slices[which].start
-    new = load(to_toml(old), lock={old.joints[which].name: setting.exact["q"][0][at]})
-    rest = [i for i in range(old.nv) if i != k]
-    others = [i for i in range(len(old.joints)) if i != which]
-    places = [i for i in range(old.nq) if i != at]
+    locked_joint = alone[random.randrange(len(alone))]
+    k, at = old.v_slices[locked_joint].start, old.q_slices[locked_joint].start
+    new = load(to_toml(old), lock={old.joints[locked_joint].name: setting.exact["q"][0][at]})
+    free_entries = [i for i in range(old.nv) if i != k]
+    other_joints = [i for i in range(len(old.joints)) if i != locked_joint]
+    free_coordinates = [i for i in range(old.nq) if i != at]
 
-    def judge(function: str, states: States, here: Asked, there: Asked) -> Pairs:
-        with here.scalars.working():
-            held = dict(states)
+    def judge(function: str, states: States, evaluate_old: Asked, evaluate_new: Asked) -> Pairs:
+        with evaluate_old.scalars.working():
+            locked_states = dict(states)
             for name in ("v", "a"):
-                held[name] = np.array(states[name])
-                held[name][..., k] *= 0
-            held["tau"] = here("inverse_dynamics", held)["tau"]
+                locked_states[name] = np.array(states[name])
+                locked_states[name][..., k] *= 0
+            locked_states["tau"] = evaluate_old("inverse_dynamics", locked_states)["tau"]
             fewer = with_(
                 states,
-                **{name: held[name][..., places] for name in ("q", "q_next")},
-                **{name: held[name][..., rest] for name in ("v", "a", "tau", "b")},
+                **{name: locked_states[name][..., free_coordinates] for name in ("q", "q_next")},
+                **{name: locked_states[name][..., free_entries] for name in ("v", "a", "tau", "b")},
             )
-            columns = [10 * i + k for i in others for k in range(10)]
+            columns = [10 * i + k for i in other_joints for k in range(10)]
             goes = {
                 **dict.fromkeys(
-                    ("M", "C", "dtau_dq", "dtau_dv"), lambda x: x[..., rest, :][..., rest]
+                    ("M", "C", "dtau_dq", "dtau_dv"),
+                    lambda x: x[..., free_entries, :][..., free_entries],
                 ),
-                "Y": lambda x: x[..., rest, :][..., columns],
-                "J": lambda x: x[..., rest],
+                "Y": lambda x: x[..., free_entries, :][..., columns],
+                "J": lambda x: x[..., free_entries],
                 "R": lambda x: x,
                 "p": lambda x: x,
-                "alpha": lambda x: x[..., others, :],
-                "F": lambda x: x[..., others, :],
+                "alpha": lambda x: x[..., other_joints, :],
+                "F": lambda x: x[..., other_joints, :],
                 "alpha_tip": lambda x: x,
-                "q_next": lambda x: x[..., places],
-                "R_links": lambda x: x[..., others, :, :],
-                "p_links": lambda x: x[..., others, :],
+                "q_next": lambda x: x[..., free_coordinates],
+                "R_links": lambda x: x[..., other_joints, :, :],
+                "p_links": lambda x: x[..., other_joints, :],
                 **dict.fromkeys(("Jdot_v", "com", "T", "U", "h", "hdot"), lambda x: x),
             }
             if function in (*OF_ALL_JOINTS, *STEPS) or (
-                old.joints[which].parent == BASE and function in OF_ALL_MASS
+                old.joints[locked_joint].parent == BASE and function in OF_ALL_MASS
             ):
                 return {}
-            wanted, answers = here(function, held), there(function, fewer)
+            expected, results = evaluate_old(function, locked_states), evaluate_new(function, fewer)
             return {
-                name: (goes.get(name, lambda x: x[..., rest])(values), answers[name])
-                for name, values in wanted.items()
+                name: (goes.get(name, lambda x: x[..., free_entries])(values), results[name])
+                for name, values in expected.items()
             }
 
     return Judged(new, links, judge)
@@ -170,13 +173,13 @@ def in_urdf(setting: Setting) -> Case | None:
         written = to_urdf(old)
     except NotInURDF:
         return None
-    read = load(written, gravity=[fraction_text(g) for g in old.gravity])
-    return unchanged(old).change(read, setting.links, _amiss(read, old))
+    mechanism = load(written, gravity=[fraction_text(g) for g in old.gravity])
+    return unchanged(old).change(mechanism, setting.links, _amiss(mechanism, old))
 
 
-def _amiss(read: Mechanism, old: Mechanism) -> str:
+def _amiss(mechanism: Mechanism, old: Mechanism) -> str:
     """Return what differs in the joints' names, types, limits and order, which no result shows."""
-    for mine, declared in zip(read.joints, old.joints, strict=True):
+    for mine, declared in zip(mechanism.joints, old.joints, strict=True):
         if (mine.name, mine.kind, mine.limits) != (declared.name, declared.kind, declared.limits):
             return f"joint '{declared.name}' is not as it was declared"
     return ""
@@ -191,7 +194,9 @@ def to_urdf(mechanism: Mechanism) -> str:
     lines = ['<robot name="again">', f'<link name="{mechanism.base}"/>']
     for body in mechanism.bodies:
         lines.append(f'<link name="{body.name}"/>')
-        for n, part in enumerate(half for whole in body.parts for half in [_half(whole)] * 2):
+        for n, part in enumerate(
+            half for body_part in body.parts for half in [_half(body_part)] * 2
+        ):
             name = f"{body.name}_part{n}"
             keys = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
             moments = " ".join(

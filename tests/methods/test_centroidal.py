@@ -103,9 +103,9 @@ def test_quantities_of_a_point_mass_arm_are_the_closed_forms() -> None:
 
 def test_quantities_of_a_free_body_are_the_closed_forms() -> None:
     """With orientation R and the mass centre at the frame's origin: A_G = [0 R I; m R 0], h and ḣ by Newton and Euler."""
-    part = Part("body", (), Fraction(3), (Fraction(2), ZERO, ZERO, Fraction(3), ZERO, Fraction(4)))
+    half = Part("body", (), Fraction(3), (Fraction(2), ZERO, ZERO, Fraction(3), ZERO, Fraction(4)))
     mechanism = Mechanism(
-        "body", (Joint("root", "free", -1),), (Body("body", (part,)),), (Frame("body", 0),)
+        "body", (Joint("root", "free", -1),), (Body("body", (half,)),), (Frame("body", 0),)
     )
     states = draw(mechanism, 5)
     x, y, z, w = states["q"][:, 3:].T
@@ -119,7 +119,7 @@ def test_quantities_of_a_free_body_are_the_closed_forms() -> None:
     )
     inertia, zeros = np.array([2.0, 3.0, 4.0]), np.zeros((5, 3, 3))
     u, spin, du, dspin = (
-        states[name][:, part] for name in ("v", "a") for part in (slice(3), slice(3, 6))
+        states[name][:, half] for name in ("v", "a") for half in (slice(3), slice(3, 6))
     )
     in_body_axes = {
         "h": (inertia * spin, 3 * u),
@@ -127,8 +127,8 @@ def test_quantities_of_a_free_body_are_the_closed_forms() -> None:
         "Jdot_v": (0 * u, np.cross(spin, u)),
     }
     expected = {
-        name: np.hstack([(turn @ part[..., None])[..., 0] for part in parts])
-        for name, parts in in_body_axes.items()
+        name: np.hstack([(turn @ half[..., None])[..., 0] for half in halves])
+        for name, halves in in_body_axes.items()
     }
     expected |= {
         "A_G": np.block([[zeros, turn * inertia], [3 * turn, zeros]]),
@@ -193,7 +193,7 @@ def test_quantities_transform_with_the_pose_of_the_base(kind: str) -> None:
         "T": lambda t: t,
         "U": lambda u: (
             u
-            - float(sum(part.mass for body in original.bodies for part in body.parts))
+            - float(sum(half.mass for body in original.bodies for half in body.parts))
             * (s @ np.array([float(g) for g in displaced.gravity]))
         ),
     }
@@ -233,7 +233,7 @@ def test_the_momentum_rate_of_a_floating_robot_is_its_weight() -> None:
     """Without forces on the free root, ḣ = (0, m g) for any forces of the other joints."""
     mechanism = replace(tree_with_root("free"), gravity=(Fraction(1), Fraction(2), Fraction(-9)))
     states = draw(mechanism, 5)
-    mass = float(sum(part.mass for body in mechanism.bodies for part in body.parts))
+    mass = float(sum(half.mass for body in mechanism.bodies for half in body.parts))
     states["tau"][:, :6] = 0
     states["a"] = Reference(mechanism).forward_dynamics(states["q"], states["v"], states["tau"])
     for results in answers(mechanism, states):
@@ -268,23 +268,23 @@ def test_the_momentum_matrix_of_a_free_root_is_the_first_rows_of_the_mass_matrix
 @pytest.mark.parametrize("mass", [0, Fraction(1, 1000)])
 def test_a_distant_root_of_little_mass_costs_no_digits(mass: Fraction | int) -> None:
     """The first root is 1600 m away and nearly massless: sums over the robot must not be taken about its origin."""
-    near = replace(tree_with_root("revolute"), gravity=(ZERO, ZERO, ZERO))
-    far = Joint(
+    original = replace(tree_with_root("revolute"), gravity=(ZERO, ZERO, ZERO))
+    distant_root = Joint(
         "far", "revolute", -1, (Shift((Fraction(1600), Fraction(-7), Fraction(3))),), Z_AXIS
     )
     joints = (
-        far,
+        distant_root,
         *(
             replace(joint, parent=joint.parent + 1 if joint.parent >= 0 else -1)
-            for joint in near.joints
+            for joint in original.joints
         ),
     )
     frames = tuple(
-        replace(frame, body=frame.body + 1 if frame.body >= 0 else -1) for frame in near.frames
+        replace(frame, body=frame.body + 1 if frame.body >= 0 else -1) for frame in original.frames
     )
     speck = Body("far", (Part("far", (), Fraction(mass), (ZERO,) * 6),) if mass else ())
     mechanism = replace(
-        near, name="far", joints=joints, bodies=(speck, *near.bodies), frames=frames
+        original, name="far", joints=joints, bodies=(speck, *original.bodies), frames=frames
     )
     report = symgen.verify(mechanism, list(WHOLE_ROBOT_FUNCTIONS))
     assert report.passed
@@ -326,11 +326,13 @@ def test_a_payload_equals_a_declared_part() -> None:
     )
     states = {**draw(mechanism, 3), "payload": np.broadcast_to(numbers, (3, 10))}
     for function in WHOLE_ROBOT_FUNCTIONS:
-        plain = {a.name: states[a.name] for a in FUNCTIONS[function].arguments}
+        unloaded = {a.name: states[a.name] for a in FUNCTIONS[function].arguments}
         loaded = (
-            {**plain, "payload": states["payload"]} if FUNCTIONS[function].depends_on else plain
+            {**unloaded, "payload": states["payload"]}
+            if FUNCTIONS[function].depends_on
+            else unloaded
         )
-        expected = declared.evaluate(function, plain)
+        expected = declared.evaluate(function, unloaded)
         evaluations = [
             Reference(mechanism, frame=link.name, payload=link.name).evaluate(function, loaded)
         ]

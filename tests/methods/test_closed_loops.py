@@ -37,8 +37,8 @@ from symgen.reference.precision import FLOAT, Array, arb
 from symgen.support.errors import ArgumentError, OutOfReach, RequestError
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import machine_runner, scalar_runner
+from symgen.verification.exact_results import ExactResults
 from symgen.verification.proof import prove, prove_programs
-from symgen.verification.truth import Truth
 from symgen.vocabulary import derivatives, functions
 from symgen.vocabulary.functions import CLOSED, FUNCTIONS, LOOP_FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions
@@ -59,10 +59,10 @@ def errors(
 
     `method` computes the functions that need M⁻¹.
     """
-    truth = Truth(robot, count, 5)
+    exact_results = ExactResults(robot, count, 5)
     method_of = {name: method if FUNCTIONS[name].needs_inverse else None for name in functions}
     return {
-        name: check_algebra(program(robot, name, method_of[name]), truth, name).error
+        name: check_algebra(program(robot, name, method_of[name]), exact_results, name).error
         for name in functions
     }
 
@@ -536,10 +536,10 @@ def test_a_folder_with_no_provable_function_says_so(
 @pytest.mark.parametrize("function", ALL)
 def test_a_wrong_sign_in_any_sum_is_caught(function: str) -> None:
     robot = symgen.load("four_bar")
-    correct, truth = program(robot, function), Truth(robot, 2, 5)
+    correct, exact_results = program(robot, function), ExactResults(robot, 2, 5)
     sums = [i for i, row in enumerate(correct.rows) if row.op in ("add", "sub")]
     assert sums
-    assert all(not check_algebra(bent(correct, i), truth, function).passed for i in sums)
+    assert all(not check_algebra(bent(correct, i), exact_results, function).passed for i in sums)
 
 
 def test_the_reference_and_the_programs_have_the_same_damping() -> None:

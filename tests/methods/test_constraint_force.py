@@ -145,14 +145,16 @@ class World:
 
     def wrenches(self, v: Vec, a: Vec, gravity: Vec) -> Mat:
         """Return the wrench of the parent on each link, at the link's origin and in its axes, by Newton and Euler."""
-        rest = [self.zero] * 3
+        at_rest = [self.zero] * 3
         motions: list[tuple[Vec, Vec, Vec]] = []
         link_wrenches: list[tuple[Vec, Vec]] = []
         for i, link in enumerate(self.model.links):
             w, dw, dv = (
-                motions[link.parent] if link.parent >= 0 else (rest, rest, [-g for g in gravity])
+                motions[link.parent]
+                if link.parent >= 0
+                else (at_rest, at_rest, [-g for g in gravity])
             )
-            arm = add(self.p[i], [-x for x in self.p[link.parent]]) if link.parent >= 0 else rest
+            arm = add(self.p[i], [-x for x in self.p[link.parent]]) if link.parent >= 0 else at_rest
             z = self.axis(i)
             rate, speedup = [x * v[i] for x in z], [x * a[i] for x in z]
             dv = add(dv, cross(dw, arm), cross(w, cross(w, arm)))
@@ -250,9 +252,9 @@ def derived(model: Model, inputs: Sequence[str], build: Build, frame: Any = None
         )
 
 
-def exact_values(model: Model, build: Build, q: Angles, **rest: Vec) -> Vec:
-    program_ = derived(model, ["q", *rest], build)
-    return evaluate(program_, {"q": q, **rest}, EXACT)["found"]
+def exact_values(model: Model, build: Build, q: Angles, **arguments: Vec) -> Vec:
+    program_ = derived(model, ["q", *arguments], build)
+    return evaluate(program_, {"q": q, **arguments}, EXACT)["found"]
 
 
 def joint_rates_and_forces(order_name: str) -> Build:
@@ -387,12 +389,12 @@ def test_det_m_is_det_of_the_inertias_times_det_h_bb_exactly(name: str, order_na
     expected = flint.fmpq_mat(n, n, [constants.rational(x) for row in mass for x in row]).det()
 
     def build(linkage: Linkage) -> list[Scalar]:
-        parts = partition(linkage)
-        H_bb = parts.constraint()
+        cut_chain = partition(linkage)
+        H_bb = cut_chain.constraint()
         pivots, remaining = eliminate(linkage, H_bb, ORDERS[order_name][0](neighbours(H_bb)))
         assert not remaining
         return [
-            *(body.determinant for body in parts.links),
+            *(body.determinant for body in cut_chain.links),
             *(D for pivot in pivots for D in pivot.D),
         ]
 

@@ -35,9 +35,9 @@ from tests.shared.robots_for_tests import (
 # -- refused robots -----------------------------------------------------------------------------------------------------------
 
 
-def _with_first_body(part: Part | None) -> Mechanism:
+def _with_first_body(first_part: Part | None) -> Mechanism:
     chain = random_mechanism(3, seed=2)
-    bodies = (Body("first", () if part is None else (part,)), *chain.bodies[1:])
+    bodies = (Body("first", () if first_part is None else (first_part,)), *chain.bodies[1:])
     return Mechanism("arm", chain.joints, bodies, chain.frames)
 
 
@@ -60,8 +60,8 @@ REFUSED = {
 def test_a_link_without_a_positive_definite_inertia_is_refused_by_name(
     inertia: str, method: str
 ) -> None:
-    part, why = REFUSED[inertia]
-    arm = _with_first_body(part)
+    first_part, why = REFUSED[inertia]
+    arm = _with_first_body(first_part)
     sentence = (
         f"constraint_force divides by the inertia of every link, and link 'first' of 'arm' {why}; lump it into its "
         "neighbour with --lock, give it moments of inertia, or use another method (riccati, udut)"
@@ -188,6 +188,6 @@ def test_the_depth_of_the_parallel_variant_is_logarithmic_on_a_tree() -> None:
 
 
 def test_odd_even_order_is_block_cyclic_reduction_on_a_chain() -> None:
-    near = {i: {j for j in (i - 1, i + 1) if 0 <= j < 8} for i in range(8)}
-    assert odd_even(near) == [7, 5, 3, 1, 6, 2, 4, 0]
-    assert leaf_first(near) == [7, 6, 5, 4, 3, 2, 1, 0]
+    neighbours = {i: {j for j in (i - 1, i + 1) if 0 <= j < 8} for i in range(8)}
+    assert odd_even(neighbours) == [7, 5, 3, 1, 6, 2, 4, 0]
+    assert leaf_first(neighbours) == [7, 6, 5, 4, 3, 2, 1, 0]

@@ -30,9 +30,9 @@ from symgen.reference.states import draw_states
 from symgen.support.errors import ArgumentError, RequestError, UnknownName
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import machine_runner, scalar_runner
+from symgen.verification.exact_results import ExactResults
 from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
-from symgen.verification.truth import Truth
 from symgen.vocabulary.contacts import Contact, parse_contact, validate_contacts
 from symgen.vocabulary.options import ProgramOptions
 from tests.shared.contact_cases import DYNAMICS, IMPACT, driven, undone
@@ -107,15 +107,15 @@ def test_every_method_with_a_factor_computes_contacts_to_forty_digits() -> None:
         (robot("arm"), "link2:0,0.1,0.3"),
         (coupled, "panda_leftfinger:0,0,0.1"),
     ):
-        truth, capable_methods = (
-            Truth(mechanism, 3, 2, contact=point),
+        exact_results, capable_methods = (
+            ExactResults(mechanism, 3, 2, contact=point),
             methods_for(mechanism, DYNAMICS),
         )
         assert "composite_body" in capable_methods
         assert len(capable_methods) > 5 or mechanism is coupled
         for method in capable_methods:
             dynamics = symgen.program(mechanism, DYNAMICS, method, contact=point)
-            assert check_algebra(dynamics, truth, method).passed, (mechanism.name, method)
+            assert check_algebra(dynamics, exact_results, method).passed, (mechanism.name, method)
 
 
 @pytest.mark.slow
@@ -195,8 +195,8 @@ def test_a_rigid_foot_at_rest_has_minimum_norm_forces() -> None:
     states = {name: x.astype(float) for name, x in draw_states(mechanism, 4, 1).items()}
     q, tau = states["q"], states["tau"]
     results = run({"q": q, "v": 0 * tau, "tau": tau, "active": np.ones((4, 4))})
-    truth = Truth(mechanism, 4, 1, contact=FOUR_POINTS)
-    A, forces = contacts.jacobian(truth.rough, q), results["forces"].reshape(4, -1)
+    exact_results = ExactResults(mechanism, 4, 1, contact=FOUR_POINTS)
+    A, forces = contacts.jacobian(exact_results.rough, q), results["forces"].reshape(4, -1)
     assert np.abs(A @ results["a"][..., None]).max() < 1e-10 * np.abs(results["a"]).max()
     for jacobian, f in zip(A, forces, strict=True):
         minimum_norm = np.linalg.pinv(jacobian.T) @ (jacobian.T @ f)
@@ -234,7 +234,7 @@ class Pinocchio:
         self.pin: Any = pytest.importorskip("pinocchio")
         self.model, ids = peer.built(robot("quadruped"))
         frames = [robot("quadruped").contact(foot) for foot in FEET]
-        poses = Truth(robot("quadruped"), 1).rough.pose
+        poses = ExactResults(robot("quadruped"), 1).rough.pose
         self.feet = [(ids[frame.body], self.pin.SE3(*poses(frame.pose))) for frame in frames]
         self.data, self.settings = self.model.createData(), self.pin.ProximalSettings(1e-14, 0.0, 1)
 
@@ -378,10 +378,10 @@ def test_zero_and_repeated_contact_rows_have_minimum_norm_forces(points: tuple[s
 
 def test_functions_without_contacts_do_not_depend_on_the_option() -> None:
     assert DYNAMICS not in build.requested(robot("quadruped"), None)
-    plain = build.build_program(robot("scara"), "mass_matrix", None, ProgramOptions())
+    without_option = build.build_program(robot("scara"), "mass_matrix", None, ProgramOptions())
     assert (
         build.build_program(robot("scara"), "mass_matrix", None, ProgramOptions(contact="link4"))
-        == plain
+        == without_option
     )
 
 

@@ -31,12 +31,12 @@ from symgen.reference.precision import Array, arb
 from symgen.verification.adjusted import draw_adjusted_robot
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import Results, machine_runner, scalar_runner
+from symgen.verification.exact_results import ExactResults
 from symgen.verification.floating import check_floating
 from symgen.verification.identities.contacts import IDENTITIES as OF_CONTACTS
 from symgen.verification.proof import prove
 from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
-from symgen.verification.truth import Truth
 from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.poses import Shift
 from tests.shared.bent_loops import bent
@@ -124,8 +124,8 @@ def test_contact_dynamics_with_closed_loops_satisfy_their_identities(
 
 @pytest.mark.slow
 def test_contact_dynamics_of_a_stewart_platform_equal_the_reference() -> None:
-    truth = Truth(robot("stewart"), 1, 5, contact=POINTS["stewart"])
-    assert check_algebra(program("stewart", DYNAMICS, "riccati"), truth, DYNAMICS).passed
+    exact_results = ExactResults(robot("stewart"), 1, 5, contact=POINTS["stewart"])
+    assert check_algebra(program("stewart", DYNAMICS, "riccati"), exact_results, DYNAMICS).passed
 
 
 @pytest.mark.slow
@@ -146,7 +146,7 @@ def test_derivatives_are_exact_along_steps_that_open_the_loops(name: str, functi
     derivative = program(name, function)
     assert "lambda" not in " ".join(port.name for port in (*derivative.inputs, *derivative.outputs))
     assert check_algebra(
-        derivative, Truth(robot(name), 1, 5, contact=POINTS[name]), function
+        derivative, ExactResults(robot(name), 1, 5, contact=POINTS[name]), function
     ).passed
 
 
@@ -238,14 +238,14 @@ def test_a_four_bar_at_rest_has_minimum_norm_forces() -> None:
         states["q"],
         np.full((4, 3), 2.0),
     )
-    A, rest = (
+    A, at_rest = (
         contacts.all_rows(reference, q),
         {"q": q, "v": 0 * q, "tau": tau, "active": np.ones((4, 1))},
     )
-    results = run(rest)
+    results = run(at_rest)
     assert np.abs(results["a"]).max() < 1e-10
     forces = results["forces"][:, 0]
-    loop_forces = loop(rest | {"tau": tau + times(np.swapaxes(A[:, -3:], -1, -2), forces)})[
+    loop_forces = loop(at_rest | {"tau": tau + times(np.swapaxes(A[:, -3:], -1, -2), forces)})[
         "lambda"
     ]
     all_forces = np.concatenate([loop_forces, forces], axis=-1)
@@ -254,7 +254,7 @@ def test_a_four_bar_at_rest_has_minimum_norm_forces() -> None:
         np.abs(times(np.swapaxes(null_space, -1, -2), all_forces)).max()
         < 1e-8 * np.abs(all_forces).max()
     )
-    moving = run(rest | {"v": states["v"]})["a"]
+    moving = run(at_rest | {"v": states["v"]})["a"]
     assert (
         np.abs(times(A, moving) + contacts.all_rates(reference, q, states["v"], 2)).max(axis=-1)
         > 1e-3
@@ -367,27 +367,27 @@ def test_an_equation_without_loop_forces_is_caught_in_the_derivative(
     derivative = program("hopper", f"{DYNAMICS}:jvp")
     undone(monkeypatch)
     assert not check_algebra(
-        derivative, Truth(robot("hopper"), 1, 5, contact=POINTS["hopper"]), DYNAMICS
+        derivative, ExactResults(robot("hopper"), 1, 5, contact=POINTS["hopper"]), DYNAMICS
     ).passed
 
 
 @pytest.mark.parametrize("function", [DYNAMICS, IMPACT])
 def test_a_wrong_sign_in_random_sums_is_caught(function: str) -> None:
-    correct, truth = (
+    correct, exact_results = (
         program("four_bar", function),
-        Truth(robot("four_bar"), 2, 5, contact=POINTS["four_bar"]),
+        ExactResults(robot("four_bar"), 2, 5, contact=POINTS["four_bar"]),
     )
     sums = Random(function).sample(
         [i for i, row in enumerate(correct.rows) if row.op in ("add", "sub")], 12
     )
-    assert all(not check_algebra(bent(correct, i), truth, function).passed for i in sums)
+    assert all(not check_algebra(bent(correct, i), exact_results, function).passed for i in sums)
 
 
 @pytest.mark.parametrize(("function", "result"), [(DYNAMICS, "forces"), (AROUND[0], "lambda")])
 def test_results_that_are_not_finite_fail(function: str, result: str) -> None:
-    correct, truth = (
+    correct, exact_results = (
         program("four_bar", function),
-        Truth(robot("four_bar"), 2, 5, contact=POINTS["four_bar"]),
+        ExactResults(robot("four_bar"), 2, 5, contact=POINTS["four_bar"]),
     )
 
     def broken(arguments: Mapping[str, Array]) -> Results:
@@ -396,7 +396,7 @@ def test_results_that_are_not_finite_fail(function: str, result: str) -> None:
             for name, values in machine_runner(correct)(arguments).items()
         }
 
-    check = check_floating(correct, broken, truth, function)
+    check = check_floating(correct, broken, exact_results, function)
     assert not check.passed
     assert check.detail == f"{result} is not finite"
 

@@ -237,10 +237,10 @@ def test_free_bodies_have_no_constraint_forces() -> None:
 def thin_body() -> Mechanism:
     """Return a free body with a moment of inertia 10⁴ times smaller about one line, which is no axis of its frame."""
     body = robot("free_body").bodies[0]
-    part = replace(
+    thin_part = replace(
         body.parts[0], moments=tuple(map(Fraction, ("1", "9999/10000", "0", "1", "0", "1")))
     )
-    return replace(robot("free_body"), name="thin", bodies=(replace(body, parts=(part,)),))
+    return replace(robot("free_body"), name="thin", bodies=(replace(body, parts=(thin_part,)),))
 
 
 @pytest.mark.parametrize("method", ["constraint_force", "fixman:spatial"])

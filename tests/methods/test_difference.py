@@ -38,10 +38,10 @@ from symgen.reference.precision import FLOAT, Array
 from symgen.reference.states import draw_states
 from symgen.support.errors import ProgramError
 from symgen.verification.algebra import check_algebra
+from symgen.verification.exact_results import ExactResults
 from symgen.verification.proof import prove, prove_programs
 from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
-from symgen.verification.truth import Truth
 from symgen.vocabulary.options import ProgramOptions, TextOptions
 from symgen.vocabulary.reals import REALS
 from tests.adversary import _newton_euler
@@ -138,11 +138,12 @@ def test_the_error_of_compiled_difference_is_below_eight_units_of_its_scale(
                     quaternion / np.sqrt((quaternion * quaternion).sum(axis=-1))[:, None]
                 )
     exact = Reference(mechanism, BALLS).evaluate("difference", exact_states)["delta"].astype(float)
-    truth = Truth(mechanism, 4, 5)
-    truth.floats |= {name: values.astype(float) for name, values in states.items()}
+    exact_results = ExactResults(mechanism, 4, 5)
+    exact_results.floats |= {name: values.astype(float) for name, values in states.items()}
     assert np.isfinite(delta).all()
     assert (
-        np.abs(delta - exact) <= 8 * REALS[real].eps * truth.scales.of("difference", "delta")
+        np.abs(delta - exact)
+        <= 8 * REALS[real].eps * exact_results.scales.of("difference", "delta")
     ).all()
 
 
@@ -246,18 +247,18 @@ def test_operation_counts_of_difference() -> None:
 
 def test_intervals_of_atan2_contain_every_angle_of_their_boxes() -> None:
     random = np.random.default_rng(3)
-    ends = np.concatenate(
+    corners = np.concatenate(
         [random.uniform(-2, 2, (2, 2, 400)), random.choice([-1.0, 0.0, 1.0], (2, 2, 100))], axis=-1
     )
-    ends = np.sort(ends, axis=1)
-    y, x = (Interval(*bounds) for bounds in ends)
+    corners = np.sort(corners, axis=1)
+    y, x = (Interval(*bounds) for bounds in corners)
     angles = y.angle(x)
     assert (angles.hi - angles.lo < 6).sum() > 250
     for share in random.random((60, 2, 500)):
         share = np.where(random.random(share.shape) < 0.2, np.round(share), share)
         a, b = (
-            bounds.lo + part * (bounds.hi - bounds.lo)
-            for bounds, part in zip((y, x), share, strict=True)
+            bounds.lo + fraction * (bounds.hi - bounds.lo)
+            for bounds, fraction in zip((y, x), share, strict=True)
         )
         for angle in (
             np.arctan2(a, b),
@@ -522,8 +523,8 @@ def test_the_round_off_of_difference_is_bounded() -> None:
 
 def test_a_wrong_sign_in_any_row_of_difference_is_caught() -> None:
     correct, changed = program("free", "planar"), 0
-    truth = Truth(tree_of("free", "planar"), 5)
-    assert check_algebra(correct, truth, "difference").verdict == "passed"
+    exact_results = ExactResults(tree_of("free", "planar"), 5)
+    assert check_algebra(correct, exact_results, "difference").verdict == "passed"
     for index, row in enumerate(correct.rows):
         if row.op not in ("add", "sub") or any(
             correct.rows[a].op == "const" and correct.rows[a].value < 1e-9 for a in row.args
@@ -531,7 +532,10 @@ def test_a_wrong_sign_in_any_row_of_difference_is_caught() -> None:
             continue
         wrong = planted(correct, index, op={"add": "sub", "sub": "add"}[row.op])
         with np.errstate(all="ignore"):
-            assert check_algebra(wrong, truth, "difference").verdict == "failed", (index, row)
+            assert check_algebra(wrong, exact_results, "difference").verdict == "failed", (
+                index,
+                row,
+            )
         changed += 1
     assert changed > 40
 

@@ -16,9 +16,9 @@ from symgen.derivation.spatial import Vector
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.derivative_recursion import bodies, motion, recursion
 from symgen.pipeline.derive import derive
+from symgen.verification.exact_results import ExactResults
 from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
-from symgen.verification.truth import Truth
 from symgen.vocabulary.functions import BY_DEFAULT
 from symgen.vocabulary.options import ProgramOptions
 from tests.shared.robots_for_tests import random_mechanism
@@ -98,7 +98,7 @@ def test_a_wrench_changes_derivatives_of_earlier_joints_only() -> None:
     """A wrench in link axes moves with its link: the last joint's displacement changes only the torques of earlier joints."""
     mechanism = random_mechanism(2, 6, "chain")
     tip = mechanism.frames[-1].name
-    without_wrench, with_wrench = (Truth(mechanism, 1, 3, wrench=tip) for _ in range(2))
+    without_wrench, with_wrench = (ExactResults(mechanism, 1, 3, wrench=tip) for _ in range(2))
     without_wrench.balls["wrench"] = 0 * without_wrench.balls["wrench"]
     with without_wrench.scalars.working():
         change = np.asarray(

@@ -36,11 +36,11 @@ from tests.shared.robots_for_tests import (
     largest,
     point_mass_arm,
     program,
+    reference_results,
     robot,
     run,
     states,
     tried,
-    truth,
 )
 
 LONGEST = ("panda", "puma560", "planar_point_mass", "chain5", "tree5")
@@ -93,7 +93,10 @@ def dot(matrix: Array, vector: Array) -> Array:
 def test_every_program_equals_the_reference_to_forty_digits(
     function: str, method: str, name: str
 ) -> None:
-    actual, expected = results(name, function, method, 2, BALLS), truth(name, function, 2, BALLS)
+    actual, expected = (
+        results(name, function, method, 2, BALLS),
+        reference_results(name, function, 2, BALLS),
+    )
     assert set(actual) == set(expected)
     with BALLS.working():
         for result, value in expected.items():
@@ -137,8 +140,11 @@ def test_floating_robots_equal_the_reference_to_forty_digits(
 @pytest.mark.parametrize(("function", "method"), [(f, m) for f, m in PROVIDED if f in BY_DEFAULT])
 @pytest.mark.parametrize("name", LONGEST)
 def test_every_program_is_stable_in_floats(function: str, method: str, name: str) -> None:
-    actual, expected = results(name, function, method, 16, FLOAT), truth(name, function, 16)
-    mass = truth(name, "mass_matrix", 16)["M"]
+    actual, expected = (
+        results(name, function, method, 16, FLOAT),
+        reference_results(name, function, 16),
+    )
+    mass = reference_results(name, "mass_matrix", 16)["M"]
     # A backward stable solve loses cond M; 1e-11 is 45000 roundings, where the longest chains have 200 operations.
     condition = (
         np.linalg.cond(mass).max()
@@ -160,7 +166,10 @@ def test_forward_dynamics_leaves_no_residual_in_floats(name: str, method: str) -
     """The backward error, M a + c − tau relative to the size of its terms, does not depend on a condition number."""
     at = states(name, 16)
     a = results(name, "forward_dynamics", method, 16, FLOAT)["a"]
-    mass, c = truth(name, "mass_matrix", 16)["M"], truth(name, "bias_force", 16)["c"]
+    mass, c = (
+        reference_results(name, "mass_matrix", 16)["M"],
+        reference_results(name, "bias_force", 16)["c"],
+    )
     residual = np.abs(dot(mass, a) + c - at["tau"]).max(axis=-1)
     of_mass = np.abs(mass).sum(axis=-1).max(axis=-1)
     norms = (
@@ -192,13 +201,13 @@ def test_programs_equal_the_closed_forms_of_textbooks(
             flint.ctx.cap,
             2,
         )  # first-order power series along each joint give the derivative of the determinant
-        slopes = []
+        derivatives = []
         for i in range(2):
             moving = [flint.arb_series([x, int(i == j)]) for j, x in enumerate(q)]
             (a, b), (_, d) = oracle.answer(
                 BALLS.constant, flint.arb_series.sin, flint.arb_series.cos, moving, v
             )[0]
-            slopes.append(flint.arb_series(a * d - b * b).log()[1])
+            derivatives.append(flint.arb_series(a * d - b * b).log()[1])
         flint.ctx.cap = previous_cap
         checks = {
             "tau": lambda x: x - mass @ state["a"][0] - c,
@@ -210,7 +219,7 @@ def test_programs_equal_the_closed_forms_of_textbooks(
             "x": lambda x: mass @ x - state["b"][0],
             "det": lambda x: x - mass[0, 0] * mass[1, 1] + mass[0, 1] * mass[1, 0],
             "logdet": lambda x: x - (mass[0, 0] * mass[1, 1] - mass[0, 1] * mass[1, 0]).log(),
-            "grad": lambda x: x - slopes,
+            "grad": lambda x: x - derivatives,
             "T": lambda x: x - v @ mass @ v / 2,
         }
         assert set(checks) == TEXTBOOK_RESULTS

@@ -75,7 +75,7 @@ def test_the_derived_rows_are_the_rows_of_the_inverse_jacobian(case: tuple[str, 
 
 def test_the_points_of_the_declared_geometry_are_those_of_equation_14() -> None:
     chain_ = symbolic(2)
-    coordinates = lee_chirikjian.places(2)
+    coordinates = lee_chirikjian.position_of_point(2)
     phi = {
         sp.Symbol(f"theta{i + 1}", real=True): a
         for i, a in enumerate((sp.S.Zero, sp.Rational(1, 2)))
@@ -104,10 +104,10 @@ def test_another_geometry_changes_the_blocks_and_scales_m_as_expected() -> None:
         replace(usual, length=squared_length),
         replace(usual, direction=doubled_direction),
     )
-    plain, changed = (lee_chirikjian.theta_blocks(3, g) for g in (usual, squared_))
-    assert plain[0] == changed[0]
-    assert plain[1] != changed[1]
-    assert plain[2] != changed[2]
+    usual_blocks, changed = (lee_chirikjian.theta_blocks(3, g) for g in (usual, squared_))
+    assert usual_blocks[0] == changed[0]
+    assert usual_blocks[1] != changed[1]
+    assert usual_blocks[2] != changed[2]
     *x, det = solution_and_determinant(usual)
     assert solution_and_determinant(squared_) == pytest.approx([*x, det], rel=1e-12)
     *x_doubled, det_doubled = solution_and_determinant(doubled)
@@ -303,10 +303,10 @@ def test_unequal_point_masses_take_at_most_thirty_operations_each() -> None:
         )
         for i, j in enumerate(arm.joints)
     )
-    ends = [*(j.pose for j in joints[1:]), pose((Fraction(3, 7), Fraction(0), Fraction(0)))]
+    poses = [*(j.pose for j in joints[1:]), pose((Fraction(3, 7), Fraction(0), Fraction(0)))]
     bodies = tuple(
         Body(b.name, (replace(b.parts[0], pose=end),))
-        for b, end in zip(arm.bodies, ends, strict=True)
+        for b, end in zip(arm.bodies, poses, strict=True)
     )
     program = symgen.program(
         replace(arm, joints=joints, bodies=bodies), "mass_matrix_solve", "fixman"

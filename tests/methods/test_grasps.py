@@ -23,7 +23,7 @@ from symgen.reference.motion import Motion
 from symgen.reference.precision import FLOAT
 from symgen.support.errors import MethodRefusal, RequestError
 from symgen.verification.algebra import check_algebra
-from symgen.verification.truth import Truth
+from symgen.verification.exact_results import ExactResults
 from symgen.vocabulary.options import ProgramOptions
 from tests.shared.grasps import (
     BALL,
@@ -49,7 +49,7 @@ BOX = body("box", "ground", "free", mass=2)
 @cache
 def gantry_with_box(kind: str) -> Mechanism:
     """Return a gantry whose hand holds a box by a closure of this kind."""
-    names, parts = ["ground", "x", "y", "z", "yaw", "pitch", "hand"], ""
+    names, links_text = ["ground", "x", "y", "z", "yaw", "pitch", "hand"], ""
     for k, (joint, axis) in enumerate(
         (
             ("prismatic", X),
@@ -60,16 +60,16 @@ def gantry_with_box(kind: str) -> Mechanism:
             ("revolute", X),
         )
     ):
-        parts += body(names[k + 1], names[k], joint, f", axis = {list(axis)}")
-    ends = (
+        links_text += body(names[k + 1], names[k], joint, f", axis = {list(axis)}")
+    loop_ends = (
         'link = "box", xyz = [0.1, 0.2, -0.1], rpy = ["pi/2", 0, 0]',
         'link = "hand", xyz = [0.2, 0, 0.1]',
     )
     return robot(
         "carried",
-        parts,
+        links_text,
         BOX,
-        loop(kind, *ends),
+        loop(kind, *loop_ends),
         start="z_joint = 0.1, box_joint = [0.1, 0.1, 0.4, -1, 0, 0, 1]",
     )
 
@@ -122,7 +122,7 @@ ROBOTS: dict[str, Callable[[], Mechanism]] = {
 
 def passes_algebra(mechanism: Mechanism, method: str = GRASPS, states: int = 1) -> bool:
     program = derive.derive(mechanism, FUNCTION, method, ProgramOptions())
-    return check_algebra(program, Truth(mechanism, states), method).passed
+    return check_algebra(program, ExactResults(mechanism, states), method).passed
 
 
 @pytest.mark.slow

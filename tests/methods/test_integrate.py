@@ -25,10 +25,10 @@ from symgen.reference import integrate
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array, arb
 from symgen.reference.states import draw_states
+from symgen.verification.exact_results import ExactResults
 from symgen.verification.proof import prove, prove_programs
 from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
-from symgen.verification.truth import Truth
 from symgen.vocabulary.options import ProgramOptions, TextOptions
 from symgen.vocabulary.reals import REALS
 from tests.adversary import _newton_euler
@@ -86,10 +86,10 @@ def test_the_error_of_compiled_integrate_is_below_eight_units_of_its_scale(
         "integrate", {name: BALLS.array(x.astype(float)) for name, x in states.items()}
     )
     errors = np.abs(q_next - exact["q_next"].astype(float))
-    truth = Truth(mechanism, 4, 5)
-    truth.floats |= {name: values.astype(float) for name, values in states.items()}
+    exact_results = ExactResults(mechanism, 4, 5)
+    exact_results.floats |= {name: values.astype(float) for name, values in states.items()}
     assert np.isfinite(q_next).all()
-    assert (errors <= 8 * REALS[real].eps * truth.scales.of("integrate", "q_next")).all()
+    assert (errors <= 8 * REALS[real].eps * exact_results.scales.of("integrate", "q_next")).all()
 
 
 @cache
@@ -153,8 +153,8 @@ def test_the_time_derivative_of_integrate_is_that_of_the_joint_columns(kind: str
         )
     ]
     flat = {
-        name: BALLS.array([[Fraction(int(number.p), int(number.q)) for number in part]])
-        for name, part in (("q", q), ("v", v))
+        name: BALLS.array([[Fraction(int(number.p), int(number.q)) for number in numbers]])
+        for name, numbers in (("q", q), ("v", v))
     }
     with BALLS.working():
         up, down = (
@@ -493,7 +493,7 @@ def test_the_radius_of_the_series_contains_its_truncation_error(
             for truncated, exact in zip(truncated_values.ravel(), exact_values.ravel(), strict=True)
         ]
     assert all(overlaps) if counted else not any(overlaps)
-    assert all(float(truncated.rad()) < 1e-150 for part in long for truncated in part.ravel())
+    assert all(float(truncated.rad()) < 1e-150 for values in long for truncated in values.ravel())
 
 
 def test_integrate_by_matrix_exponentials_is_the_same() -> None:

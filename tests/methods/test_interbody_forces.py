@@ -195,10 +195,10 @@ def regrouping_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_regrouping_removes_the_mass_of_a_revolute_link() -> None:
     """The next test relies on it: a regrouped link has no mass, so that its joint would carry no weight."""
     arm = two_links((10, 0, 0))
-    plain, regrouped_model = models(arm)
-    assert [float(link.inertia.m) for link in plain.links] == [2, 3]
+    reframed, regrouped_model = models(arm)
+    assert [float(link.inertia.m) for link in reframed.links] == [2, 3]
     assert [float(link.inertia.m) for link in regrouped_model.links] == [0, 0]
-    assert regrouped_model == regroup(plain)
+    assert regrouped_model == regroup(reframed)
 
 
 @pytest.mark.usefixtures("regrouping_allowed")

@@ -47,7 +47,7 @@ def trunk(kind: str, axis: Vector3) -> Mechanism:
     return Mechanism(
         "trunk",
         joints,
-        tuple(Body(part.link, (part,)) for part in parts),
+        tuple(Body(trunk_part.link, (trunk_part,)) for trunk_part in parts),
         (Frame("one", 0), Frame("two", 1)),
     )
 
@@ -78,9 +78,11 @@ def test_a_correct_inverse_may_leave_residuals_beyond_those_of_solutions(tmp_pat
     """In C code that is correct in every entry, M X − 1 exceeds the residual that a solution may leave."""
     plot = Plot(trunk(*TRUNKS[0]), "double", tmp_path, [FUNCTION])
     results = plot.results(FUNCTION, tmp_path / "whole")
-    scales, scalars = plot.truth.scales, plot.truth.scalars
+    scales, scalars = plot.exact_results.scales, plot.exact_results.scalars
     with scalars.working():
-        residual = plot.truth.mass_matrix @ scalars.array(results["Minv"]) - np.eye(7, dtype=int)
+        residual = plot.exact_results.mass_matrix @ scalars.array(results["Minv"]) - np.eye(
+            7, dtype=int
+        )
     allowed = scales.roots[..., None] * (scales.roots[:, None, :] @ np.abs(results["Minv"]))
     assert (np.abs(np.asarray(residual, dtype=float)) / allowed).max() > 100 * 2.0**-52
     assert plot.off(plot.programs[FUNCTION], results, results) < 0.5

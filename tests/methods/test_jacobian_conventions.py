@@ -24,8 +24,8 @@ from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from symgen.support.errors import RequestError
 from symgen.verification.algebra import check_algebra
+from symgen.verification.exact_results import ExactResults
 from symgen.verification.identities import check_identities
-from symgen.verification.truth import Truth
 from symgen.vocabulary.arrays import JACOBIAN_FRAMES, JACOBIAN_ORDERS, USUAL, Convention
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions
@@ -227,14 +227,16 @@ def failures(convention: Convention, conventions: dict[str, Convention]) -> set[
         name: program_in_convention(TREE, name, conventions.get(name, convention), frames)
         for name in (*CONVENTION_FUNCTIONS, *OTHER_FUNCTIONS)
     }
-    truth = Truth(TREE, 1, frame=frames, convention=convention)
+    exact_results = ExactResults(TREE, 1, frame=frames, convention=convention)
     algebra = {
         name
         for name in CONVENTION_FUNCTIONS
-        if not check_algebra(programs[name], truth, name).passed
+        if not check_algebra(programs[name], exact_results, name).passed
     }
     return algebra | {
-        check.subject for check in check_identities(programs, None, truth) if not check.passed
+        check.subject
+        for check in check_identities(programs, None, exact_results)
+        if not check.passed
     }
 
 
@@ -261,17 +263,17 @@ def test_verify_passes_the_convention_and_fails_another_one(convention: Conventi
 def test_round_off_is_within_the_size_of_the_terms(convention: Convention) -> None:
     """In double, 2 km from the base's origin, the error is bounded by the sizes of linear and angular rows separately."""
     mechanism, (_, frames) = of_every_kind(2000), ROBOTS["every kind"]
-    truth = Truth(mechanism, 4, frame=frames[0], convention=convention)
+    exact_results = ExactResults(mechanism, 4, frame=frames[0], convention=convention)
     for function in CONVENTION_FUNCTIONS:
         program = program_in_convention(mechanism, function, convention, frames[0])
         name = program.outputs[0].name
-        exact, size = truth.results(function)[name], truth.scales.of(function, name)
-        actual = run(program, truth.floats)[name]
-        with truth.scalars.working():
-            error = np.abs(truth.scalars.array(actual) - exact).astype(float)
+        exact, size = exact_results.results(function)[name], exact_results.scales.of(function, name)
+        actual = run(program, exact_results.floats)[name]
+        with exact_results.scalars.working():
+            error = np.abs(exact_results.scalars.array(actual) - exact).astype(float)
         assert (error <= 2**-53 * (program.depth + 2) * size).all()
         assert (np.abs(exact.astype(float)) <= 1.001 * size).all()
-    angular = truth.scales.of("jacobian", "J")[
+    angular = exact_results.scales.of("jacobian", "J")[
         :, slice(0, 3) if convention.order == "angular" else slice(3, 6)
     ]
     assert (angular <= 1.0).all()

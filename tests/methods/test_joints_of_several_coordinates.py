@@ -22,9 +22,9 @@ from symgen.reference.precision import FLOAT, Array
 from symgen.reference.states import draw_states
 from symgen.support.errors import StateError
 from symgen.verification.algebra import check_algebra
+from symgen.verification.exact_results import ExactResults
 from symgen.verification.floating import check_floating
 from symgen.verification.text import Source, check_text
-from symgen.verification.truth import Truth
 from symgen.vocabulary.arrays import Sizes
 from symgen.vocabulary.options import TextOptions
 from tests.shared.ball_trees import tree
@@ -83,9 +83,9 @@ def test_motion_columns_are_those_declared_by_the_joint_type(kind: str) -> None:
 
 
 @cache
-def truth(kinds_of_joints: tuple[str, ...]) -> Truth:
+def exact_results(kinds_of_joints: tuple[str, ...]) -> ExactResults:
     mechanism = tree(kinds_of_joints, "_".join(kinds_of_joints))
-    return Truth(mechanism, 1, frame=tip(mechanism))
+    return ExactResults(mechanism, 1, frame=tip(mechanism))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -98,8 +98,8 @@ def test_every_method_equals_the_reference_on_joints_of_several_degrees(method: 
             if provider == method and (name not in LONG or kinds_of_joints == ROBOTS[0])
         ):
             check = check_algebra(
-                symgen.program(truth(kinds_of_joints).mechanism, function, method),
-                truth(kinds_of_joints),
+                symgen.program(exact_results(kinds_of_joints).mechanism, function, method),
+                exact_results(kinds_of_joints),
                 function,
             )
             assert (check.passed, check.error < 1e-40) == (True, True), (
@@ -259,18 +259,18 @@ def test_a_determinant_that_overflows_in_float_is_not_judged() -> None:
     )
     assert check.unjudged == "det is above the largest number that a float holds"
     assert not report.failures
-    truth, program = (
-        Truth(mechanism, 1),
+    exact_results, program = (
+        ExactResults(mechanism, 1),
         symgen.program(mechanism, "mass_matrix_determinant", real="float"),
     )
     for determinant, verdict in ((np.inf, "not judged"), (-np.inf, "failed"), (np.nan, "failed")):
         assert (
             check_floating(
-                program, lambda _, x=determinant: {"det": np.array([x])}, truth, "det"
+                program, lambda _, x=determinant: {"det": np.array([x])}, exact_results, "det"
             ).verdict
             == verdict
         )
-    fits = Truth(random_mechanism(5, 3), 1)
+    fits = ExactResults(random_mechanism(5, 3), 1)
     assert (
         check_floating(program, lambda _: {"det": np.array([np.inf])}, fits, "det").verdict
         == "failed"

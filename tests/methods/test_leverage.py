@@ -42,9 +42,9 @@ def arm(centre: int, axis: Vector3 = (Fraction(0), Fraction(0), Fraction(1))) ->
 
 def test_leverage_grows_with_the_square_of_the_distance_of_the_mass_centre() -> None:
     """Compare leverages of payloads near the axis: at 4 m the lever gives about a hundred times the inertia, at 8 m four times that."""
-    near, far = (leverage(arm(centre), "two") for centre in (4, 8))
-    assert near > 100
-    assert 3 < far / near < 5
+    at_4_m, at_8_m = (leverage(arm(centre), "two") for centre in (4, 8))
+    assert at_4_m > 100
+    assert 3 < at_8_m / at_4_m < 5
     assert (
         leverage(arm(4)) == 1.0
     )  # without a payload, the light link's own mass has the same lever

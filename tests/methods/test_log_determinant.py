@@ -29,12 +29,12 @@ from symgen.reference.precision import FLOAT, Array
 from symgen.support.errors import MechanismError
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import machine_runner
+from symgen.verification.exact_results import ExactResults
 from symgen.verification.floating import check_floating
 from symgen.verification.scales._bodies import Bodies, PartSizes
 from symgen.verification.scales.determinant import gradient
 from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
-from symgen.verification.truth import Truth
 from symgen.vocabulary.arrays import Sizes
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions, TextOptions
@@ -163,8 +163,10 @@ def test_the_gradient_does_not_depend_on_joints_on_the_base(name: str) -> None:
     """M does not depend on coordinates of joints on the base, so its determinant and gradient do not either."""
     roots = {i for i, joint in enumerate(robot(name).joints) if joint.parent < 0}
     for method in methods_for(robot(name), SLOPE):
-        read = {row.value[1] for row in program(name, SLOPE, method).rows if row.op == "input"}
-        assert not read & roots
+        read_joints = {
+            row.value[1] for row in program(name, SLOPE, method).rows if row.op == "input"
+        }
+        assert not read_joints & roots
 
 
 @pytest.mark.parametrize("name", [*FEW, "planar_point_mass"])
@@ -304,17 +306,20 @@ def test_results_of_a_hundred_light_points_are_finite_in_double_and_float() -> N
     chain, q = points(n, Fraction(1, 10**26), Fraction(1)), bends(n)
     mass = Reference(chain).mass_matrix(q)
     assert not np.linalg.det(mass).any()
-    expected, slopes = FLOAT.log_determinant(mass), None
+    expected, gradient_in_double = FLOAT.log_determinant(mass), None
     for real, kind in (("double", np.float64), ("float", np.float32)):
         solver = compiled(chain, "fixman:planar", real)
         logdet, grad = (getattr(solver, f)(q.astype(kind)) for f in (VALUE, SLOPE))
-        slopes = grad if slopes is None else slopes
+        gradient_in_double = grad if gradient_in_double is None else gradient_in_double
         # n roundings of partial sums no larger than three times the result; M's condition costs the reference 1e-6
         assert (
             np.abs(logdet - expected).max()
             < n * REALS[real].eps * 3 * np.abs(expected).max() + 1e-6
         )
-        assert np.abs(grad - slopes).max() <= n * REALS[real].eps * np.abs(slopes).max()
+        assert (
+            np.abs(grad - gradient_in_double).max()
+            <= n * REALS[real].eps * np.abs(gradient_in_double).max()
+        )
 
 
 def test_constant_factors_are_one_logarithm_of_exact_numbers() -> None:
@@ -377,8 +382,8 @@ def test_the_logarithm_costs_no_more_than_the_determinant(name: str, method: str
 
 
 @cache
-def truth_with_payload() -> Truth:
-    return Truth(robot("panda"), 4, payload="panda_hand")
+def exact_results_with_payload() -> ExactResults:
+    return ExactResults(robot("panda"), 4, payload="panda_hand")
 
 
 def with_changed_result(derived: Program, change: Any) -> Program:
@@ -421,11 +426,13 @@ def test_an_error_of_a_billionth_is_caught_by_algebra_floating_point_and_identit
 @pytest.mark.parametrize("name", ["ur5", "puma560", "planar_point_mass"])
 def test_the_sizes_are_at_most_1e4_times_the_results(name: str) -> None:
     """Sizes are at most 1e4 times the results, because the condition number of M is at most 1e4 here."""
-    truth = Truth(robot(name), 4)
+    exact_results = ExactResults(robot(name), 4)
     for function in (VALUE, SLOPE):
         result = FUNCTIONS[function].results[0].name
-        exact = np.abs(np.array(truth.results(function)[result], dtype=float).reshape(4, -1))
-        size = truth.scales.of(function, result).reshape(4, -1)
+        exact = np.abs(
+            np.array(exact_results.results(function)[result], dtype=float).reshape(4, -1)
+        )
+        size = exact_results.scales.of(function, result).reshape(4, -1)
         assert (size >= exact * 0.99).all()
         assert (size.max(axis=1) <= 1e4 * exact.max(axis=1)).all()
 
@@ -433,18 +440,20 @@ def test_the_sizes_are_at_most_1e4_times_the_results(name: str) -> None:
 @pytest.mark.parametrize("name", ["ur5", "chain5"])
 def test_the_sizes_bound_the_effect_of_the_worst_error_of_the_mass_matrix(name: str) -> None:
     """To first order δ ln det M = tr(M⁻¹ δM); the worst δM has entries ±s_jk with s_jk = √(s_j s_k)."""
-    truth = Truth(robot(name), 4)
-    inverse = np.array(truth.results("inverse_mass_matrix")["Minv"], dtype=float)
-    roots = truth.scales.roots
+    exact_results = ExactResults(robot(name), 4)
+    inverse = np.array(exact_results.results("inverse_mass_matrix")["Minv"], dtype=float)
+    roots = exact_results.scales.roots
     worst = np.sign(inverse) * roots[:, :, None] * roots[:, None, :]
     change = np.trace(inverse @ worst, axis1=-2, axis2=-1)
-    assert (truth.scales.of(VALUE, FUNCTIONS[VALUE].results[0].name) >= change * 0.999).all()
+    assert (
+        exact_results.scales.of(VALUE, FUNCTIONS[VALUE].results[0].name) >= change * 0.999
+    ).all()
 
 
 def test_the_size_of_a_gradient_is_the_sum_over_entries() -> None:
     """A part adds, for joint i, 2 Σ_jk |M⁻¹|_jk (mass · lever_max(i,j) · lever_k + inertia)."""
-    truth = Truth(robot("planar_arm"), 2)
-    inverse = np.abs(np.array(truth.results("inverse_mass_matrix")["Minv"], dtype=float))
+    exact_results = ExactResults(robot("planar_arm"), 2)
+    inverse = np.abs(np.array(exact_results.results("inverse_mass_matrix")["Minv"], dtype=float))
     turns, levers, mass, inertia = (
         np.ones(2),
         np.array([[2.0, 1.0], [3.0, 0.5]]),
@@ -455,7 +464,7 @@ def test_the_size_of_a_gradient_is_the_sum_over_entries() -> None:
     for state, i, j, k in np.ndindex(2, 2, 2, 2):
         change = mass[state] * levers[state, max(i, j)] * levers[state, k] + inertia[state]
         expected[state, i] += 2 * inverse[state, j, k] * change
-    bodies = Bodies(truth)
+    bodies = Bodies(exact_results)
     assert bodies.roots.all()  # sizes of all parts are nonzero
     bodies.parts = []
     without = gradient(bodies)
@@ -475,8 +484,10 @@ def test_every_method_passes_its_round_off_bound_with_a_payload(method: str, rea
             derived = derive(
                 mechanism, function, method, ProgramOptions(real=real, payload="panda_hand")
             )
-            assert check_algebra(derived, truth_with_payload(), function).passed
-            check = check_floating(derived, machine_runner(derived), truth_with_payload(), function)
+            assert check_algebra(derived, exact_results_with_payload(), function).passed
+            check = check_floating(
+                derived, machine_runner(derived), exact_results_with_payload(), function
+            )
             assert check.error <= check.bound
             assert check.passed or not (
                 real == "double" or method in ("composite_body", "riccati", "udut", "udut:links")

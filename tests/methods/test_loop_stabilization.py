@@ -24,9 +24,9 @@ from symgen.reference.precision import Array, arb
 from symgen.support.errors import ArgumentError, RequestError
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import scalar_runner
+from symgen.verification.exact_results import ExactResults
 from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
-from symgen.verification.truth import Truth
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.options import ProgramOptions, TextOptions
 from tests.shared.looped import arms, bennett
@@ -45,7 +45,7 @@ def error(robot: Mechanism, function: str = FUNCTION, method: str | None = "ricc
     """Return the relative error of a function with gains against the reference, at states with open loops."""
     return check_algebra(
         build_program(robot, function, method, STABILIZED),
-        Truth(robot, 2, 5, baumgarte=True),
+        ExactResults(robot, 2, 5, baumgarte=True),
         function,
     ).error
 
@@ -79,11 +79,14 @@ def test_derivatives_of_stabilized_dynamics_equal_the_reference(mode: str) -> No
 
 
 def test_random_states_have_open_loops_and_nonzero_rates() -> None:
-    truth = Truth(four_bar(), 6, 5, baumgarte=True)
-    states, kept_rows = truth.arguments(FUNCTION, truth.floats), assemble(truth.mechanism).kept
+    exact_results = ExactResults(four_bar(), 6, 5, baumgarte=True)
+    states, kept_rows = (
+        exact_results.arguments(FUNCTION, exact_results.floats),
+        assemble(exact_results.mechanism).kept,
+    )
     C, A = (
-        closing.residual(truth.rough, kept_rows, states["q"]),
-        closing.jacobian(truth.rough, kept_rows, states["q"]),
+        closing.residual(exact_results.rough, kept_rows, states["q"]),
+        closing.jacobian(exact_results.rough, kept_rows, states["q"]),
     )
     assert (np.abs(C).max(axis=-1) > 1e-3).all()
     assert (np.abs((A @ states["v"][..., None])[..., 0]).max(axis=-1) > 1e-2).all()
@@ -107,8 +110,8 @@ def test_gains_have_no_effect_at_closed_states() -> None:
 
 
 def test_without_the_option_there_is_no_argument_of_gains() -> None:
-    plain = program("four_bar", FUNCTION)
-    assert [port.name for port in plain.inputs] == ["q", "v", "tau"]
+    unstabilized = program("four_bar", FUNCTION)
+    assert [port.name for port in unstabilized.inputs] == ["q", "v", "tau"]
     assert [
         port.name
         for port in program("four_bar", FUNCTION, baumgarte=True, payload="coupler").inputs
@@ -207,13 +210,15 @@ def gain_ignored(entry: int) -> Callable[[Program], Program]:
 
 
 def test_a_wrong_sign_in_any_sum_is_caught() -> None:
-    correct, truth = (
+    correct, exact_results = (
         build_program(four_bar(), FUNCTION, None, STABILIZED),
-        Truth(four_bar(), 2, 5, baumgarte=True),
+        ExactResults(four_bar(), 2, 5, baumgarte=True),
     )
     sums = [i for i, row in enumerate(correct.rows) if row.op in ("add", "sub")]
     assert len(sums) > 50
-    assert all(not check_algebra(sign_changed(correct, i), truth, FUNCTION).passed for i in sums)
+    assert all(
+        not check_algebra(sign_changed(correct, i), exact_results, FUNCTION).passed for i in sums
+    )
 
 
 @pytest.mark.parametrize(
@@ -241,7 +246,7 @@ def test_wrong_gains_are_caught_by_the_reference_and_the_residual(
     failed = {check.subject for check in report.checks if not check.passed}
     assert "A a + γ + K_d A v + K_p C = 0" in failed
     assert not check_algebra(
-        plant(programs[FUNCTION]), Truth(robot, 2, 5, baumgarte=True), FUNCTION
+        plant(programs[FUNCTION]), ExactResults(robot, 2, 5, baumgarte=True), FUNCTION
     ).passed
 
 

@@ -210,9 +210,15 @@ def test_a_variant_overrides_its_method_and_inherits_the_rest() -> None:
         regroups=False,
         sweeps=True,
     )
-    own_variant, plain = method.variant("own"), method.variant("plain")
-    assert (own_variant.refusal(robot("scara")), plain.refusal(robot("scara"))) == ("mine", "all")
-    assert (own_variant.cancels(robot("scara")), plain.cancels(robot("scara"))) == (False, True)
+    own_variant, plain_variant = method.variant("own"), method.variant("plain")
+    assert (own_variant.refusal(robot("scara")), plain_variant.refusal(robot("scara"))) == (
+        "mine",
+        "all",
+    )
+    assert (own_variant.cancels(robot("scara")), plain_variant.cancels(robot("scara"))) == (
+        False,
+        True,
+    )
     assert not own_variant.functions
     assert (own_variant.source, own_variant.regroups, own_variant.sweeps) == (SOURCE, False, True)
 

@@ -43,7 +43,7 @@ def by_pinocchio(robot: Mechanism, model: Any, states: dict[str, Array]) -> tupl
     return np.array(forces), np.array(masses)
 
 
-def near(values: Array, expected: Array) -> bool:
+def is_near(values: Array, expected: Array) -> bool:
     return bool(abs(values - expected).max() <= 1e-13 * abs(expected).max())
 
 
@@ -72,8 +72,8 @@ def test_inverse_dynamics_and_mass_matrix_of_mimic_robots_equal_pinocchio(
     states = {name: x.astype(float) for name, x in draw_states(robot, STATES).items()}
     tau, M = by_pinocchio(robot, model, states)
     reference = Reference(robot)
-    assert near(reference.inverse_dynamics(states["q"], states["v"], states["a"]), tau)
-    assert near(reference.mass_matrix(states["q"]), M)
+    assert is_near(reference.inverse_dynamics(states["q"], states["v"], states["a"]), tau)
+    assert is_near(reference.mass_matrix(states["q"]), M)
     if programs:
         run = {
             name: machine_runner(symgen.program(robot, name, method))
@@ -82,7 +82,7 @@ def test_inverse_dynamics_and_mass_matrix_of_mimic_robots_equal_pinocchio(
                 ("mass_matrix", "composite_body"),
             )
         }
-        assert near(
+        assert is_near(
             run["inverse_dynamics"]({name: states[name] for name in ("q", "v", "a")})["tau"], tau
         )
-        assert near(run["mass_matrix"]({"q": states["q"]})["M"], M)
+        assert is_near(run["mass_matrix"]({"q": states["q"]})["M"], M)

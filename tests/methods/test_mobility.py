@@ -15,9 +15,9 @@ from symgen.mechanism.mechanism import BASE, Body, Frame, Joint, Mechanism, Part
 from symgen.pipeline import build, choose
 from symgen.reference.mobility import mobility
 from symgen.verification.evaluating import machine_runner
+from symgen.verification.exact_results import ExactResults
 from symgen.verification.floating import check_floating
 from symgen.verification.report import Check
-from symgen.verification.truth import Truth
 from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.poses import Angle, Pose, Shift, Turn, Vector3
 from symgen.vocabulary.reals import REALS
@@ -54,14 +54,16 @@ CARRIERS = {
 
 
 @cache
-def truth(name: str) -> Truth:
-    return Truth(CARRIERS[name], 4, frame="limb", payload="limb")
+def exact_results(name: str) -> ExactResults:
+    return ExactResults(CARRIERS[name], 4, frame="limb", payload="limb")
 
 
 def judged(name: str, function: str, method: str, real: str = "double") -> Check:
     options = ProgramOptions(real, frame="limb", payload="limb")
     program = build.build_program(CARRIERS[name], function, method, options)
-    return check_floating(program, machine_runner(program), truth(name), f"{function}={method}")
+    return check_floating(
+        program, machine_runner(program), exact_results(name), f"{function}={method}"
+    )
 
 
 @pytest.mark.parametrize("real", REALS)

@@ -90,7 +90,7 @@ def drifts(run: Mapping[str, Runner], mechanism: Mechanism, middle: bool) -> dic
             a = accelerations(integrated(q, v, dt / 2), rates)
         q, v = integrated(q, rates, dt), v + a * dt[:, None]
     last = invariants(q, v)
-    parts = {
+    invariant_changes = {
         "angular": (last["h"] - first["h"])[:, :3],
         "linear": (last["h"] - first["h"])[:, 3:],
         "com": last["com"] - first["com"],
@@ -98,7 +98,7 @@ def drifts(run: Mapping[str, Runner], mechanism: Mechanism, middle: bool) -> dic
     }
     return {
         name: np.linalg.norm(x.reshape(STATES, len(STEPS), -1), axis=(0, 2))
-        for name, x in parts.items()
+        for name, x in invariant_changes.items()
     }
 
 

@@ -20,7 +20,7 @@ from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT
 from symgen.support.errors import OutOfReach
 from symgen.verification.algebra import check_algebra
-from symgen.verification.truth import Truth
+from symgen.verification.exact_results import ExactResults
 from tests.shared import sdf_texts as sdf
 
 INERTIA = "mass = 1\ncentre = [0.1, 0.05, 0.02]\ninertia = [0.02, 0, 0, 0.03, 0, 0.025]\n"
@@ -154,10 +154,11 @@ def test_rounded_closures_have_the_rank_of_exact_ones(name: str, digits: int) ->
 )
 def test_functions_of_rounded_closures_equal_the_reference(name: str, digits: int) -> None:
     robot = load_rounded(name, digits)
-    truth = Truth(robot, 2, 5)
+    exact_results = ExactResults(robot, 2, 5)
     assert (
         max(
-            check_algebra(program(robot, function), truth, function).error for function in FUNCTIONS
+            check_algebra(program(robot, function), exact_results, function).error
+            for function in FUNCTIONS
         )
         < 1e-40
     )
@@ -316,17 +317,17 @@ def test_every_command_accepts_a_closure_without_constraints(
 
 def test_a_closure_without_constraints_does_not_change_other_loops() -> None:
     four_bar = (Path(symgen.__file__).parent / "description/robots/four_bar.toml").read_text()
-    robot, plain = (
+    robot, four_bar_alone = (
         load(
             four_bar + '[[loop]]\nname = "idle"\ntype = "point"\nfirst = { link = "crank" }\n'
             'second = { link = "ground" }\n'
         ),
         load(four_bar),
     )
-    assert robot.loops == plain.loops
+    assert robot.loops == four_bar_alone.loops
     assert (
         program(robot, "constrained_forward_dynamics").rows
-        == program(plain, "constrained_forward_dynamics").rows
+        == program(four_bar_alone, "constrained_forward_dynamics").rows
     )
 
 

@@ -111,9 +111,9 @@ def test_a_payload_of_zeros_changes_no_result(where: str, function: str) -> None
 def test_a_payload_equal_to_a_bodys_own_inertia_doubles_it(body: int) -> None:
     """A payload at run time equals the same numbers declared as a second part."""
     mechanism = robot("chain3")
-    (part,) = mechanism.bodies[body].parts
+    (body_part,) = mechanism.bodies[body].parts
     declared = replace(
-        part, pose=(part.pose[0],)
+        body_part, pose=(body_part.pose[0],)
     )  # only the mass centre, so that the ten numbers are rational
     single = _with_parts(mechanism, body, (declared,))
     doubled = _with_parts(mechanism, body, (declared, replace(declared, link="again")))
@@ -145,12 +145,12 @@ def _with_parts(mechanism: Mechanism, body: int, parts: tuple[Part, ...]) -> Mec
 @pytest.mark.slow
 def test_functions_that_do_not_depend_on_a_payload_have_no_such_argument() -> None:
     for function in LOADED:
-        loaded, plain = (
+        loaded, unloaded = (
             symgen.program(TREE, function, payload="world"),
             symgen.program(TREE, function),
         )
-        assert [port.name for port in loaded.inputs] == [port.name for port in plain.inputs]
-        assert loaded.operations == plain.operations
+        assert [port.name for port in loaded.inputs] == [port.name for port in unloaded.inputs]
+        assert loaded.operations == unloaded.operations
         assert "payload" in [
             port.name for port in symgen.program(TREE, function, payload="tool").inputs
         ]

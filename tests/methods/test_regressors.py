@@ -101,7 +101,7 @@ def plant_error(monkeypatch: pytest.MonkeyPatch, term: str) -> None:
         )
     elif term == "moment":
         entries = regressor.entries
-        monkeypatch.setattr(regressor, "entries", lambda w, m, h, moved: entries(-w, m, h, moved))
+        monkeypatch.setattr(regressor, "entries", lambda w, m, h, motion: entries(-w, m, h, motion))
     else:
         meetings = regressor.meetings
         monkeypatch.setattr(

@@ -19,8 +19,8 @@ from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline.choose import methods_for
 from symgen.support.errors import RequestError
 from symgen.verification.algebra import check_algebra
+from symgen.verification.exact_results import ExactResults
 from symgen.verification.identities import check_identities
-from symgen.verification.truth import Truth
 from symgen.vocabulary.functions import FUNCTIONS
 from tests.shared.feet import FEET
 from tests.shared.oracles import random_tree
@@ -48,10 +48,12 @@ def test_three_functions_return_every_frame_and_two_the_first_only() -> None:
     assert SINGLE == ("operational_inertia_inverse", "link_accelerations")
 
 
-@pytest.mark.parametrize("which", ROBOTS)
+@pytest.mark.parametrize("robot_name", ROBOTS)
 @pytest.mark.parametrize("function", FRAMED)
-def test_results_of_several_frames_equal_those_of_single_frames(function: str, which: str) -> None:
-    mechanism, frames = ROBOTS[which]
+def test_results_of_several_frames_equal_those_of_single_frames(
+    function: str, robot_name: str
+) -> None:
+    mechanism, frames = ROBOTS[robot_name]
     at = draw(mechanism, 2, BALLS)
     for method in methods_for(mechanism, function):
         stacked = run(symgen.program(mechanism, function, method, frame=frames), at, BALLS)
@@ -114,27 +116,29 @@ def test_every_foot_equals_pinocchio(function: str) -> None:
 # -- verified ------------------------------------------------------------------------------------------------------------
 
 
-def test_truth_and_sizes_of_several_frames_equal_those_of_single_frames() -> None:
+def test_exact_results_and_sizes_of_several_frames_equal_those_of_single_frames() -> None:
     frames = ROBOTS["a tree"][1]
-    joint_truth, single_truths = (
-        Truth(TREE, 2, frame=frames),
-        [Truth(TREE, 2, frame=frame) for frame in frames],
+    joint_results, single_results = (
+        ExactResults(TREE, 2, frame=frames),
+        [ExactResults(TREE, 2, frame=frame) for frame in frames],
     )
     for function in (*FRAMED, *SINGLE):
-        for name, values in joint_truth.results(function).items():
-            stacked = [truth.results(function)[name] for truth in single_truths]
-            sizes = [truth.scales.of(function, name) for truth in single_truths]
+        for name, values in joint_results.results(function).items():
+            stacked = [exact_results.results(function)[name] for exact_results in single_results]
+            sizes = [exact_results.scales.of(function, name) for exact_results in single_results]
             if function in SINGLE:
                 stacked, sizes = stacked[:1], sizes[:1]
-                values, scale = values[:, None], joint_truth.scales.of(function, name)[:, None]
+                values, scale = values[:, None], joint_results.scales.of(function, name)[:, None]
             else:
-                scale = joint_truth.scales.of(function, name)
+                scale = joint_results.scales.of(function, name)
             assert scale.shape == values.shape
             np.testing.assert_allclose(scale, np.stack(sizes, axis=1), rtol=1e-12, atol=1e-18)
-            with joint_truth.scalars.working():
+            with joint_results.scalars.working():
                 assert largest(values - np.stack(stacked, axis=1)) < 1e-40
-                for truth, expected in zip(joint_truth.of_each_frame, stacked, strict=False):
-                    assert largest(truth.results(function)[name] - expected) < 1e-40
+                for exact_results, expected in zip(
+                    joint_results.of_each_frame, stacked, strict=False
+                ):
+                    assert largest(exact_results.results(function)[name] - expected) < 1e-40
 
 
 def with_frames_swapped(program: Program) -> Program:
@@ -169,12 +173,14 @@ def test_verify_passes_several_frames_and_fails_exchanged_ones(function_with_err
     programs = {name: symgen.program(TREE, name, frame=frames) for name in functions}
     if function_with_error:
         programs[function_with_error] = with_frames_swapped(programs[function_with_error])
-    truth = Truth(TREE, 1, frame=frames)
-    assert [name for name in FRAMED if not check_algebra(programs[name], truth, name).passed] == [
-        function_with_error
-    ] * bool(function_with_error)
+    exact_results = ExactResults(TREE, 1, frame=frames)
+    assert [
+        name for name in FRAMED if not check_algebra(programs[name], exact_results, name).passed
+    ] == [function_with_error] * bool(function_with_error)
     failed = {
-        check.subject for check in check_identities(programs, None, truth) if not check.passed
+        check.subject
+        for check in check_identities(programs, None, exact_results)
+        if not check.passed
     }
     assert failed == CONFUSED.get(function_with_error, set())
 
@@ -305,7 +311,7 @@ def equal(actual: object, expected: object) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("read", "expected"),
+    ("inspect_value", "expected"),
     [
         (
             lambda: symgen.inspect("planar_arm", "J", frame=["link2", "link1"])[6:, :],
@@ -326,6 +332,6 @@ def equal(actual: object, expected: object) -> bool:
     ],
 )
 def test_inspect_reads_every_frame(
-    read: Callable[[], object], expected: Callable[[], object]
+    inspect_value: Callable[[], object], expected: Callable[[], object]
 ) -> None:
-    assert equal(read(), expected())
+    assert equal(inspect_value(), expected())

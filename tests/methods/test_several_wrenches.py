@@ -26,10 +26,10 @@ from symgen.reference.precision import FLOAT, Array, arb
 from symgen.reference.states import draw_states
 from symgen.support.errors import ArgumentError, RequestError
 from symgen.verification.evaluating import machine_runner
+from symgen.verification.exact_results import ExactResults
 from symgen.verification.proof import prove
 from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
-from symgen.verification.truth import Truth
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions
 from tests.shared.analysers import tool
@@ -82,7 +82,7 @@ def test_two_and_three_wrenches_with_a_payload_equal_the_reference(
 
 
 @pytest.mark.parametrize(
-    ("which", "function", "method", "result"),
+    ("robot_name", "function", "method", "result"),
     [
         ("feet", "bias_force", "newton_euler", "c"),
         ("a tree", "inverse_dynamics", "newton_euler", "tau"),
@@ -91,10 +91,10 @@ def test_two_and_three_wrenches_with_a_payload_equal_the_reference(
     ],
 )
 def test_changes_by_several_wrenches_add_up(
-    which: str, function: str, method: str, result: str
+    robot_name: str, function: str, method: str, result: str
 ) -> None:
     """The change by several wrenches is the sum of the changes by each wrench, computed by its own Program."""
-    mechanism, links = ROBOTS[which]
+    mechanism, links = ROBOTS[robot_name]
     states = draw(mechanism, 1, BALLS, wrench=links)
     free = run(symgen.program(mechanism, function, method), states, BALLS)[result]
     with_all = run(symgen.program(mechanism, function, method, wrench=links), states, BALLS)[result]
@@ -124,13 +124,13 @@ def test_rows_of_wrenches_are_in_the_order_of_the_option() -> None:
     )
 
 
-@pytest.mark.parametrize("which", ROBOTS)
-def test_several_wrenches_equal_pinocchio(which: str) -> None:
+@pytest.mark.parametrize("robot_name", ROBOTS)
+def test_several_wrenches_equal_pinocchio(robot_name: str) -> None:
     """In Pinocchio, `fext` of a joint is the sum of the wrenches on its links."""
     pin = pytest.importorskip("pinocchio")
     from tests.judges import pinocchio_answers
 
-    mechanism, links = ROBOTS[which]
+    mechanism, links = ROBOTS[robot_name]
     at = {name: x.astype(float)[0] for name, x in draw(mechanism, 1, FLOAT, wrench=links).items()}
     judge = pinocchio_answers.built(mechanism, links[0])
     external = [pin.Force.Zero() for _ in range(judge.model.njoints)]
@@ -279,27 +279,27 @@ def test_wrong_names_of_links_are_refused_in_one_sentence(
 def test_sizes_are_sums_over_the_wrenches_and_bound_the_results() -> None:
     """A size is the size without wrenches plus the share of each wrench, and it is never below the result."""
     all_wrenches, single_wrenches = (
-        Truth(TREE, 2, frame="tool", wrench=FOUR),
-        [Truth(TREE, 2, frame="tool", wrench=link) for link in FOUR],
+        ExactResults(TREE, 2, frame="tool", wrench=FOUR),
+        [ExactResults(TREE, 2, frame="tool", wrench=link) for link in FOUR],
     )
-    for k, truth in enumerate(single_wrenches):
-        truth.floats["wrench"] = all_wrenches.floats["wrench"][:, k]
+    for k, exact_results in enumerate(single_wrenches):
+        exact_results.floats["wrench"] = all_wrenches.floats["wrench"][:, k]
     v, a = all_wrenches.floats["v"], all_wrenches.floats["a"]
-    shares = sum(truth.scales.wrench_torques() for truth in single_wrenches)
+    shares = sum(exact_results.scales.wrench_torques() for exact_results in single_wrenches)
     np.testing.assert_allclose(all_wrenches.scales.wrench_torques(), shares, rtol=1e-12)
-    no_wrench = Truth(TREE, 2, frame="tool")
+    no_wrench = ExactResults(TREE, 2, frame="tool")
     bare = no_wrench.scales.wrenches(v, a)
-    shares = sum(truth.scales.wrenches(v, a) - bare for truth in single_wrenches)
+    shares = sum(exact_results.scales.wrenches(v, a) - bare for exact_results in single_wrenches)
     np.testing.assert_allclose(all_wrenches.scales.wrenches(v, a), bare + shares, rtol=1e-12)
     for function, result in (
         ("inverse_dynamics", "tau"),
         ("bias_force", "c"),
         ("interbody_forces", "F"),
     ):
-        answers = all_wrenches.rough.evaluate(
+        results = all_wrenches.rough.evaluate(
             function, all_wrenches.arguments(function, all_wrenches.floats)
         )[result]
-        assert (all_wrenches.scales.of(function, result) >= np.abs(answers) * (1 - 1e-12)).all(), (
+        assert (all_wrenches.scales.of(function, result) >= np.abs(results) * (1 - 1e-12)).all(), (
             function
         )
 

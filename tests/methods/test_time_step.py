@@ -51,7 +51,7 @@ def program(function: str, *kinds_of_joints: str) -> Program:
 @pytest.mark.parametrize(("function", "order"), [("step", 1), ("step_rk4", 4)])
 def test_halving_the_step_divides_the_error_by_two_to_the_order(function: str, order: int) -> None:
     """Over a fixed time, halving the step divides the error by 2^order, on a free body with a spherical and a planar joint."""
-    ends = []
+    final_states = []
     step = scalar_runner(arb(40), program(function, "free", "spherical", "planar"))
     states = draw(tree_of("free", "spherical", "planar"), 2, arb(40))
     for n in (2, 4, 8):
@@ -59,9 +59,11 @@ def test_halving_the_step_divides_the_error_by_two_to_the_order(function: str, o
         for _ in range(n):
             next_state = step({**state, "dt": arb(40).array([Fraction(1, 512 * n)] * 2)})
             state |= {"q": next_state["q_next"], "v": next_state["v_next"]}
-        ends.append(np.concatenate([state["q"], state["v"]], axis=-1).astype(float))
-    far, near = (np.abs(coarse - fine).max(axis=-1) for coarse, fine in pairwise(ends))
-    assert (np.abs(np.log2(far / near) - order) < 0.15).all()
+        final_states.append(np.concatenate([state["q"], state["v"]], axis=-1).astype(float))
+    coarse_change, fine_change = (
+        np.abs(coarse - fine).max(axis=-1) for coarse, fine in pairwise(final_states)
+    )
+    assert (np.abs(np.log2(coarse_change / fine_change) - order) < 0.15).all()
 
 
 @pytest.mark.slow
@@ -69,16 +71,16 @@ def test_both_schemes_converge_to_the_same_state() -> None:
     """A thousand steps of `step` and four of `step_rk4` agree, so both integrate the same equation."""
     mechanism = tree_of("free", "revolute")
     states = {name: values.astype(float) for name, values in draw_states(mechanism, 2, 3).items()}
-    ends = []
+    final_states = []
     for function, n in (("step", 1000), ("step_rk4", 4)):
         step, q, v = machine_runner(symgen.program(mechanism, function)), states["q"], states["v"]
         for _ in range(n):
             next_state = step({"q": q, "v": v, "tau": states["tau"], "dt": np.full(2, 0.01 / n)})
             q, v = next_state["q_next"], next_state["v_next"]
-        ends.append(np.concatenate([q, v], axis=-1))
+        final_states.append(np.concatenate([q, v], axis=-1))
     assert (
-        np.abs(ends[0] - ends[1]).max()
-        < 1e-3 * np.abs(ends[1] - np.concatenate([states["q"], states["v"]], axis=-1)).max()
+        np.abs(final_states[0] - final_states[1]).max()
+        < 1e-3 * np.abs(final_states[1] - np.concatenate([states["q"], states["v"]], axis=-1)).max()
     )
 
 
@@ -145,11 +147,11 @@ def test_the_round_off_of_steps_of_light_links_is_judged_and_passes(real: str) -
 
 def test_a_step_costs_little_more_than_its_functions() -> None:
     """A step reuses the Programs of its functions, its names contain the stage, and the passes share common rows."""
-    parts = {name: symgen.program("ur5", name) for name in ("forward_dynamics", "integrate")}
+    functions = {name: symgen.program("ur5", name) for name in ("forward_dynamics", "integrate")}
     euler, runge_kutta = (symgen.program("ur5", name) for name in STEPS)
-    assert euler.cost <= sum(part.cost for part in parts.values()) + 2 * 6
-    assert runge_kutta.cost <= 4 * sum(part.cost for part in parts.values()) + 20 * 6
-    named = {row.name for row in parts["forward_dynamics"].rows} - {""}
+    assert euler.cost <= sum(function.cost for function in functions.values()) + 2 * 6
+    assert runge_kutta.cost <= 4 * sum(function.cost for function in functions.values()) + 20 * 6
+    named = {row.name for row in functions["forward_dynamics"].rows} - {""}
     assert len(named & {row.name for row in euler.rows}) > 0.7 * len(
         named
     )  # the final passes recompute some rows
@@ -318,8 +320,8 @@ def half_product_rule(self: chain_rule.Dual, right: Any) -> Any:
     """Plant an error: the product rule lacks its second term."""
     right = self.derivation.atom(right)
     return chain_rule.Dual(
-        chain_rule.plain(self) * chain_rule.plain(right),
-        [x * chain_rule.plain(right) for x in self.slopes],
+        chain_rule.primal(self) * chain_rule.primal(right),
+        [x * chain_rule.primal(right) for x in self.derivatives],
     )
 
 

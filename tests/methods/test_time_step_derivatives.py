@@ -189,9 +189,9 @@ def test_second_derivatives_are_within_16_ulps_at_any_rotation(
 @pytest.mark.parametrize("real", KINDS)
 def test_the_time_derivative_of_a_planar_step_is_the_velocity_to_the_last_bit(real: str) -> None:
     """Equality holds to the last bit at any rotation, because no terms cancel."""
-    slopes = results("planar", "integrate", "jacobian", real)["dq_next_ddt"]
+    derivatives = results("planar", "integrate", "jacobian", real)["dq_next_ddt"]
     velocities = np.array([point["v"] for point in points("planar", "integrate", real)])
-    assert (slopes.reshape(velocities.shape) == velocities).all()
+    assert (derivatives.reshape(velocities.shape) == velocities).all()
 
 
 HARDEST = ("1e-4", "2", "3.14159265458979324", "6.28318530717958648")
@@ -237,11 +237,18 @@ def test_sums_of_second_derivatives_are_within_16_ulps_of_the_sum_of_magnitudes(
     terms = np.einsum("ci,cj,pjki->cpk", np.abs(weights), np.abs(changes), sizes)
 
     def hvp(weights: Array, changes: Array) -> Array:
-        ends = np.cumsum([len(step.units(name)) for name in step.arguments])[:-1]
-        parts = dict(zip(step.arguments, np.split(changes, ends, axis=1), strict=True))
-        of_cases = {result: weights} | {f"d{name}": part for name, part in parts.items()}
+        stops = np.cumsum([len(step.units(name)) for name in step.arguments])[:-1]
+        changes_by_argument = dict(
+            zip(step.arguments, np.split(changes, stops, axis=1), strict=True)
+        )
+        of_cases = {result: weights} | {
+            f"d{name}": argument_changes for name, argument_changes in changes_by_argument.items()
+        }
         stacks = {name: [point_[name] for point_ in points_] * len(weights) for name in points_[0]}
-        stacks |= {name: np.repeat(part, len(points_), axis=0) for name, part in of_cases.items()}
+        stacks |= {
+            name: np.repeat(argument_changes, len(points_), axis=0)
+            for name, argument_changes in of_cases.items()
+        }
         if "dt" in step.arguments:
             stacks["ddt"] = stacks["ddt"][:, 0]
         program = replace(symgen.program(tree_of(kind), f"{function}:hvp"), real=real)
@@ -272,7 +279,7 @@ def test_a_jvp_and_a_vjp_are_products_with_the_jacobian(function: str) -> None:
     step = digits.Step("free", function, 6)
     directions_, result = directions(step), RESULTS[function]
     weights = np.array(directions_[f"{result}_bar"])
-    slopes = {
+    blocks = {
         name: block.reshape(len(TURNS), 6, -1)
         for name, block in zip(
             step.arguments, results("free", function, "jacobian", "double").values(), strict=True
@@ -280,14 +287,14 @@ def test_a_jvp_and_a_vjp_are_products_with_the_jacobian(function: str) -> None:
     }
     jvp = results("free", function, "jvp", "double", directions_)[f"d{result}"]
     vjp = results("free", function, "vjp", "double", directions_)
-    terms = [slopes[name] * np.atleast_1d(directions_[f"d{name}"]) for name in step.arguments]
+    terms = [blocks[name] * np.atleast_1d(directions_[f"d{name}"]) for name in step.arguments]
     sizes = sum(np.abs(term).sum(axis=(1, 2)) for term in terms)
     assert (
         np.abs(jvp - sum(term.sum(axis=2) for term in terms)).max(axis=1)
         <= ULPS * np.spacing(sizes)
     ).all()
     for name in step.arguments:
-        weighed = slopes[name] * weights[:, None]
+        weighed = blocks[name] * weights[:, None]
         size = np.abs(weighed).sum(axis=(1, 2))
         error = np.abs(vjp[f"{name}_bar"].reshape(len(TURNS), -1) - weighed.sum(axis=1)).max(axis=1)
         assert (error <= ULPS * np.spacing(size)).all()
@@ -315,10 +322,10 @@ def test_derivatives_of_dynamic_steps_are_within_16_ulps_at_small_rotations(name
     inputs = {array.name: inputs[array.name] for array in function.arguments}
     actual = machine_runner(symgen.program(robot, name))(inputs)
     scalars = arb(80)
-    truth = Reference(robot, scalars).evaluate(
+    reference_results = Reference(robot, scalars).evaluate(
         name, {key: scalars.array(x) for key, x in inputs.items()}
     )
-    for result, values in truth.items():
+    for result, values in reference_results.items():
         expected = values.astype(float)
         for k in range(count):
             assert ulps(actual[result][k], expected[k], "double") <= ULPS, (turns[k], result)

@@ -58,33 +58,33 @@ def test_the_looped_form_equals_the_unrolled_one(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["chain", "mixed"])
 def test_gravity_a_payload_and_a_wrench_may_change_at_run_time(name: str) -> None:
-    made = mechanism(name)
+    robot = mechanism(name)
     fd4, two = (
         symgen.program(
-            made,
+            robot,
             FUNCTION,
             method,
-            wrench=made.bodies[-1].name,
-            payload=made.bodies[1].name,
+            wrench=robot.bodies[-1].name,
+            payload=robot.bodies[1].name,
             parameters=("gravity",),
         )
         for method in ("riccati:fd4", METHOD)
     )
     with flint.ctx.workdps(DIGITS):
-        arguments = random_arguments(fd4, made)
+        arguments = random_arguments(fd4, robot)
         computed, expected = (evaluate(x, arguments, NUMBERS) for x in (two, fd4))
         assert largest_difference(computed, expected) < 1e-50
 
 
 def arguments_of(program: Program, row: int) -> set[tuple[str, int]]:
     """Return the elements (argument, index) on which a row depends."""
-    pending, seen = [row], {row}
+    pending, visited = [row], {row}
     while pending:
         for operand in program.rows[pending.pop()].args:
-            if operand not in seen:
-                seen.add(operand)
+            if operand not in visited:
+                visited.add(operand)
                 pending.append(operand)
-    inputs = [program.rows[r].value for r in seen if program.rows[r].op == "input"]
+    inputs = [program.rows[r].value for r in visited if program.rows[r].op == "input"]
     return {(program.inputs[port].name, element) for port, element in inputs}
 
 
@@ -119,12 +119,12 @@ def test_an_error_in_a_term_is_seen(term: str, monkeypatch: pytest.MonkeyPatch) 
         "_rotate_squares": lambda factor, squares: list(squares),
         "_squared": lambda omega: two_sweeps.symmetric_outer(omega, omega),
     }
-    made = mechanism("chain")
+    robot = mechanism("chain")
     monkeypatch.setattr(two_sweeps, term, wrong[term])
-    planted = derive.record(made, FUNCTION, METHOD, ProgramOptions(), PLAIN, 10**6)
+    planted = derive.record(robot, FUNCTION, METHOD, ProgramOptions(), PLAIN, 10**6)
     fd4 = program("chain", "riccati:fd4")
     with flint.ctx.workdps(DIGITS):
-        arguments = random_arguments(fd4, made)
+        arguments = random_arguments(fd4, robot)
         computed = evaluate(planted, arguments, NUMBERS)
         assert largest_difference(computed, evaluate(fd4, arguments, NUMBERS)) > 1e-3
 
@@ -148,9 +148,9 @@ OPERATIONS = {
     ],
 )
 def test_two_sweeps_take_up_to_about_twice_the_operations_of_fd4(name: str) -> None:
-    made = dh_chain(12, "right") if name == "dh12" else mechanism(name)
+    robot = dh_chain(12, "right") if name == "dh12" else mechanism(name)
     counts = tuple(
-        symgen.program(made, FUNCTION, method).cost for method in ("riccati:fd4", METHOD)
+        symgen.program(robot, FUNCTION, method).cost for method in ("riccati:fd4", METHOD)
     )
     assert counts[0] <= OPERATIONS[name][0]
     assert counts[1] <= OPERATIONS[name][1]

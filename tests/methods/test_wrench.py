@@ -23,10 +23,10 @@ from symgen.reference.precision import FLOAT, Array
 from symgen.support.errors import RequestError
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import machine_runner
+from symgen.verification.exact_results import ExactResults
 from symgen.verification.floating import check_floating
 from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
-from symgen.verification.truth import Truth
 from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.poses import X_AXIS, Z_AXIS, Angle, Turn, pose
 from tests.shared.folders import selftest
@@ -213,10 +213,10 @@ def test_the_weight_of_a_payload_equals_a_wrench() -> None:
     with BALLS.working():
         weight = at["payload"][:, :1] * (np.swapaxes(R, -1, -2) @ Reference(TREE, BALLS).gravity)
         wrench = np.concatenate([np.cross(at["payload"][:, 1:4], weight), weight], axis=-1)
-        rest = {**at, "v": 0 * at["v"], "wrench": wrench}
-    gravity_force = run(symgen.program(TREE, "gravity_force", payload="tool"), rest, BALLS)["g"]
+        at_rest = {**at, "v": 0 * at["v"], "wrench": wrench}
+    gravity_force = run(symgen.program(TREE, "gravity_force", payload="tool"), at_rest, BALLS)["g"]
     assert close(
-        run(symgen.program(TREE, "bias_force", wrench="tool"), rest, BALLS)["c"], gravity_force
+        run(symgen.program(TREE, "bias_force", wrench="tool"), at_rest, BALLS)["c"], gravity_force
     )
 
 
@@ -411,7 +411,7 @@ def test_a_solver_takes_a_wrench() -> None:
         wrench="link4",
         optimize=1,
     )
-    plain = symgen.compile("scara", ["inverse_dynamics"], optimize=1)
+    without_wrench = symgen.compile("scara", ["inverse_dynamics"], optimize=1)
     draws = np.random.default_rng(2)
     q, v, a = draws.normal(size=(3, 5, 4))
     wrench = draws.normal(size=6)
@@ -419,7 +419,7 @@ def test_a_solver_takes_a_wrench() -> None:
     np.testing.assert_allclose(solver.forward_dynamics(q, v, tau, wrench), a, rtol=1e-9, atol=1e-9)
     exact = Reference(robot("scara"), wrench="link4").inverse_dynamics(q, v, a, wrench=wrench)
     np.testing.assert_allclose(tau, exact, rtol=1e-9, atol=1e-12)
-    assert np.abs(tau - plain.inverse_dynamics(q, v, a)).max() > 1e-2
+    assert np.abs(tau - without_wrench.inverse_dynamics(q, v, a)).max() > 1e-2
     with pytest.raises(RequestError, match=r"wrench has shape \(10,\); it must have \(\.\.\., 6\)"):
         solver.inverse_dynamics(q, v, a, np.zeros(10))
     assert [port.name for port in solver.programs["gravity_force"].inputs] == ["q"]
@@ -522,28 +522,30 @@ def test_an_error_in_any_sum_is_caught_under_a_wrench(name: str, function: str) 
     `step_rk4` is excluded: it has the sums of forward dynamics four times.
     """
     mechanism = symgen.load(name)
-    truth = Truth(mechanism, 4, frame=tip(mechanism), wrench=tip(mechanism))
+    exact_results = ExactResults(mechanism, 4, frame=tip(mechanism), wrench=tip(mechanism))
     program: Program = symgen.program(mechanism, function, wrench=tip(mechanism))
     for index in _sums(program):
         for change in (_flip, _drop):
             wrong = change(program, index)
             where = f"row {index}, {change.__name__}"
-            assert not check_algebra(wrong, truth, function).passed, where
-            assert not check_floating(wrong, machine_runner(wrong), truth, function).passed, where
+            assert not check_algebra(wrong, exact_results, function).passed, where
+            assert not check_floating(
+                wrong, machine_runner(wrong), exact_results, function
+            ).passed, where
 
 
 def test_sizes_bound_the_answers_under_a_wrench() -> None:
     """The size that bounds round-off is never below the result, and at most 1e4 times the largest entry."""
     for seed in range(5):
-        truth = Truth(random_tree(40 + seed, 6), 6, frame="tool", wrench="tool")
+        exact_results = ExactResults(random_tree(40 + seed, 6), 6, frame="tool", wrench="tool")
         for function, result in (
             ("inverse_dynamics", "tau"),
             ("bias_force", "c"),
             ("gravity_force", "g"),
         ):
-            answers = truth.rough.evaluate(function, truth.arguments(function, truth.floats))[
-                result
-            ]
-            size, entries = truth.scales.of(function, result), np.abs(answers)
+            results = exact_results.rough.evaluate(
+                function, exact_results.arguments(function, exact_results.floats)
+            )[result]
+            size, entries = exact_results.scales.of(function, result), np.abs(results)
             assert (size >= entries * (1 - 1e-12)).all(), function
             assert (size.max(axis=-1) <= 1e4 * entries.max(axis=-1)).all(), function

@@ -23,8 +23,8 @@ from symgen.machine import footprint
 from symgen.machine.building import Build
 from symgen.mechanism.mechanism import Body, Mechanism
 from symgen.support.errors import BuildError, OutOfReach, RequestError
+from symgen.verification.exact_results import ExactResults
 from symgen.verification.floating import allowance
-from symgen.verification.truth import Truth
 from symgen.vocabulary.arrays import Sizes
 from symgen.vocabulary.functions import BY_DEFAULT, FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions
@@ -65,9 +65,9 @@ def nothing_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
 def refusal(*words: str, capsys: pytest.CaptureFixture[str]) -> str:
     """Return the one sentence that a refused command prints."""
     assert cli.main(["compare", *words]) == 2
-    seen = capsys.readouterr()
-    assert (seen.out, seen.err.count("\n")) == ("", 1)
-    return seen.err
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err.count("\n")) == ("", 1)
+    return captured.err
 
 
 def comparison_of(mechanism: Mechanism | str, function: str = FUNCTION) -> compare.Comparison:
@@ -106,7 +106,7 @@ def test_no_cell_is_empty_without_a_reason(comparisons: compare.Comparisons) -> 
 
 
 def test_exact_figures_equal_those_of_the_program(comparisons: compare.Comparisons) -> None:
-    exact = Truth(symgen.load("scara"), 2)
+    exact = ExactResults(symgen.load("scara"), 2)
     for comparison in comparisons.compared:
         for row in (row for row in comparison.rows if row.figures):
             derived = program("scara", comparison.function, row.method)
@@ -448,11 +448,11 @@ def test_a_picture_that_the_disk_refuses_is_one_sentence(
 def test_the_command_prints_tables_or_facts(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["compare", "planar_arm", "-f", f"{FUNCTION}=udut", "-f", "gravity_force"]
     assert cli.main(words) == 0
-    seen = capsys.readouterr()
-    assert seen.err == ""
-    assert f"\n{FUNCTION}\n" in seen.out
-    assert seen.out.count("\ndefault: ") == 2
-    assert all(column.what in seen.out for column in compare.COLUMNS.values())
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    assert f"\n{FUNCTION}\n" in captured.out
+    assert captured.out.count("\ndefault: ") == 2
+    assert all(column.description in captured.out for column in compare.COLUMNS.values())
     assert cli.main([*words, "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert list(facts["functions"]) == [

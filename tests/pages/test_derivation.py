@@ -18,12 +18,15 @@ import pytest
 from symgen.cli import main
 from symgen.description.loading import load
 from symgen.inspection import paper_letters
+from symgen.inspection.canonical import Canonical
 from symgen.inspection.paper_letters import PAPERS_OF_METHOD
+from symgen.inspection.reading import read
 from symgen.pages.derivation import FORMATS, Document, derive, written
 from symgen.pages.derivation import document as document_module
 from symgen.pages.derivation.document import SIDE_BY_SIDE, _symbol, notation
 from symgen.pages.derivation.formats import _breaking_code, _escaped
 from symgen.pages.derivation.notation import symbols
+from symgen.pages.derivation.wide_blocks import block_equations
 from symgen.papers.identities import PAPERS, paper
 from symgen.support.errors import RequestError, UnknownName
 
@@ -106,13 +109,44 @@ def test_what_an_equation_says_is_a_sentence_that_begins_with_a_word(name: str) 
 @pytest.mark.parametrize("name", PAPERS)
 def test_texts_of_a_paper_have_no_sign_that_pdflatex_lacks(name: str) -> None:
     module = paper(name)
-    says = (text for item in module.EQUATIONS for text in (item.says, item.number))
-    for text in (module.SOURCE, module.CONVENTIONS, *notation(name).values(), *says):
+    sentences = (text for item in module.EQUATIONS for text in (item.says, item.number))
+    for text in (module.SOURCE, module.CONVENTIONS, *notation(name).values(), *sentences):
         assert _escaped(text).isascii(), text
 
 
 def test_accents_become_those_of_mathematics() -> None:
     assert _escaped("θ̈ = ψ̂ q̇ & 1_2") == (r"$\ddot{\theta}$ = $\hat{\psi}$ $\dot{q}$ \& 1\_2")
+
+
+@pytest.mark.parametrize(
+    ("robot", "letter"),
+    [
+        ("spherical_pendulum", "D"),
+        ("spherical_pendulum", "P"),
+        ("free_body", "D"),
+        ("free_body", "L"),
+    ],
+)
+def test_blocks_of_joints_of_several_coordinates_are_those_of_the_method(
+    robot: str, letter: str
+) -> None:
+    """A document takes them from the operators of the paper, `inspect` from the method."""
+    block = read(load(robot), f"{letter}[0]", "riccati").value
+    assert isinstance(block, Canonical)
+    expected = list(block_equations(f"{letter}_{{0}}", block))
+    document = derive(load(robot), "riccati")
+    printed = [instance.latex for step in document.steps for instance in step.instances]
+    assert expected[0] in printed
+    assert set(expected) <= set(printed)
+
+
+def test_a_document_names_the_coordinates_of_joints_that_have_several() -> None:
+    remarks = derive(load("spherical_pendulum"), "riccati").remarks
+    assert any("Coordinates count from 0: q0 is ball.x, q1 is ball.y" in text for text in remarks)
+    assert any("q0, q1, q2, q3 are a unit quaternion" in remark for remark in remarks)
+    assert not any(
+        "count from 0: q0" in text for text in derive(load("planar_arm"), "udut").remarks
+    )
 
 
 def test_u_of_the_textbook_arm_stands_beside_its_equation() -> None:
@@ -245,9 +279,13 @@ def test_the_first_cell_of_a_notebook_repeats_the_checks(
 def test_latex_has_balanced_braces_and_no_sign_that_pdflatex_lacks(document: Document) -> None:
     text = written(document, "latex")
     assert text.isascii() or not set(text) - set(map(chr, range(128))) - {"é"}
-    plain = re.sub(r"\\begin\{lstlisting\}.*?\\end\{lstlisting\}", "", text, flags=re.DOTALL)
-    assert plain.count("{") - plain.count(r"\{") == plain.count("}") - plain.count(r"\}")
-    assert plain.count(r"\begin{") == plain.count(r"\end{")
+    without_listings = re.sub(
+        r"\\begin\{lstlisting\}.*?\\end\{lstlisting\}", "", text, flags=re.DOTALL
+    )
+    assert without_listings.count("{") - without_listings.count(r"\{") == without_listings.count(
+        "}"
+    ) - without_listings.count(r"\}")
+    assert without_listings.count(r"\begin{") == without_listings.count(r"\end{")
 
 
 @pytest.mark.slow

@@ -192,8 +192,8 @@ def test_the_skeleton_shows_the_robot_to_scale() -> None:
     assert [(s.x2, s.y2) for s in links] == [(spot.x, spot.y) for spot in drawing.turning]
     bent = pose.middle(panda)
     bent[3] -= 1.0
-    moved = pose.skeleton(panda, bent)
-    assert [s.x for s in moved.turning] != [s.x for s in drawing.turning]
+    bent_skeleton = pose.skeleton(panda, bent)
+    assert [s.x for s in bent_skeleton.turning] != [s.x for s in drawing.turning]
     assert [spot.r for spot in pose.skeleton(robot("scara"), [0.0] * 4).sliding] == [4.5]
 
 

@@ -163,7 +163,7 @@ def test_innovations_are_white_with_the_right_gains_only() -> None:
     chain = rodriguez_filter.chain(load("panda"), rodriguez_filter.STATE)
     generator = np.random.default_rng(1)
     y = rodriguez_filter.outputs(chain, 20_000, generator)
-    assert rodriguez_filter.far(y, chain.mass) < 0.02
+    assert rodriguez_filter.covariance_error(y, chain.mass) < 0.02
     assert rodriguez_filter.correlated(rodriguez_filter.innovations(chain, y)) < 0.04
     chain.gains[3] *= 1.1
     assert rodriguez_filter.correlated(rodriguez_filter.innovations(chain, y)) > 0.04
@@ -279,8 +279,8 @@ def test_the_committed_rates_of_convergence_equal_the_predicted_ones() -> None:
             assert float(row["rate_measured"]) == pytest.approx(
                 float(row["rate_predicted"]), rel=0.03
             )
-    near = {row["case"]: float(row["axial"]) for row in table}
-    assert near["planar, 1°"] * np.radians(1) == pytest.approx(1, abs=0.03)
+    axial = {row["case"]: float(row["axial"]) for row in table}
+    assert axial["planar, 1°"] * np.radians(1) == pytest.approx(1, abs=0.03)
 
 
 @pytest.mark.slow
@@ -304,10 +304,11 @@ def test_the_mass_matrix_of_the_planar_chain_equals_the_reference() -> None:
 
 def test_the_dense_gradient_equals_differences_of_the_mass_matrix() -> None:
     q, h = np.random.default_rng(3).uniform(-3, 3, (2, 4)), 1e-6
-    slopes = fixman_determinant.slopes(q)
+    derivatives = fixman_determinant.mass_matrix_derivatives(q)
     for k, unit in enumerate(np.eye(4)):
         assert (
-            np.abs((mass(q + h * unit) - mass(q - h * unit)) / (2 * h) - slopes[:, k]).max() < 1e-8
+            np.abs((mass(q + h * unit) - mass(q - h * unit)) / (2 * h) - derivatives[:, k]).max()
+            < 1e-8
         )
 
 
@@ -326,7 +327,7 @@ def test_fixman_s_torque_on_a_spatial_chain_equals_differences_and_sixty_digits(
     chain = _chains.rod_chain(fixman_spatial.ROBOT)
     q = np.random.default_rng(6).uniform(-3, 3, (5, 3))
     torque = fixman_spatial.torque(q)
-    value, gradient = fixman_spatial.truth(chain, q)
+    value, gradient = fixman_spatial.reference_values(chain, q)
     program = fixman_spatial.program(chain, fixman_spatial.VALUE, fixman_spatial.RECURSION)
     assert np.abs(fixman_spatial.results(program, q)[:, 0] - value).max() < 1e-13
     assert np.abs(torque + gradient / 2).max() < 1e-13
@@ -372,8 +373,11 @@ def test_the_law_of_rigid_bonds_is_the_root_of_the_determinant_of_the_mass_matri
     root = np.sqrt(np.linalg.det(Reference(fixman_potential.polymer(3)).mass_matrix(q))).reshape(
         24, 24
     )
-    for which, law in enumerate((root.mean(axis=1), root.mean(axis=0))):
-        assert np.abs(fixman_potential.rigid_law(3, which, angles) - law / law.mean()).max() < 1e-6
+    for angle_index, law in enumerate((root.mean(axis=1), root.mean(axis=0))):
+        assert (
+            np.abs(fixman_potential.rigid_law(3, angle_index, angles) - law / law.mean()).max()
+            < 1e-6
+        )
 
 
 @pytest.mark.slow
@@ -407,7 +411,9 @@ def test_the_committed_densities_follow_their_own_laws_only() -> None:
             "fixman from flat": (fixman - 1) / column[f"fixman_error_{n}"],
             "rigid from flat": (rigid - 1) / column[f"rigid_error_{n}"],
         }
-        root_mean_square = {which: float(np.sqrt((x**2).mean())) for which, x in deviations.items()}
+        root_mean_square = {
+            comparison: float(np.sqrt((x**2).mean())) for comparison, x in deviations.items()
+        }
         assert root_mean_square["rigid from law"] < 1.5, n
         assert root_mean_square["fixman from flat"] < 1.5, n
         assert root_mean_square["rigid from flat"] > 5, n
@@ -436,10 +442,12 @@ def test_the_law_of_a_dihedral_angle_is_the_mean_over_the_others() -> None:
     grid = np.stack([x.ravel() for x in np.meshgrid(nodes, nodes, indexing="ij")], axis=-1)
     M = Reference(fixman_dihedral.polymer(5)).mass_matrix(fixman_dihedral.with_pose(grid))
     root = np.sqrt(np.linalg.det(M)).reshape(24, 24)
-    for which, law in enumerate((root.mean(axis=1), root.mean(axis=0))):
-        computed = fixman_dihedral.rigid_law(5, which, nodes)
+    for angle_index, law in enumerate((root.mean(axis=1), root.mean(axis=0))):
+        computed = fixman_dihedral.rigid_law(5, angle_index, nodes)
         assert np.abs(computed - law / law.mean()).max() < 1e-8
-        assert computed == pytest.approx(fixman_dihedral.rigid_law(5, which, -nodes), abs=1e-8)
+        assert computed == pytest.approx(
+            fixman_dihedral.rigid_law(5, angle_index, -nodes), abs=1e-8
+        )
     vectors = fixman_dihedral.bonds(np.zeros((1, 3)))[0]
     assert vectors[::2] == pytest.approx(np.broadcast_to(vectors[0], (3, 3)), abs=1e-15)
 
@@ -461,9 +469,10 @@ def test_only_fixman_s_potential_with_its_sign_makes_dihedral_angles_equally_lik
     for strength in (0.0, 1.0, -1.0):
         motion = fixman_dihedral.simulate(solver, 1000, 14, strength)
         assert motion.rejected < 0.001
-        seen = fixman_dihedral.measured(motion.angles[5:, :, 0], edges, law)
+        measured = fixman_dihedral.measured(motion.angles[5:, :, 0], edges, law)
         p[strength] = [
-            fixman_dihedral.exceedance(x, len(edges) - 2) for x in (seen.from_rigid, seen.from_flat)
+            fixman_dihedral.exceedance(x, len(edges) - 2)
+            for x in (measured.from_rigid, measured.from_flat)
         ]
     assert p[0.0][0] > 0.01 > 1e-9 > p[0.0][1]
     assert p[1.0][1] > 0.01 > 1e-9 > p[1.0][0]
@@ -490,11 +499,11 @@ def test_the_committed_densities_of_dihedral_angles_follow_their_own_laws_only()
         law = column[f"law_{n}"]
         assert law == pytest.approx(fixman_dihedral.class_law(n, (n - 4) // 2, edges), rel=1e-5)
         for kind, its_law, foreign_law in (("rigid", law, 1.0), ("fixman", 1.0, law)):
-            far = [
+            deviations = [
                 np.sqrt((((column[f"{kind}_{n}"] - x) / column[f"{kind}_error_{n}"]) ** 2).mean())
                 for x in (its_law, foreign_law)
             ]
-            assert far[0] < 1.5 < 5 < far[1], (n, kind)
+            assert deviations[0] < 1.5 < 5 < deviations[1], (n, kind)
 
 
 def test_the_solution_determinant_and_gradient_of_the_planar_chain_equal_dense_ones() -> None:
@@ -503,7 +512,7 @@ def test_the_solution_determinant_and_gradient_of_the_planar_chain_equal_dense_o
     M, step = mass(q[None])[0], 1e-6
     assert planar_chain.solution(q, b) == pytest.approx(np.linalg.solve(M, b), abs=1e-11)
     assert planar_chain.log_determinant(q) == pytest.approx(np.linalg.slogdet(M)[1], abs=1e-12)
-    slopes = [
+    differences = [
         (
             planar_chain.log_determinant(q + step * unit)
             - planar_chain.log_determinant(q - step * unit)
@@ -511,7 +520,7 @@ def test_the_solution_determinant_and_gradient_of_the_planar_chain_equal_dense_o
         / (2 * step)
         for unit in np.eye(9)
     ]
-    assert planar_chain.gradient(q) == pytest.approx(slopes, abs=1e-8)
+    assert planar_chain.gradient(q) == pytest.approx(differences, abs=1e-8)
 
 
 def test_errors_and_time_per_link_of_long_polymers_do_not_grow_with_length() -> None:
@@ -618,7 +627,7 @@ def test_page_and_picture_note_a_measurement_on_a_busy_machine(
     load: float, share: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def timed(contestants: dict[str, Any]) -> dict[str, bench.Timing]:
-        return {who: bench.Timing(who, 100.0, (100.0,), share, load) for who in contestants}
+        return {label: bench.Timing(label, 100.0, (100.0,), share, load) for label in contestants}
 
     monkeypatch.setattr(lee_chirikjian_fig2, "race", timed)
     page, _, svg, _ = reproduce.reproduce("lee-chirikjian-fig2", tmp_path)

@@ -88,12 +88,12 @@ def test_equations_of_a_wide_block_define_its_entries(
     assert "\n".join(equations).count(r"\mathrm{den} =") == is_quotient
     for line in "\n".join(equations).split("\n"):
         assert visible_width(line) <= LINE_COLUMNS + 20, line
-    read = read_back(equations)
+    values_read = read_back(equations)
     for n, entry in enumerate(entries):
         expected, row_and_column = value(entry), divmod(n, columns)
-        if expected or row_and_column in read:
+        if expected or row_and_column in values_read:
             with mpmath.workdps(30):
-                assert abs(read[row_and_column] - expected) < 1e-20 * (1 + abs(expected))
+                assert abs(values_read[row_and_column] - expected) < 1e-20 * (1 + abs(expected))
 
 
 def test_short_entries_stand_side_by_side_and_a_long_sum_has_several_parts() -> None:
@@ -103,10 +103,10 @@ def test_short_entries_stand_side_by_side_and_a_long_sum_has_several_parts() -> 
     assert len(equations) < 8
     assert max(equation.count("\n") for equation in equations) <= MOST_LINES + 1
     assert equations[-1].startswith("\\begin{aligned}\n& \\quad ")
-    read = read_back(equations)
+    values_read = read_back(equations)
     for n, entry in enumerate(entries):
         with mpmath.workdps(30):
-            assert abs(read[divmod(n, 3)] - value(entry)) < 1e-20 * (1 + abs(value(entry)))
+            assert abs(values_read[divmod(n, 3)] - value(entry)) < 1e-20 * (1 + abs(value(entry)))
 
 
 def test_a_narrow_block_is_one_matrix() -> None:

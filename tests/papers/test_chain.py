@@ -66,11 +66,11 @@ def test_rounded_rotations_are_rational_rotations_near_the_declared_ones(seed: i
         exact = chain(mechanism, ball_state(mechanism, q))
     assert rounded.rounded
     assert not exact.rounded
-    for near, link in zip(rounded.links, exact.links, strict=True):
-        assert (near.rotation @ near.rotation.T == identity(3)).all()
-        assert largest(near.rotation - link.rotation) < 10 / DENOMINATOR
-        assert near.axes @ near.axes.T == 1
-        assert largest(near.axes - link.axes) < 10 / DENOMINATOR
+    for rounded_link, link in zip(rounded.links, exact.links, strict=True):
+        assert (rounded_link.rotation @ rounded_link.rotation.T == identity(3)).all()
+        assert largest(rounded_link.rotation - link.rotation) < 10 / DENOMINATOR
+        assert rounded_link.axes @ rounded_link.axes.T == 1
+        assert largest(rounded_link.axes - link.axes) < 10 / DENOMINATOR
 
 
 def test_rational_rotations_are_not_rounded() -> None:

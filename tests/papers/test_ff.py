@@ -30,7 +30,7 @@ from tests.shared.robots_for_tests import ONE_DEGREE, random_mechanism
 TWO, THREE = ["rr", "rp", "pr"], ["rrr", "rrp", "rpr", "prr"]
 """Joints that turn and slide, tip first."""
 RATIONAL = [(1, 0), (2, 0), (3, 1), (5, 0), (8, 0)]
-CHAINS = [pytest.param(which, id=str(which)) for which in (*TWO, *THREE, *RATIONAL)]
+CHAINS = [pytest.param(chain_key, id=str(chain_key)) for chain_key in (*TWO, *THREE, *RATIONAL)]
 ROBOTS = [
     "scara",
     "ur5",
@@ -50,8 +50,10 @@ WITHOUT_INVERSE = EQUATIONS[:AFTER_INVERSE]
 
 
 @cache
-def operators(which: Any) -> Operators:
-    return Operators(spatial_chain(which) if isinstance(which, str) else rational_chain(*which))
+def operators(chain_key: Any) -> Operators:
+    return Operators(
+        spatial_chain(chain_key) if isinstance(chain_key, str) else rational_chain(*chain_key)
+    )
 
 
 def failing(o: Operators, equations: tuple[Equation[Operators], ...] = EQUATIONS) -> list[str]:
@@ -61,27 +63,27 @@ def failing(o: Operators, equations: tuple[Equation[Operators], ...] = EQUATIONS
 # -- the equations -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("which", ["rp", "pr", pytest.param("rr", marks=pytest.mark.slow)])
-def test_every_equation_holds_for_all_values_of_the_symbols_of_two_links(which: str) -> None:
-    assert failing(operators(which)) == []
+@pytest.mark.parametrize("chain_key", ["rp", "pr", pytest.param("rr", marks=pytest.mark.slow)])
+def test_every_equation_holds_for_all_values_of_the_symbols_of_two_links(chain_key: str) -> None:
+    assert failing(operators(chain_key)) == []
 
 
-@pytest.mark.parametrize("which", ["rr", *THREE])
-def test_constraint_forces_solve_the_chain_for_all_values_of_the_symbols(which: str) -> None:
+@pytest.mark.parametrize("chain_key", ["rr", *THREE])
+def test_constraint_forces_solve_the_chain_for_all_values_of_the_symbols(chain_key: str) -> None:
     """H_bb λ = −H_abᵀ M and H_aa M + H_ab λ = 1, so M⁻¹ is the Schur complement, without any inverse."""
-    assert failing(operators(which), WITHOUT_INVERSE) == []
+    assert failing(operators(chain_key), WITHOUT_INVERSE) == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("which", THREE)
-def test_fixmans_theorem_holds_for_all_values_of_the_symbols_of_three_links(which: str) -> None:
+@pytest.mark.parametrize("chain_key", THREE)
+def test_fixmans_theorem_holds_for_all_values_of_the_symbols_of_three_links(chain_key: str) -> None:
     """Π det D(k) = det 𝓘 det H_bb; det M is the same product by (4.11) of Rodriguez & Kreutz."""
-    assert BY_NUMBER["bridge to RK (4.6)"].holds(operators(which))
+    assert BY_NUMBER["bridge to RK (4.6)"].holds(operators(chain_key))
 
 
-@pytest.mark.parametrize("which", RATIONAL)
-def test_every_equation_holds_on_random_chains(which: tuple[int, int]) -> None:
-    assert failing(operators(which)) == []
+@pytest.mark.parametrize("chain_key", RATIONAL)
+def test_every_equation_holds_on_random_chains(chain_key: tuple[int, int]) -> None:
+    assert failing(operators(chain_key)) == []
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -115,9 +117,9 @@ def test_letters_are_blocks_of_the_operators() -> None:
     o = Operators(chain_of(random_mechanism(4, 2, "tree", ONE_DEGREE)))
     letters = {letter.name: letter.block for letter in LETTERS}
     assert o.local(lambda i, j: letters["P"](o, i, j), o.six, o.six) == o.P
-    for name, whole in (("inertia", o.inertia), ("H", o.H)):
+    for name, operator in (("inertia", o.inertia), ("H", o.H)):
         blocks = [letters[name](o, i) for i in range(len(o.links))]
-        assert Matrix.diagonal(blocks) == whole
+        assert Matrix.diagonal(blocks) == operator
 
 
 # -- pattern -----------------------------------------------------------------------------------------------------------------
@@ -133,9 +135,9 @@ def blocks_that_are_not_zero(o: Operators, matrix: Matrix, size: int) -> set[tup
     }
 
 
-@pytest.mark.parametrize("which", ["rrr", "prr", (5, 0), (8, 0)])
-def test_the_operators_of_a_serial_chain_are_block_tridiagonal(which: Any) -> None:
-    o = operators(which)
+@pytest.mark.parametrize("chain_key", ["rrr", "prr", (5, 0), (8, 0)])
+def test_the_operators_of_a_serial_chain_are_block_tridiagonal(chain_key: Any) -> None:
+    o = operators(chain_key)
     for matrix, size in ((o.A, 6), (o.H_aa, 1), (o.H_bb, 5)):
         assert all(abs(i - j) <= 1 for i, j in blocks_that_are_not_zero(o, matrix, size))
     coupling = o.H_ab.entries
@@ -147,25 +149,25 @@ def test_the_operators_of_a_serial_chain_are_block_tridiagonal(which: Any) -> No
 def test_joints_of_one_parent_couple() -> None:
     o = Operators(chain_of(random_mechanism(6, 2, "tree")))
     parents = [link.parent for link in o.links]
-    near = {
+    coupled = {
         (i, j)
         for i in range(6)
         for j in range(6)
         if i == j or parents[i] == j or parents[j] == i or parents[i] == parents[j] >= 0
     }
-    assert any(parents[i] == parents[j] for i, j in near if i != j)
-    assert blocks_that_are_not_zero(o, o.A, 6) == near
+    assert any(parents[i] == parents[j] for i, j in coupled if i != j)
+    assert blocks_that_are_not_zero(o, o.A, 6) == coupled
 
 
 # -- the Schur complement ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("which", CHAINS)
-def test_the_schur_complement_does_not_see_hard_directions_in_the_soft_rows(which: Any) -> None:
+@pytest.mark.parametrize("chain_key", CHAINS)
+def test_the_schur_complement_does_not_see_hard_directions_in_the_soft_rows(chain_key: Any) -> None:
     """With 𝓦_a + 𝓦 K the blocks are others, λ is less by K τ, and the Schur complement is M⁻¹ again."""
-    o = operators(which)
+    o = operators(chain_key)
     soft, hard = sum(o.allowed), sum(o.forbidden)
-    source = Random(f"hard directions/{which}")
+    source = Random(f"hard directions/{chain_key}")
     K = Matrix.of(np.array([fractions(source, soft) for _ in range(hard)], dtype=object))
     W_a = o.W_a + o.W @ K
     aa, ab = W_a.T @ o.A @ W_a, W_a.T @ o.A @ o.W

@@ -22,7 +22,7 @@ SAMPLES = (4_000, 256_000)
 SIGMAS = 6.0
 """An entry of a sample covariance is off by √((C_ii C_jj + C_ij²) / samples) in the mean; six times that is never seen."""
 
-EVERY = pytest.mark.parametrize("made", CHAINS)
+EVERY = pytest.mark.parametrize("chain_key", CHAINS)
 
 
 def number(x: Array | Matrix) -> Array:
@@ -49,14 +49,14 @@ class Floats:
 
 
 @cache
-def chain(made: tuple[int, int]) -> Floats:
-    return Floats(rational_chain(*made))
+def chain(chain_key: tuple[int, int]) -> Floats:
+    return Floats(rational_chain(*chain_key))
 
 
 @cache
-def outputs(made: tuple[int, int], samples: int) -> Array:
+def outputs(chain_key: tuple[int, int], samples: int) -> Array:
     """y (samples, N) of the state-space model (4.3), link by link from the tip."""
-    o, random = chain(made), np.random.default_rng([samples, *made])
+    o, random = chain(chain_key), np.random.default_rng([samples, *chain_key])
     z, y = np.zeros((samples, 6)), []
     for k in range(o.N):
         w = (
@@ -96,33 +96,36 @@ def error(x: Array, covariance: Array) -> float:
 
 
 @EVERY
-def test_the_outputs_have_the_mass_matrix_for_covariance(made: tuple[int, int]) -> None:
+def test_the_outputs_have_the_mass_matrix_for_covariance(chain_key: tuple[int, int]) -> None:
     """(4.2), at the Monte Carlo rate: the bound shrinks by 8 where 64 times as much is drawn."""
-    mass = chain(made).mass
+    mass = chain(chain_key).mass
     for samples in SAMPLES:
-        assert error(outputs(made, samples), mass) < SIGMAS / np.sqrt(samples)
+        assert error(outputs(chain_key, samples), mass) < SIGMAS / np.sqrt(samples)
 
 
 @EVERY
-def test_the_innovations_are_white_with_covariance_d(made: tuple[int, int]) -> None:
+def test_the_innovations_are_white_with_covariance_d(chain_key: tuple[int, int]) -> None:
     """E(ε εᵀ) = D (4.12): diagonal, so that no innovation says anything about another."""
-    o = chain(made)
+    o = chain(chain_key)
     D = o.D
     for samples in SAMPLES:
-        epsilon = innovations(o, outputs(made, samples))
+        epsilon = innovations(o, outputs(chain_key, samples))
         assert error(epsilon, D) < SIGMAS / np.sqrt(samples)
         correlation = np.corrcoef(epsilon.T) - np.eye(o.N)
         assert np.abs(correlation).max() < SIGMAS / np.sqrt(samples)
         assert np.abs(epsilon.mean(axis=0) / np.sqrt(np.diag(D))).max() < SIGMAS / np.sqrt(samples)
-    # what goes into the filter is not white
-    assert np.abs(np.corrcoef(outputs(made, SAMPLES[-1]).T) - np.eye(o.N)).max() > 0.05
+    # the input of the filter is not white
+    assert np.abs(np.corrcoef(outputs(chain_key, SAMPLES[-1]).T) - np.eye(o.N)).max() > 0.05
 
 
 def test_the_error_falls_with_the_square_root_of_the_samples() -> None:
     """The mean over chains and entries of the error times √samples is the same at both sizes, within a factor of 2."""
     scaled = [
         np.mean(
-            [error(outputs(made, samples), chain(made).mass) * np.sqrt(samples) for made in CHAINS]
+            [
+                error(outputs(chain_key, samples), chain(chain_key).mass) * np.sqrt(samples)
+                for chain_key in CHAINS
+            ]
         )
         for samples in SAMPLES
     ]
@@ -131,9 +134,9 @@ def test_the_error_falls_with_the_square_root_of_the_samples() -> None:
 
 
 @EVERY
-def test_the_recursions_are_the_operators(made: tuple[int, int]) -> None:
+def test_the_recursions_are_the_operators(chain_key: tuple[int, int]) -> None:
     """(4.15) is ε = (1 − HΨL) y, (4.13) is y = (1 + HΦL) ε, and they undo each other: to rounding."""
-    o, y = chain(made), outputs(made, SAMPLES[0])
+    o, y = chain(chain_key), outputs(chain_key, SAMPLES[0])
     epsilon = innovations(o, y)
     scale = np.abs(y).max()
     assert np.abs(epsilon - y @ o.whitening.T).max() < 1e-10 * scale
@@ -142,10 +145,10 @@ def test_the_recursions_are_the_operators(made: tuple[int, int]) -> None:
 
 
 @EVERY
-def test_the_filters_error_has_covariance_p(made: tuple[int, int]) -> None:
+def test_the_filters_error_has_covariance_p(chain_key: tuple[int, int]) -> None:
     """ẑ(k) is what the outputs below k say of z(k): the error's covariance is P(k), the articulated-body inertia (4.5)."""
-    o, samples = chain(made), SAMPLES[1]
-    random = np.random.default_rng([5, *made])
+    o, samples = chain(chain_key), SAMPLES[1]
+    random = np.random.default_rng([5, *chain_key])
     z, guess, y = np.zeros((samples, 6)), np.zeros((samples, 6)), np.zeros(samples)
     for k in range(o.N):
         if k:

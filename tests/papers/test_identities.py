@@ -24,15 +24,15 @@ from symgen.support.errors import RequestError, UnknownName
 
 
 def by_name(result: Identities) -> dict[str, identities.PaperResult]:
-    return {part.name: part for part in result.papers}
+    return {paper_result.name: paper_result for paper_result in result.papers}
 
 
 def test_every_equation_of_the_covering_papers_holds_for_every_state_of_the_planar_arm() -> None:
     result = prove_identities(load("planar_arm"), ["rk", "sa"])
     assert result.holds
-    for part in result.papers:
-        assert part.equations
-        assert all(item.fails_symbolically is False for item in part.equations)
+    for paper_result in result.papers:
+        assert paper_result.equations
+        assert all(item.fails_symbolically is False for item in paper_result.equations)
     assert {item.function for item in result.programs} == {
         "mass_matrix",
         "bias_force",
@@ -45,8 +45,8 @@ def test_every_equation_of_the_covering_papers_holds_for_every_state_of_the_plan
 def test_papers_that_do_not_cover_a_robot_say_why(robot: str) -> None:
     result = prove_identities(load(robot), states=1)
     assert result.holds
-    assert [part.name for part in result.papers] == list(PAPERS)
-    covered = {name for name, part in by_name(result).items() if part.equations}
+    assert [paper_result.name for paper_result in result.papers] == list(PAPERS)
+    covered = {name for name, paper_result in by_name(result).items() if paper_result.equations}
     assert (
         covered
         == {
@@ -55,8 +55,8 @@ def test_papers_that_do_not_cover_a_robot_say_why(robot: str) -> None:
             "free_body": {"rk", "wc", "ff"},
         }[robot]
     )
-    for name, part in by_name(result).items():
-        assert (not part.refusal) == (name in covered)
+    for name, paper_result in by_name(result).items():
+        assert (not paper_result.refusal) == (name in covered)
 
 
 def test_a_wrong_equation_is_reported_and_fails_the_command(
@@ -102,15 +102,15 @@ def test_drives_closures_and_mimic_joints_are_left_out() -> None:
 
 
 def test_a_robot_of_more_than_three_velocities_is_checked_at_states_only() -> None:
-    (part,) = prove_identities(load("scara"), ["rk"], 1, programs=False).papers
-    assert part.symbolic == 0
+    (paper_result,) = prove_identities(load("scara"), ["rk"], 1, programs=False).papers
+    assert paper_result.symbolic == 0
 
 
 def test_an_expensive_symbolic_check_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(identities, "MOST_PRODUCTS", 2000)
-    (part,) = prove_identities(load("planar_arm"), ["rk"], 1, programs=False).papers
-    assert 0 < part.symbolic < len(part.equations)
-    assert all(item.holds for item in part.equations)
+    (paper_result,) = prove_identities(load("planar_arm"), ["rk"], 1, programs=False).papers
+    assert 0 < paper_result.symbolic < len(paper_result.equations)
+    assert all(item.holds for item in paper_result.equations)
 
 
 def test_no_states_and_unknown_papers_are_refused() -> None:
@@ -188,7 +188,12 @@ def _named(parent: str) -> str:
 def test_every_paper_for_bodies_holds_on_two_roots_with_odd_names() -> None:
     result = prove_identities(small_tree(), states=1)
     assert result.holds
-    assert {n for n, part in by_name(result).items() if part.equations} == {"rk", "sa", "wc", "ff"}
+    assert {n for n, paper_result in by_name(result).items() if paper_result.equations} == {
+        "rk",
+        "sa",
+        "wc",
+        "ff",
+    }
     assert "'b $x_1$'" in by_name(result)["lc"].refusal
 
 
@@ -246,8 +251,10 @@ def coupled_arm() -> Mechanism:
 
 
 def driven_tree() -> Mechanism:
-    first, *others = small_tree().joints
-    return replace(small_tree(), joints=(replace(first, drive=Drive(damping=Fraction(2))), *others))
+    first, *more_joints = small_tree().joints
+    return replace(
+        small_tree(), joints=(replace(first, drive=Drive(damping=Fraction(2))), *more_joints)
+    )
 
 
 @pytest.mark.parametrize(

@@ -368,16 +368,19 @@ WHOLE: dict[str, Callable[[Operators], Array]] = {
 @pytest.mark.parametrize("letter", LETTERS, ids=lambda letter: letter.name)
 def test_blocks_of_a_letter_are_those_of_the_operator(letter: Any) -> None:
     o = slanted(5)
-    whole = WHOLE[letter.name](o)
-    rows, columns = len(whole) // o.n, whole.shape[1] // (o.n if len(letter.indices) == 2 else 1)
+    operator = WHOLE[letter.name](o)
+    rows, columns = (
+        len(operator) // o.n,
+        operator.shape[1] // (o.n if len(letter.indices) == 2 else 1),
+    )
     for i in range(o.n):
         if len(letter.indices) == 1:
-            assert (np.reshape(letter.block(o, i), -1) == whole[i]).all()
+            assert (np.reshape(letter.block(o, i), -1) == operator[i]).all()
             continue
         for j in range(o.n):
             block = letter.block(o, i, j)
-            part = whole[rows * i : rows * (i + 1), columns * j : columns * (j + 1)]
-            assert (part == (0 if block is None else block)).all()
+            expected = operator[rows * i : rows * (i + 1), columns * j : columns * (j + 1)]
+            assert (expected == (0 if block is None else block)).all()
 
 
 def test_every_letter_is_defined_by_one_equation() -> None:
@@ -394,28 +397,28 @@ def missed(values: Any, expected: Any) -> float:
 
 
 def six_links() -> tuple[SymPyChain, DomainMatrix, Blocks]:
-    made = exact(6)
-    soft, hard = (made.rows(rows) for rows in lee_chirikjian.exact_rows(6))
-    return made, made.mass_matrix().inv(), made.gram(soft, hard)
+    chain = exact(6)
+    soft, hard = (chain.rows(rows) for rows in lee_chirikjian.exact_rows(6))
+    return chain, chain.mass_matrix().inv(), chain.gram(soft, hard)
 
 
 def test_lc_21_carries_d_i_in_its_last_term() -> None:
-    made, inverse, (_, _, bb) = six_links()
-    hard = made.rows(lee_chirikjian.exact_rows(6)[1])
+    chain, inverse, (_, _, bb) = six_links()
+    hard = chain.rows(lee_chirikjian.exact_rows(6)[1])
     for as_printed in (False, True):
-        aa, ab, _ = made.gram(made.rows(lee_chirikjian.published_rows(6, as_printed)), hard)
+        aa, ab, _ = chain.gram(chain.rows(lee_chirikjian.published_rows(6, as_printed)), hard)
         error = missed(schur(aa, ab, bb), inverse)
         assert error > 1e-3 if as_printed else error < 1e-12
 
 
 def test_lc_20_to_21_are_not_the_blocks_of_the_inverse_metric() -> None:
-    made, _, (aa, _, _) = six_links()
-    whole = made.metric().inv()
-    published = made.gram(
-        made.rows(lee_chirikjian.published_rows(6)), made.rows(lee_chirikjian.exact_rows(6)[1])
+    chain, _, (aa, _, _) = six_links()
+    inverse_metric = chain.metric().inv()
+    published = chain.gram(
+        chain.rows(lee_chirikjian.published_rows(6)), chain.rows(lee_chirikjian.exact_rows(6)[1])
     )[0]
-    assert missed(aa, corner(whole, 6)) < 1e-12
-    assert missed(published, corner(whole, 6)) > 1e-3
+    assert missed(aa, corner(inverse_metric, 6)) < 1e-12
+    assert missed(published, corner(inverse_metric, 6)) > 1e-3
 
 
 def test_lc_20_to_21_are_singular_on_a_straight_chain_and_the_exact_rows_are_not() -> None:
@@ -431,22 +434,22 @@ def test_lc_20_to_21_are_singular_on_a_straight_chain_and_the_exact_rows_are_not
     entries = [
         straight.value_at_chain(x)
         for row in lee_chirikjian.published_rows(3)
-        for part in row.values()
-        for x in part
+        for entries in row.values()
+        for x in entries
     ]
     assert any(entry.has(sp.zoo, sp.nan) for entry in entries)
 
 
 def test_lc_sums_over_the_masses_that_move() -> None:
     """(4), (7), (23) print sums from l = 0. The base x_0 does not move: its term would add 1/(m_0 L_1²) to H[0,0]."""
-    made, _, (aa, _, _) = six_links()
-    whole = made.metric().inv()
-    assert missed(aa, corner(whole, 6)) < 1e-12
+    chain, _, (aa, _, _) = six_links()
+    inverse_metric = chain.metric().inv()
+    assert missed(aa, corner(inverse_metric, 6)) < 1e-12
     base, first = sp.Matrix(sp.symbols("x0_1 x0_2", real=True)), lee_chirikjian.points(1)[1]
     direction = PLANAR.direction(base, first)
     slope = sp.Matrix([[direction.diff(x) for x in base]]).subs(dict.fromkeys(base, 0))
-    added = made.value_at_chain((slope * slope.T)[0])  # of m_0 = 1
-    assert sp.simplify(added * made.length[0] ** 2) == 1
+    added = chain.value_at_chain((slope * slope.T)[0])  # of m_0 = 1
+    assert sp.simplify(added * chain.length[0] ** 2) == 1
 
 
 def test_lc_25_multiplies_in_the_other_order() -> None:
@@ -458,21 +461,21 @@ def test_lc_25_multiplies_in_the_other_order() -> None:
 @pytest.mark.parametrize("kind", ["exact", "published"])
 def test_the_rows_are_those_that_sympy_derives(kind: str) -> None:
     """At one state, with unequal masses and lengths."""
-    n, made = 4, exact(4)
+    n, chain = 4, exact(4)
     tangents, before = [], (sp.Integer(1), sp.Integer(0))
-    for c, s in zip(made.cosine, made.sine, strict=True):
+    for c, s in zip(chain.cosine, chain.sine, strict=True):
         cosine, sine = c * before[0] + s * before[1], s * before[0] - c * before[1]
         tangents.append(sine / (1 + cosine))
         before = (c, s)
-    o = Operators(_planar_chain(made.length, made.mass, tangents))
+    o = Operators(_planar_chain(chain.length, chain.mass, tangents))
     soft, hard = lee_chirikjian.exact_rows(n)
     if kind == "published":
         soft = lee_chirikjian.published_rows(n)
-        assert_equal(o.dtheta_dx_printed, made.rows(soft))
+        assert_equal(o.dtheta_dx_printed, chain.rows(soft))
     else:
-        assert_equal(o.dtheta_dx, made.rows(soft))
-        assert_equal(o.dL_dx, made.rows(hard))
-        assert_equal(o.dx_dq, made.jacobian())
+        assert_equal(o.dtheta_dx, chain.rows(soft))
+        assert_equal(o.dL_dx, chain.rows(hard))
+        assert_equal(o.dx_dq, chain.jacobian())
 
 
 def assert_equal(matrix: Matrix, derived: DomainMatrix) -> None:

@@ -38,12 +38,12 @@ BY_NUMBER = {equation.number: equation for equation in EQUATIONS}
 
 
 @cache
-def operators(which: Any) -> Operators:
-    if which in SPATIAL:
-        return Operators(spatial_chain(which, whole=len(which) == 2))
-    if which in SYMBOLIC:
-        return Operators(symbolic_chain(2 + SYMBOLIC.index(which)))
-    return Operators(rational_chain(*which))
+def operators(chain_key: Any) -> Operators:
+    if chain_key in SPATIAL:
+        return Operators(spatial_chain(chain_key, all_symbols=len(chain_key) == 2))
+    if chain_key in SYMBOLIC:
+        return Operators(symbolic_chain(2 + SYMBOLIC.index(chain_key)))
+    return Operators(rational_chain(*chain_key))
 
 
 def failing(o: Operators, equations: Iterable[Equation[Operators]] = EQUATIONS) -> list[str]:
@@ -51,30 +51,30 @@ def failing(o: Operators, equations: Iterable[Equation[Operators]] = EQUATIONS) 
 
 
 @pytest.mark.parametrize(
-    "which",
+    "chain_key",
     [
         pytest.param(c, id=c, marks=[pytest.mark.slow] if len(c) == 3 else [])
         for c in (*SYMBOLIC, *SPATIAL)
     ],
 )
-def test_every_equation_of_operators_holds_for_all_values_of_the_symbols(which: str) -> None:
+def test_every_equation_of_operators_holds_for_all_values_of_the_symbols(chain_key: str) -> None:
     of_operators = [equation for equation in EQUATIONS if equation.number not in OF_MOTION]
-    assert failing(operators(which), of_operators) == []
+    assert failing(operators(chain_key), of_operators) == []
 
 
-@pytest.mark.parametrize("which", ["rr", "rp", "pr"])
+@pytest.mark.parametrize("chain_key", ["rr", "rp", "pr"])
 def test_the_four_algorithms_solve_the_equations_of_motion_for_all_values_of_the_symbols(
-    which: str,
+    chain_key: str,
 ) -> None:
-    o = Operators(spatial_chain(which))
+    o = Operators(spatial_chain(chain_key))
     assert failing(o, [BY_NUMBER[number] for number in sorted(OF_MOTION)]) == []
 
 
 @pytest.mark.parametrize(
-    "which", [pytest.param(c, marks=[pytest.mark.slow] if c[0] == 8 else []) for c in RATIONAL]
+    "chain_key", [pytest.param(c, marks=[pytest.mark.slow] if c[0] == 8 else []) for c in RATIONAL]
 )
-def test_every_equation_holds_on_random_chains(which: tuple[int, int]) -> None:
-    assert failing(operators(which)) == []
+def test_every_equation_holds_on_random_chains(chain_key: tuple[int, int]) -> None:
+    assert failing(operators(chain_key)) == []
 
 
 @pytest.mark.parametrize(
@@ -169,10 +169,10 @@ def test_a_changed_entry_of_a_motion_is_seen(letter: str) -> None:
     assert CAUGHT_OF_MOTION[letter] in failing(o)
 
 
-# -- what the printed text says otherwise ----------------------------------------------------------------------------------
+# -- errors of the printed text ------------------------------------------------------------------------------------------
 
 MOVED = [(2, 0), (3, 1), (5, 0)]
-EVERY = pytest.mark.parametrize("which", MOVED)
+EVERY = pytest.mark.parametrize("chain_key", MOVED)
 
 
 def misses(printed: Matrix, right: Matrix) -> bool:
@@ -180,14 +180,14 @@ def misses(printed: Matrix, right: Matrix) -> bool:
     return max(abs(x) for x in (printed - right).entries.flat) > fmpq(1, 1000) * scale
 
 
-def column(parts: list[Array]) -> Matrix:
-    return Matrix.of(np.concatenate(parts))
+def column(blocks: list[Array]) -> Matrix:
+    return Matrix.of(np.concatenate(blocks))
 
 
 @EVERY
-def test_the_abstracts_inverse_misses(which: Any) -> None:
+def test_the_abstracts_inverse_misses(chain_key: Any) -> None:
     """Part I prints M⁻¹ = (1 − HΦL)ᵀ D⁻¹ (1 − HΦL); it is Ψ that stands there (4.16)."""
-    o = operators(which)
+    o = operators(chain_key)
     unit = o.one_of_joints()
     printed = unit + unit - o.innovations
     missed = misses(o.mass_matrix @ printed.T @ o.D_inverse @ printed, unit)
@@ -195,9 +195,9 @@ def test_the_abstracts_inverse_misses(which: Any) -> None:
 
 
 @EVERY
-def test_the_loop_must_reach_the_base(which: Any) -> None:
+def test_the_loop_must_reach_the_base(chain_key: Any) -> None:
     """(4.4)-(4.6) print k = 2 … N − 1: a base link left at M(N) gives another D(N), another M and another determinant."""
-    o = operators(which)
+    o = operators(chain_key)
     D = o.D.entries.copy()
     base = o.links[0]
     D[-1, -1] = (base.axes @ base.inertia @ base.axes.T)[0, 0]
@@ -205,9 +205,9 @@ def test_the_loop_must_reach_the_base(which: Any) -> None:
 
 
 @EVERY
-def test_a_base_acceleration_is_shifted_as_a_twist(which: Any) -> None:
+def test_a_base_acceleration_is_shifted_as_a_twist(chain_key: Any) -> None:
     """(3.8) with (3.21): the last block of E is φᵀ(N+1,N), not φ: a uniform field moves every link alike, without a turn."""
-    o = operators(which)
+    o = operators(chain_key)
     field = fractions(Random(7), 3)
     uniform: list[Array] = []
     for link in o.links:
@@ -223,9 +223,9 @@ def test_a_base_acceleration_is_shifted_as_a_twist(which: Any) -> None:
 
 
 @EVERY
-def test_the_filter_takes_the_bias_free_moments(which: Any) -> None:
+def test_the_filter_takes_the_bias_free_moments(chain_key: Any) -> None:
     """(4.20) prints ε(k) = T(k) − … for T'(k) − …."""
-    o = operators(which)
+    o = operators(chain_key)
     m = o.motion
     assert m.smoothed[0] == m.theta_ddot
     printed = m.T - o.H @ m.filtered[1]
@@ -233,16 +233,16 @@ def test_the_filter_takes_the_bias_free_moments(which: Any) -> None:
 
 
 @EVERY
-def test_the_proof_of_fd3_prints_another_inverse(which: Any) -> None:
-    o = operators(which)
+def test_the_proof_of_fd3_prints_another_inverse(chain_key: Any) -> None:
+    o = operators(chain_key)
     m = o.motion
     epsilon = m.T - o.H @ o.psi @ (o.S @ o.L @ m.T + o.M @ m.zeta + m.b + m.Bf)
     assert misses(o.innovations @ o.D_inverse @ epsilon, m.theta_ddot)
 
 
 @EVERY
-def test_the_proof_of_fd4_prints_phi_tilde(which: Any) -> None:
-    o = operators(which)
+def test_the_proof_of_fd4_prints_phi_tilde(chain_key: Any) -> None:
+    o = operators(chain_key)
     m = o.motion
     nu = o.D_inverse @ (
         o.whitening @ m.T - o.H @ o.phi_tilde @ o.P @ m.a - o.H @ o.psi @ (m.b + m.Bf)
@@ -252,9 +252,9 @@ def test_the_proof_of_fd4_prints_phi_tilde(which: Any) -> None:
 
 
 @EVERY
-def test_the_velocities_of_fd4_are_those_of_every_link(which: Any) -> None:
+def test_the_velocities_of_fd4_are_those_of_every_link(chain_key: Any) -> None:
     """(5.13) prints V = Bᵀ φᵀ Hᵀ θ̇, which is the tip's velocity alone; V = φᵀ Hᵀ θ̇ obeys (2.25)."""
-    o = operators(which)
+    o = operators(chain_key)
     V = o.motion.V
     tip = rational_chain(1, 9)
     B = Operators(tip).steps[0]
@@ -304,19 +304,19 @@ def test_the_proof_of_lemma_a1_sums_psi_m_phi_transposed(seed: int) -> None:
     recursion = [inertias[0]]
     for k in range(1, links):
         recursion.append(psi[k][k - 1] @ recursion[k - 1] @ phi[k][k - 1].T + inertias[k])  # (a.44)
-    holds, printed = (
+    corrected, printed = (
         [sum(left[k][j] @ inertias[j] @ right[k][j].T for j in range(k + 1)) for k in range(links)]
         for left, right in ((psi, phi), (phi, psi))
     )
-    assert all((a == b).all() for a, b in zip(holds, recursion, strict=True))
+    assert all((a == b).all() for a, b in zip(corrected, recursion, strict=True))
     gap = max(abs(x) for x in (printed[-1] - recursion[-1]).flat)
     assert gap > max(abs(x) for x in recursion[-1].flat) / 1000
 
 
 @EVERY
-def test_the_proof_of_identity_a7_has_phi_tilde(which: Any) -> None:
+def test_the_proof_of_identity_a7_has_phi_tilde(chain_key: Any) -> None:
     """P + ψ̃ P + P φᵀ "from (a.45)" is P more than ψ 𝓜 φᵀ; the last term is P φ̃ᵀ, by (a.46)."""
-    o = operators(which)
+    o = operators(chain_key)
     assert misses(o.P + o.psi_tilde @ o.P + o.P @ o.phi.T, o.psi @ o.M @ o.phi.T)
 
 
@@ -325,10 +325,10 @@ def test_the_rates_of_euler_parameters_are_four_and_no_inverse_of_themselves() -
     x, y, z, w = q = sp.Matrix([1, 2, 4, 2]) / 5
     u = sp.Matrix([x, y, z])
     rates = sp.Matrix.vstack(w * sp.eye(3) + u.hat(), -u.T) / 2
-    back = 4 * rates.T
-    assert (rates.shape, back.shape) == ((4, 3), (3, 4))
-    assert back * rates == sp.eye(3)
-    assert rates * back == sp.eye(4) - q * q.T
+    velocities = 4 * rates.T
+    assert (rates.shape, velocities.shape) == ((4, 3), (3, 4))
+    assert velocities * rates == sp.eye(3)
+    assert rates * velocities == sp.eye(4) - q * q.T
 
 
 def test_appendix_b_has_six_by_six_blocks_of_d_for_a_free_base() -> None:
@@ -384,12 +384,12 @@ WHOLE = {
 def test_blocks_of_a_letter_are_those_of_the_whole_operator(robot: str) -> None:
     o = Operators(chain_of(load(robot)))
     spans = [len(link.axes) for link in o.links]
-    whole = {"epsilon_of_T": o.D @ o.motion.nu}
+    computed_operators = {"epsilon_of_T": o.D @ o.motion.nu}
     for letter in LETTERS:
         if letter.name not in WHOLE:
             continue
         name = WHOLE[letter.name]
-        expected = whole.get(name) or getattr(o, name, None) or getattr(o.motion, name)
+        expected = computed_operators.get(name) or getattr(o, name, None) or getattr(o.motion, name)
         blocks = {}
         for indices in product(range(len(o.links)), repeat=len(letter.indices)):
             block = letter.block(o, *indices)
@@ -410,8 +410,8 @@ def test_letters_without_a_whole_operator_are_the_recursions() -> None:
     """L takes a wrench to the parent, R is composite, and z, λ are those of the filter and the smoother."""
     o = Operators(chain_of(load("scara")))
     by_name = {letter.name: letter for letter in LETTERS}
-    rest = {"composite", "L", "z", "lambda"}
-    assert rest | set(WHOLE) == set(by_name)
+    without_operator = {"composite", "L", "z", "lambda"}
+    assert without_operator | set(WHOLE) == set(by_name)
     for k in range(len(o.links)):
         assert (by_name["L"].block(o, k) == o.steps[k] @ o.articulated(k)[2]).all()
         z, smooth = by_name["z"].block(o, k), by_name["lambda"].block(o, k)

@@ -44,9 +44,9 @@ def test_two_sweeps_equal_the_four_algorithms_on_every_robot(robot: str) -> None
         assert all(compared.values()), compared
 
 
-@pytest.mark.parametrize("which", [(1, 0), (2, 0), (3, 0), (3, 1), (5, 0), (8, 0)])
-def test_two_sweeps_equal_the_four_algorithms_on_random_chains(which: tuple[int, int]) -> None:
-    compared = agreements(Operators(rational_chain(*which)))
+@pytest.mark.parametrize("chain_key", [(1, 0), (2, 0), (3, 0), (3, 1), (5, 0), (8, 0)])
+def test_two_sweeps_equal_the_four_algorithms_on_random_chains(chain_key: tuple[int, int]) -> None:
+    compared = agreements(Operators(rational_chain(*chain_key)))
     assert all(compared.values()), compared
 
 
@@ -80,8 +80,8 @@ def moving_as(motion: Motion, changed: set[int], seed: int) -> Motion:
 def test_the_causal_sweep_depends_on_the_links_beyond_only(robot: str, k: int) -> None:
     """Forms of link k do not change with the motion of other links, whereas z(k) of (5.16) does."""
     o = Operators(chain_of(load(robot)))
-    others = {i for i in range(len(o.links)) if k not in o.chain.ancestors(i)}
-    first, second = o.motion, moving_as(o.motion, others, 1)
+    not_outward = {i for i in range(len(o.links)) if k not in o.chain.ancestors(i)}
+    first, second = o.motion, moving_as(o.motion, not_outward, 1)
     forms, other_forms = (TwoSweeps(motion).causal[k] for motion in (first, second))
     assert all((a == b).all() for a, b in zip(forms, other_forms, strict=True))
     assert (first.filter(k)[0] != second.filter(k)[0]).any()

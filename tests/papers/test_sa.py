@@ -34,10 +34,12 @@ BALLS = arb(60)
 
 
 @cache
-def operators(which: Any) -> Operators:
-    if which in PLANAR:
-        return Operators(symbolic_chain(PLANAR[which]))
-    return Operators(spatial_chain(which) if which in SPATIAL else rational_chain(*which))
+def operators(chain_key: Any) -> Operators:
+    if chain_key in PLANAR:
+        return Operators(symbolic_chain(PLANAR[chain_key]))
+    return Operators(
+        spatial_chain(chain_key) if chain_key in SPATIAL else rational_chain(*chain_key)
+    )
 
 
 def failing(o: Operators) -> list[str]:
@@ -53,19 +55,19 @@ def misses(printed: Matrix, right: Matrix) -> bool:
 
 
 @pytest.mark.parametrize(
-    "which",
+    "chain_key",
     [
         pytest.param(c, id=c, marks=[pytest.mark.slow] if len(c) == 3 else [])
         for c in (*PLANAR, *SPATIAL)
     ],
 )
-def test_every_equation_holds_for_all_values_of_the_symbols(which: str) -> None:
-    assert failing(operators(which)) == []
+def test_every_equation_holds_for_all_values_of_the_symbols(chain_key: str) -> None:
+    assert failing(operators(chain_key)) == []
 
 
-@pytest.mark.parametrize("which", RATIONAL)
-def test_every_equation_holds_on_random_chains(which: tuple[int, int]) -> None:
-    assert failing(operators(which)) == []
+@pytest.mark.parametrize("chain_key", RATIONAL)
+def test_every_equation_holds_on_random_chains(chain_key: tuple[int, int]) -> None:
+    assert failing(operators(chain_key)) == []
 
 
 @pytest.mark.parametrize(
@@ -186,13 +188,13 @@ def test_a_changed_block_is_seen(letter: str) -> None:
     assert number in failing(o)
 
 
-# -- what the printed text says otherwise ------------------------------------------------------------------------------------
+# -- errors of the printed text --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("which", [(2, 0), (3, 0), (5, 1), (8, 0)])
-def test_the_printed_ranges_of_16_miss(which: tuple[int, int]) -> None:
+@pytest.mark.parametrize("chain_key", [(2, 0), (3, 0), (5, 1), (8, 0)])
+def test_the_printed_ranges_of_16_miss(chain_key: tuple[int, int]) -> None:
     """(16) prints i = 1 … j, where p_iᵀ M̃_i B_ij p_j is not the element."""
-    o = operators(which)
+    o = operators(chain_key)
     entries = zeros(o.n, o.n)
     for j in range(o.n):
         for i in range(j + 1):
@@ -201,12 +203,12 @@ def test_the_printed_ranges_of_16_miss(which: tuple[int, int]) -> None:
     assert misses(Matrix.of(entries), o.gim)
 
 
-@pytest.mark.parametrize("which", [(2, 0), (3, 1), (5, 0)])
+@pytest.mark.parametrize("chain_key", [(2, 0), (3, 1), (5, 0)])
 def test_the_forces_of_23_are_those_of_inverse_dynamics_without_accelerations(
-    which: tuple[int, int],
+    chain_key: tuple[int, int],
 ) -> None:
     """The words above (24) print θ̇ = 0 where θ̈ = 0 holds: then centrifugal and Coriolis forces are missing."""
-    o = Operators(rational_chain(*which))
+    o = Operators(rational_chain(*chain_key))
     motion = o.rk.motion
     at_rest = rk.Motion(o.rk, [zeros(1)] * o.n, motion.joint_forces, motion.load)
     accelerations = []
@@ -222,19 +224,19 @@ def test_the_forces_of_23_are_those_of_inverse_dynamics_without_accelerations(
 # -- properties --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("which", [*PLANAR, "rr", (5, 0)])
-def test_an_articulated_body_yields_to_its_own_joint(which: Any) -> None:
+@pytest.mark.parametrize("chain_key", [*PLANAR, "rr", (5, 0)])
+def test_an_articulated_body_yields_to_its_own_joint(chain_key: Any) -> None:
     """M̂_kk p_k = 0."""
-    o = operators(which)
+    o = operators(chain_key)
     for k in range(o.n):
         assert all(x == 0 for x in o.M_hat(k, k) @ o.p(k))
 
 
-@pytest.mark.parametrize("which", [*PLANAR, (8, 0)])
-def test_the_elimination_leaves_a_lower_triangle(which: Any) -> None:
-    o = operators(which)
-    left = (o.elimination @ o.gim).entries
-    assert all(left[i, k] == 0 for k in range(o.n) for i in range(k))
+@pytest.mark.parametrize("chain_key", [*PLANAR, (8, 0)])
+def test_the_elimination_leaves_a_lower_triangle(chain_key: Any) -> None:
+    o = operators(chain_key)
+    eliminated = (o.elimination @ o.gim).entries
+    assert all(eliminated[i, k] == 0 for k in range(o.n) for i in range(k))
 
 
 def test_the_numbers_are_those_of_the_reference() -> None:
@@ -285,15 +287,15 @@ def test_joints_of_several_degrees_of_freedom_are_refused(robot: str) -> None:
 
 
 def test_a_joint_that_moves_no_inertia_is_refused_by_name() -> None:
-    whole = rational_chain(2, 0)
+    two_links = rational_chain(2, 0)
     tip = replace(
-        whole.links[1],
+        two_links.links[1],
         mass=fmpq(0),
         centre=zeros(3),
         central=zeros(3, 3),
         inertia=zeros(6, 6),
     )
-    o = Operators(Chain("massless", (whole.links[0], tip), zeros(3), False))
+    o = Operators(Chain("massless", (two_links.links[0], tip), zeros(3), False))
     with pytest.raises(
         RequestError, match=r"m̂, which is zero for the joint of link 'link1' of 'massless'"
     ):

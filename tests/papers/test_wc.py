@@ -24,7 +24,7 @@ from symgen.papers import rk, wc
 from symgen.papers.blocks import Matrix, assembled, identity, inverse, stacked, zeros
 from symgen.papers.chain import Chain, chain, random_state
 from symgen.papers.complement import complement, orthonormal
-from symgen.papers.dual import Dual, constants, duals, slopes
+from symgen.papers.dual import Dual, constants, dual_parts, duals
 from symgen.papers.symbolic import SymbolicRobot
 from symgen.papers.wc import EQUATIONS, LETTERS, Body, Operators, derivative, gradient
 from symgen.reference.precision import Array
@@ -215,11 +215,11 @@ def test_a_changed_entry_of_one_body_is_seen(operator: str) -> None:
     o = Operators(operators("slider_crank").chain)
     number = CAUGHT_OF_BODY[operator]
     assert BY_NUMBER[number].holds(o)
-    kept = {"moments": ("mass_matrix_by_energy",), "b": ("transform",)}.get(operator, ())
-    held = {name: getattr(o.body, name) for name in kept}
+    preserved = {"moments": ("mass_matrix_by_energy",), "b": ("transform",)}.get(operator, ())
+    values_by_name = {name: getattr(o.body, name) for name in preserved}
     array = getattr(o.body, operator).copy()
     o.body = Body(o.chain)
-    for name, value in held.items():
+    for name, value in values_by_name.items():
         setattr(o.body, name, value)
     array.flat[int(np.flatnonzero(array.ravel() != 0)[-1 if operator != "transform" else 0])] += (
         fmpq(1, 1000)
@@ -255,9 +255,9 @@ def body_matrix(upper: Array, lower: Array) -> Matrix:
 
 
 def by_body(
-    parts: Callable[[Body], tuple[Matrix, Matrix]],
+    sides: Callable[[Body], tuple[Matrix, Matrix]],
 ) -> Callable[[Operators], tuple[Matrix, Matrix]]:
-    return lambda o: parts(o.body)
+    return lambda o: sides(o.body)
 
 
 def printed_14(body: Body) -> tuple[Matrix, Matrix]:
@@ -276,9 +276,9 @@ def printed_mass_matrix(body: Body) -> tuple[Matrix, Matrix]:
 
 def printed_inverse(body: Body) -> tuple[Matrix, Matrix]:
     """M J_T⁻¹ J_T⁻ᵀ."""
-    back = inverse(body.J_T)
+    inverse_J_T = inverse(body.J_T)
     moments = body.J_inverse @ inverse(body.moments) @ body.J_inverse.T
-    printed = body_matrix(moments, back @ back.T * body.mass)
+    printed = body_matrix(moments, inverse_J_T @ inverse_J_T.T * body.mass)
     return Matrix.of(body.mass_matrix_by_energy) @ printed, Matrix.of(identity(6))
 
 
@@ -416,7 +416,7 @@ def test_dual_numbers_differentiate_quotients_and_powers() -> None:
     assert (x**-2).slope == fmpq(-2, 27)
     assert x**0 == 1
     assert ((2 - x) * (x - 1) / x).slope == fmpq(-7, 9)
-    assert slopes([x, 5]).tolist() == [1, 0]
+    assert dual_parts([x, 5]).tolist() == [1, 0]
     assert (np.array([1, x]) @ np.array([x, x])).slope == 7
     assert constants(identity(2))[0, 0] == 1
     assert duals(identity(1), identity(1))[0, 0] != 1
@@ -503,7 +503,7 @@ def test_blocks_of_a_letter_are_those_of_the_operator(letter: str, robot: str) -
         for i, j in product(range(len(o.links)), repeat=2)
         if (block := declared.block(o, i, j)) is not None
     }
-    heights, widths = (o.hard if part else o.soft for part in hard)
+    heights, widths = (o.hard if is_hard else o.soft for is_hard in hard)
     assert assembled(blocks, heights, widths) == getattr(o, name)
 
 
@@ -534,9 +534,11 @@ def test_letters_over_all_variables_are_those_of_the_operators() -> None:
     hard = [position for position, index in enumerate(order) if index >= sum(o.soft)]
     (G_22,) = (item for item in LETTERS if item.name == "G_22")
     blocks = {(i, j): G_22.block(o, i, j) for i, j in product(range(len(o.links)), repeat=2)}
-    whole = assembled({k: b for k, b in blocks.items() if b is not None}, o.hard, o.hard).entries
-    assert len(hard) == len(whole)
-    assert (whole == o.G.entries[sum(o.soft) :, sum(o.soft) :]).all()
+    assembled_G_22 = assembled(
+        {k: b for k, b in blocks.items() if b is not None}, o.hard, o.hard
+    ).entries
+    assert len(hard) == len(assembled_G_22)
+    assert (assembled_G_22 == o.G.entries[sum(o.soft) :, sum(o.soft) :]).all()
 
 
 def test_letters_of_a_link() -> None:
@@ -547,8 +549,8 @@ def test_letters_of_a_link() -> None:
         assert (inertia @ its_inverse == identity(6)).all()
         assert (by_name["W"].block(o, k) == complement(o.links[k].axes)).all()
     for name, vector in (("c", o.c), ("d", o.d), ("e", o.e), ("f", o.f), ("q_ddot", o.x)):
-        parts = [by_name[name].block(o, k) for k in range(len(o.links))]
-        rows = np.concatenate([part for part in parts if part is not None])
+        blocks = [by_name[name].block(o, k) for k in range(len(o.links))]
+        rows = np.concatenate([block for block in blocks if block is not None])
         assert (rows == vector.entries).all()
 
 
@@ -638,11 +640,11 @@ def test_wc_14_to_17_with_cartesian_places() -> None:
     f = sp.Function("f")(*q)
     slope = A.T * sp.Matrix([f.diff(b) for b in wc.SYMBOLIC_POSITION])
     for at in points():
-        whole, part = J.xreplace(at), turning().xreplace(at)
+        full_jacobian, rotation_jacobian = J.xreplace(at), turning().xreplace(at)
         for i in range(3):
-            assert vanish(wc.derivative_along(f, whole, q, 3 + i) - slope[i], at=at)  # (17)
-            by_rotation = wc.derivative_along(f, part, wc.SYMBOLIC_ANGLES, i)
-            assert vanish(wc.derivative_along(f, whole, q, i) - by_rotation, at=at)
+            assert vanish(wc.derivative_along(f, full_jacobian, q, 3 + i) - slope[i], at=at)  # (17)
+            by_rotation = wc.derivative_along(f, rotation_jacobian, wc.SYMBOLIC_ANGLES, i)
+            assert vanish(wc.derivative_along(f, full_jacobian, q, i) - by_rotation, at=at)
 
 
 AT = dict(
@@ -662,10 +664,10 @@ def test_wc_14_takes_the_rate_of_the_place() -> None:
     A = wc.symbolic_rotation().subs(motion, simultaneous=True)
     H = sp.eye(4)
     H[:3, :3], H[:3, 3] = A, b
-    here = {t: sp.Rational(1, 3)}
-    v = (H.subs(here).evalf(30).inv() * H.diff(t).subs(here).evalf(30))[:3, 3]
-    assert missed((A.T * b.diff(t)).subs(here).evalf(30), v) < 1e-12
-    assert missed((A.T * b).subs(here).evalf(30), v) > 1e-3
+    instant = {t: sp.Rational(1, 3)}
+    v = (H.subs(instant).evalf(30).inv() * H.diff(t).subs(instant).evalf(30))[:3, 3]
+    assert missed((A.T * b.diff(t)).subs(instant).evalf(30), v) < 1e-12
+    assert missed((A.T * b).subs(instant).evalf(30), v) > 1e-3
 
 
 def test_wc_single_body_has_m_jt_transposed_jt_and_one_order() -> None:
@@ -674,16 +676,16 @@ def test_wc_single_body_has_m_jt_transposed_jt_and_one_order() -> None:
     r, u, w = sp.symbols("r u w", positive=True)
     position = sp.Matrix([r * sp.sin(u) * sp.cos(w), r * sp.sin(u) * sp.sin(w), r * sp.cos(u)])
     q = (*wc.SYMBOLIC_ANGLES, r, u, w)
-    here = {**AT, r: sp.Rational(3, 2), u: sp.Rational(4, 5), w: sp.Rational(1, 3)}
+    state = {**AT, r: sp.Rational(3, 2), u: sp.Rational(4, 5), w: sp.Rational(1, 3)}
     rates = sp.Matrix(sp.symbols("s1:7"))
     omega, speed = turning() * rates[:3, :], position.jacobian([r, u, w]) * rates[3:, :]
-    energy = (m * speed.dot(speed) + omega.dot(moments * omega)).subs(here).evalf(30) / 2
+    energy = (m * speed.dot(speed) + omega.dot(moments * omega)).subs(state).evalf(30) / 2
     mass = sp.hessian(sp.expand(energy), list(rates))
-    J = wc.motion_jacobian(A, position, q).subs(here).evalf(30)
+    J = wc.motion_jacobian(A, position, q).subs(state).evalf(30)
     inertia = wc.symbolic_inertia(m, moments)
     assert missed(wc.symbolic_mass_matrix(J, inertia), mass) < 1e-12
     assert missed(wc.symbolic_inverse_mass_matrix(J, inertia), mass.inv()) < 1e-12
-    JT = position.jacobian([r, u, w]).subs(here).evalf(30)
+    JT = position.jacobian([r, u, w]).subs(state).evalf(30)
     assert missed(m * JT.T * JT, mass[3:, 3:]) < 1e-12
     assert missed(m * JT * JT.T, mass[3:, 3:]) > 1e-3  # as printed
     assert missed(JT.inv() * JT.inv().T / m, mass[3:, 3:].inv()) < 1e-12

@@ -22,13 +22,13 @@ def main() -> int:
         action="store_true",
         help="operations as they are today; times stay those of the last run",
     )
-    asked = parser.parse_args()
-    if not asked.again:
+    options = parser.parse_args()
+    if not options.again:
         measured = (
             figures.counted(
                 json.loads(page.FIGURES.read_text(encoding="utf-8")), figures.to_terminal
             )
-            if asked.counts
+            if options.counts
             else figures.measured(figures.to_terminal)
         )
         page.FOLDER.mkdir(exist_ok=True)

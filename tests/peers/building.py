@@ -61,7 +61,7 @@ def versions() -> dict[str, str]:
 
 
 class MissingError(Exception):
-    """A peer lacks something on this machine; the message says what."""
+    """A peer is not usable on this machine; the message gives the missing tool or library."""
 
 
 def compile_once(
@@ -72,15 +72,15 @@ def compile_once(
     The command writes it in cached_folder of OUT, or as `name` in the folder that it runs in, which is `where` or an empty one.
     MissingError where it fails, with its words.
     """
-    parts = [str(part) for part in command]
-    # Wherever the repository stands, but for a path that goes into what is compiled.
+    words = [str(word) for word in command]
+    # The key does not depend on the repository's folder, except for a path that is compiled in.
     apart = [
-        part if part.startswith("-DMODEL=") else part.replace(str(HERE.parents[1]), "")
-        for part in parts
+        word if word.startswith("-DMODEL=") else word.replace(str(HERE.parents[1]), "")
+        for word in words
     ]
     compiling = {
         name: version for name, version in versions().items() if name != "jax"
-    }  # which compiles nothing here
+    }  # jax compiles no code here
     digest = hashlib.sha256(json.dumps([apart, compiling, processor()]).encode())
     for path in reads:
         digest.update(path.read_bytes())
@@ -91,10 +91,10 @@ def compile_once(
         with tempfile.TemporaryDirectory(dir=cached_folder) as folder:
             fresh = Path(folder) / name
             began = time.perf_counter()
-            _run([part.replace(OUT, str(fresh)) for part in parts], where or Path(folder))
-            taken = time.perf_counter() - began
+            _run([word.replace(OUT, str(fresh)) for word in words], where or Path(folder))
+            seconds_taken = time.perf_counter() - began
             os.replace(fresh, file)
-        seconds.write_text(json.dumps(round(taken, 3)))
+        seconds.write_text(json.dumps(round(seconds_taken, 3)))
     return file, float(json.loads(seconds.read_text()))
 
 

@@ -81,26 +81,26 @@ class Emitted:
 
 def generated(mechanism: Mechanism, functions: Iterable[str] = PLAIN, *more: str) -> Emitted:
     """symgen's folder of PLAIN or of DERIVATIVES, with more words for `symgen generate`."""
-    asked = list(functions)
+    requested = list(functions)
     toml = stored(f"{mechanism.name}.toml", to_toml(mechanism).encode())
     package = HERE.parents[1]
     sources = [
         path
-        for part in ("symgen", "templates")
-        for path in sorted((package / part).rglob("*"))
+        for folder_name in ("symgen", "templates")
+        for path in sorted((package / folder_name).rglob("*"))
         if path.is_file()
     ]
-    wanted = [*(word for name in asked for word in ("-f", name)), *more]
+    words = [*(word for name in requested for word in ("-f", name)), *more]
     folder, seconds = compile_once(
         mechanism.name,
-        [sys.executable, "-m", "symgen", "generate", toml, "-o", OUT, *wanted],
+        [sys.executable, "-m", "symgen", "generate", toml, "-o", OUT, *words],
         [toml, *(path for path in sources if "__pycache__" not in path.parts)],
         package,
     )
     return Emitted(
         folder,
         seconds,
-        sum(len((folder / f"{mechanism.name}_{name}.c").read_bytes()) for name in asked),
+        sum(len((folder / f"{mechanism.name}_{name}.c").read_bytes()) for name in requested),
     )
 
 
@@ -160,15 +160,15 @@ def symgens(
         f"-DWITH={len(FUNCTIONS[function]) - 1}",
         f"-DRESULTS={3 if function in DERIVATIVES else 1}",
     )
-    for way, asked in (
+    for variant, compile_options in (
         ("default", ()),
         ("native, contracted", (f"-D{name}_CONTRACT=ON", f"-DCMAKE_C_FLAGS={' '.join(wide)}")),
     ):
-        whole = [source, *sorted(folder.glob("*.h"))]
+        dependencies = [source, *sorted(folder.glob("*.h"))]
         built, seconds = compile_once(
             "function.o",
-            ["gcc", *_own_flags(folder, asked)[source.name], "-c", source, "-o", OUT],
-            whole,
+            ["gcc", *_own_flags(folder, compile_options)[source.name], "-c", source, "-o", OUT],
+            dependencies,
         )
         library, _ = compile_once(
             "symgen.so",
@@ -188,7 +188,7 @@ def symgens(
             ],
             [HERE / "symgen.c", LOOPS, built],
         )
-        yield Contestant("symgen", way, library, seconds)
+        yield Contestant("symgen", variant, library, seconds)
 
 
 def blocks(mechanism: Mechanism, function: str) -> Iterator[Contestant]:
@@ -196,13 +196,13 @@ def blocks(mechanism: Mechanism, function: str) -> Iterator[Contestant]:
     folder, name = generated(mechanism, PLAIN, "--batch").path, mechanism.name
     source = folder / f"{name}_{function}_batch.c"
     result = mechanism.nv**2 if "mass_matrix" in function else mechanism.nv
-    for way, asked in (
+    for variant, compile_options in (
         ("default", ()),
         ("native, contracted", (f"-D{name}_CONTRACT=ON", f"-DCMAKE_C_FLAGS={' '.join(NATIVE)}")),
     ):
         built, seconds = compile_once(
             "batch.o",
-            ["gcc", *_own_flags(folder, asked)[source.name], "-c", source, "-o", OUT],
+            ["gcc", *_own_flags(folder, compile_options)[source.name], "-c", source, "-o", OUT],
             [source, *sorted(folder.glob("*.h"))],
         )
         for across, layout in enumerate(("one after another", "element by element")):
@@ -221,11 +221,11 @@ def blocks(mechanism: Mechanism, function: str) -> Iterator[Contestant]:
                 ["gcc", "-O3", *SHARED, f"-I{folder}", *words, adapter, built, "-lm", "-o", OUT],
                 [adapter, built],
             )
-            yield Contestant("symgen", f"blocks, {way}, {layout}", library, seconds)
+            yield Contestant("symgen", f"blocks, {variant}, {layout}", library, seconds)
 
 
 @lru_cache(maxsize=64)
-def _own_flags(folder: Path, asked: tuple[str, ...]) -> dict[str, list[str]]:
+def _own_flags(folder: Path, compile_options: tuple[str, ...]) -> dict[str, list[str]]:
     """File → flags that CMake compiles it by."""
     with tempfile.TemporaryDirectory() as build:
         subprocess.run(
@@ -235,7 +235,7 @@ def _own_flags(folder: Path, asked: tuple[str, ...]) -> dict[str, list[str]]:
                 str(folder),
                 "-B",
                 build,
-                *asked,
+                *compile_options,
                 "-DCMAKE_C_COMPILER=gcc",
                 "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
             ],
@@ -255,14 +255,14 @@ def generators(
     mechanism: Mechanism,
     function: str,
     peer: str,
-    ways: dict[str, tuple[str, ...]] = WAYS,
+    variants: dict[str, tuple[str, ...]] = WAYS,
     more: tuple[str, ...] = (),
 ) -> Iterator[Contestant]:
     """One of GENERATORS, in every way; `more` are flags of the loops."""
     emitted_path = emitted(mechanism, function, peer).path
     adapter = HERE / {"CasADi": "casadi.c", "CppADCodeGen": "cppad.c"}[peer]
     sizes = (f"-DNQ={mechanism.nq}", f"-DNV={mechanism.nv}")
-    for way, flags in ways.items():
+    for variant, flags in variants.items():
         compiled, seconds = compile_once(
             "function.o", ["gcc", *flags, "-fPIC", "-c", emitted_path, "-o", OUT], [emitted_path]
         )
@@ -283,7 +283,7 @@ def generators(
             ],
             [adapter, LOOPS, compiled],
         )
-        yield Contestant(peer, way, library, seconds)
+        yield Contestant(peer, variant, library, seconds)
 
 
 def libraries(
@@ -296,14 +296,14 @@ def libraries(
     }
 
 
-def _which(function: str) -> str:
+def _function_index_flag(function: str) -> str:
     return f"-DFUNCTION={list(FUNCTIONS).index(function)}"
 
 
 def _pinocchio(mechanism: Mechanism, function: str, wide: tuple[str, ...]) -> Iterator[Contestant]:
     source = HERE / ("pinocchio_derivatives.cpp" if function in DERIVATIVES else "pinocchio.cpp")
     model, adapter = _model(mechanism), HERE / "pinocchio.c"
-    whole, _ = compile_once(
+    model_object, _ = compile_once(
         "pinocchio.o",
         [
             "g++",
@@ -320,15 +320,34 @@ def _pinocchio(mechanism: Mechanism, function: str, wide: tuple[str, ...]) -> It
         ],
         [source, LOOPS, *headers(source.stem)],
     )
-    asked, _ = compile_once(
+    adapter_object, _ = compile_once(
         "asked.o",
-        ["gcc", "-fPIC", _which(function), f'-DMODEL="{model}"', "-c", adapter, "-o", OUT],
+        [
+            "gcc",
+            "-fPIC",
+            _function_index_flag(function),
+            f'-DMODEL="{model}"',
+            "-c",
+            adapter,
+            "-o",
+            OUT,
+        ],
         [adapter],
     )
     library, _ = compile_once(
         "pinocchio.so",
-        ["g++", *wide, "-shared", "-Wl,-Bsymbolic", whole, asked, "-o", OUT, *LIBRARIES],
-        [whole, asked],
+        [
+            "g++",
+            *wide,
+            "-shared",
+            "-Wl,-Bsymbolic",
+            model_object,
+            adapter_object,
+            "-o",
+            OUT,
+            *LIBRARIES,
+        ],
+        [model_object, adapter_object],
     )
     yield Contestant("Pinocchio C++", "-O3 native", library, 0.0)
 
@@ -346,7 +365,7 @@ def _mujoco(mechanism: Mechanism, function: str, more: tuple[str, ...]) -> Itera
             *more,
             *SHARED,
             f"-I{SITE / 'mujoco' / 'include'}",
-            _which(function),
+            _function_index_flag(function),
             f'-DMODEL="{model}"',
             source,
             engine,

@@ -1,4 +1,6 @@
-"""Operations in C that others wrote, and what each idea of symgen's saves."""
+"""Operations in the C of other generators, and the operations that each optimisation of symgen
+saves.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +23,17 @@ ALIKE = {"casadi_sq": 1}
 
 
 def operations(file: Path, function: str) -> int:
-    """Multiplications, additions, subtractions and divisions in a function and in what the file defines for it."""
+    """Return the number of multiplications, additions, subtractions and divisions in a function and
+    in the functions of the same file that it calls.
+    """
     text = re.sub(r"^\s*#\s*include.*$", "", file.read_text(), flags=re.MULTILINE)
-    plain = subprocess.run(
+    preprocessed = subprocess.run(
         ["gcc", "-E", "-P", "-"], input=text, capture_output=True, text=True, check=True
     ).stdout
     defined = {
-        d.decl.name: d for d in c_parser.CParser().parse(plain).ext if isinstance(d, c_ast.FuncDef)
+        d.decl.name: d
+        for d in c_parser.CParser().parse(preprocessed).ext
+        if isinstance(d, c_ast.FuncDef)
     }
     return _Counter(defined).of(function)
 
@@ -100,7 +106,7 @@ def gains(mechanism: Mechanism, functions: Iterable[str]) -> dict[str, dict[str,
 
 
 def _fresh(mechanism: Mechanism, function: str) -> int:
-    """As if asked for the first time, on an empty shelf."""
+    """Return the operations of a function that is derived with an empty cache."""
     _forget()
     with (
         mock.patch("symgen.support.cache.find", return_value=None),
@@ -110,5 +116,5 @@ def _fresh(mechanism: Mechanism, function: str) -> int:
 
 
 def _forget() -> None:
-    for kept in (layout.layouts, derive._attempt, build._build):
-        kept.cache_clear()
+    for cached_function in (layout.layouts, derive._attempt, build._build):
+        cached_function.cache_clear()

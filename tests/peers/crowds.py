@@ -31,23 +31,25 @@ Way = tuple[str, int, Callable[[], Any], Callable[[], Any]]
 def timed(mechanism: Mechanism, function: str, absent: Absent) -> dict[str, float]:
     """Who → nanoseconds a state. Who answers something else is noted in `absent` and not timed."""
     states_of_crowd = np.tile(states(mechanism, function), (CROWD // STATES, 1))
-    wanted = np.array(first_answers(mechanism, function))
+    expected = np.array(first_answers(mechanism, function))
     runs: dict[str, Callable[[], None]] = {}
     counts: dict[str, int] = {}
-    for who, count, run, answer in _everyone(
-        mechanism, function, states_of_crowd, wanted.shape[1], absent
+    for label, count, run, answer in _everyone(
+        mechanism, function, states_of_crowd, expected.shape[1], absent
     ):
         run()
-        far = np.abs(np.asarray(answer())[: len(wanted)] - wanted).max() / np.abs(wanted).max()
-        if far <= AGREEMENT:
-            runs[who], counts[who] = run, count
+        error = (
+            np.abs(np.asarray(answer())[: len(expected)] - expected).max() / np.abs(expected).max()
+        )
+        if error <= AGREEMENT:
+            runs[label], counts[label] = run, count
         else:
-            absent[f"{who}, {function} of a crowd"] = (
-                f"its answer is {far:.1e} of the largest entry away"
+            absent[f"{label}, {function} of a crowd"] = (
+                f"its answer is {error:.1e} of the largest entry away"
             )
     return {
-        who: round(timing.median * STATES / counts[who], 1)
-        for who, timing in race(runs, ROUNDS).items()
+        label: round(timing.median * STATES / counts[label], 1)
+        for label, timing in race(runs, ROUNDS).items()
     }
 
 
@@ -57,10 +59,10 @@ def _everyone(
     yield from _symgen(mechanism, function, states_of_crowd)
     peers = {"CasADi": generators(mechanism, function, "CasADi", QUICK, OPENMP)}
     peers |= libraries(mechanism, function, more=OPENMP)
-    for name, ways in peers.items():
+    for name, variants in peers.items():
         try:
-            for way in ways:
-                yield from _loops(way, states_of_crowd, size)
+            for variant in variants:
+                yield from _loops(variant, states_of_crowd, size)
         except MissingError as error:
             absent[name] = str(error)
     try:
@@ -71,8 +73,8 @@ def _everyone(
 
 def _arguments(mechanism: Mechanism, function: str, states_of_crowd: Any) -> list[Any]:
     """q and what else the function takes, each an array of its own."""
-    ends = [mechanism.nq + k * mechanism.nv for k in range(len(FUNCTIONS[function]) - 1)]
-    return [np.ascontiguousarray(x) for x in np.split(states_of_crowd, ends, axis=1)]
+    stops = [mechanism.nq + k * mechanism.nv for k in range(len(FUNCTIONS[function]) - 1)]
+    return [np.ascontiguousarray(x) for x in np.split(states_of_crowd, stops, axis=1)]
 
 
 def _symgen(mechanism: Mechanism, function: str, states_of_crowd: Any) -> Iterator[Way]:

@@ -126,14 +126,14 @@ def _ratios(races: list[Raced]) -> dict[str, dict[str, Any]]:
     """Return, for each of symgen's forms, median and quartiles of the ratio to the fastest generator, round by round."""
     peers = [race for race in races if race.contestant.peer in GENERATORS]
     ratios = {}
-    for way in ("many", "chain"):
+    for kind in ("many", "chain"):
         if not peers:
             continue
-        best: Raced = min(peers, key=lambda race: getattr(race, way).median)
+        best: Raced = min(peers, key=lambda race: getattr(race, kind).median)
         for race in races:
             if race.contestant.peer == "symgen":
-                mine, theirs = getattr(race, way), getattr(best, way)
-                ratios[f"{race.contestant.way}, {way}"] = {
+                mine, theirs = getattr(race, kind), getattr(best, kind)
+                ratios[f"{race.contestant.way}, {kind}"] = {
                     "to": best.contestant.who,
                     **_spread(mine, theirs),
                 }
@@ -142,7 +142,9 @@ def _ratios(races: list[Raced]) -> dict[str, dict[str, Any]]:
 
 def _spread(mine: Timing, theirs: Timing) -> dict[str, float]:
     ratios = sorted(a / b for a, b in zip(mine.rounds, theirs.rounds, strict=True))
-    low, middle, high = (ratios[round(part * (len(ratios) - 1))] for part in (0.25, 0.5, 0.75))
+    low, middle, high = (
+        ratios[round(fraction * (len(ratios) - 1))] for fraction in (0.25, 0.5, 0.75)
+    )
     return {"median": round(middle, 3), "low": round(low, 3), "high": round(high, 3)}
 
 
@@ -165,7 +167,11 @@ def _grown(robot: Mechanism, absent: Absent, tell: Tell) -> dict[str, Any]:
     for function in ("inverse_dynamics", "forward_dynamics"):
         tell(f"{robot.nv} joints: {function}")
         races = raced(
-            robot, function, everyone(robot, function, absent, ways=ONE_WAY), absent, GROWTH_ROUNDS
+            robot,
+            function,
+            everyone(robot, function, absent, variants=ONE_WAY),
+            absent,
+            GROWTH_ROUNDS,
         )
         times[function] = {race.contestant.who: _times(race) for race in races}
     return times
@@ -176,6 +182,6 @@ def _gains(robot: Mechanism, tell: Tell) -> dict[str, dict[str, int]]:
     return gains(robot, GAINED)
 
 
-def to_terminal(what: str) -> None:
+def to_terminal(text: str) -> None:
     if sys.stderr.isatty():
-        print(f"\r\033[K{what}", end="", file=sys.stderr, flush=True)
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)

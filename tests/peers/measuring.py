@@ -1,4 +1,4 @@
-"""Contestants run beside each other: their answers compared, their times taken in one race, their instructions counted."""
+"""Comparison of contestants: equal results, times of one race, counts of instructions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ Absent = dict[str, str]
 
 @dataclass(frozen=True)
 class Raced:
-    """One contestant's times (ns a call): calls beside each other, and each waiting for the one before."""
+    """Times of one contestant (ns a call): of independent calls, and of calls that depend on the
+    result of the previous call.
+    """
 
     contestant: Contestant
     many: Timing
@@ -48,7 +50,7 @@ class Raced:
 
 
 def states(mechanism: Mechanism, function: str) -> Any:
-    """(STATES, width): what the function takes, one state a row."""
+    """Return the arguments of a function (STATES, width), one state in each row."""
     drawn = draw_states(mechanism, STATES, seed=11)
     return np.ascontiguousarray(
         np.hstack([drawn[name].astype(float) for name in FUNCTIONS[function]])
@@ -60,13 +62,13 @@ def everyone(
     function: str,
     absent: Absent,
     wide: tuple[str, ...] = NATIVE,
-    ways: dict[str, tuple[str, ...]] = WAYS,
+    variants: dict[str, tuple[str, ...]] = WAYS,
 ) -> Iterator[Contestant]:
     """symgen first; a peer that is missing is noted in `absent` by its name."""
     yield from symgens(mechanism, function, wide)
-    peers = {name: generators(mechanism, function, name, ways) for name in GENERATORS} | libraries(
-        mechanism, function, wide
-    )
+    peers = {
+        name: generators(mechanism, function, name, variants) for name in GENERATORS
+    } | libraries(mechanism, function, wide)
     for name, contestants in peers.items():
         try:
             yield from contestants
@@ -123,21 +125,21 @@ def raced(
     runs: list[Loaded] = []
     for contestant in contestants:
         loaded = Loaded(contestant, arguments, size)
-        far = max(
+        error = max(
             np.abs(loaded.answer(k) - right).max() / np.abs(right).max()
             for k, right in enumerate(expected)
         )
-        if far <= AGREEMENT:
+        if error <= AGREEMENT:
             runs.append(loaded)
         else:
             absent[f"{contestant.who}, {function}"] = (
-                f"its answer is {far:.1e} of the largest entry away"
+                f"its answer is {error:.1e} of the largest entry away"
             )
     race_results = race(
         {
-            f"{way} {run.contestant.who}": getattr(run, way)()
+            f"{kind} {run.contestant.who}": getattr(run, kind)()
             for run in runs
-            for way in ("many", "chain")
+            for kind in ("many", "chain")
         },
         rounds,
     )
@@ -150,8 +152,8 @@ def raced(
 def first_answers(mechanism: Mechanism, function: str) -> list[Any]:
     """Return all results at the first three states by the reference, concatenated."""
     drawn = {name: values[:3] for name, values in draw_states(mechanism, STATES, seed=11).items()}
-    wanted = {name: drawn[name].astype(float) for name in FUNCTIONS[function]}
-    results = Reference(mechanism).evaluate(function, wanted).values()
+    arguments = {name: drawn[name].astype(float) for name in FUNCTIONS[function]}
+    results = Reference(mechanism).evaluate(function, arguments).values()
     return [
         np.concatenate([np.ravel(result[k]) for result in results]).astype(float) for k in range(3)
     ]
@@ -164,9 +166,9 @@ def instructions(mechanism: Mechanism, function: str, absent: Absent) -> dict[st
     counter, _ = compile_once(
         "counter", ["gcc", "-O2", HERE / "counter.c", "-ldl", "-o", OUT], [HERE / "counter.c"]
     )
-    ways = {"-O2": ("-O2",), "-O3 AVX2": ("-O3", *COUNTED)}
+    variants = {"-O2": ("-O2",), "-O3 AVX2": ("-O3", *COUNTED)}
     counts = {}
-    for contestant in everyone(mechanism, function, absent, COUNTED, ways):
+    for contestant in everyone(mechanism, function, absent, COUNTED, variants):
         totals = []
         for count in COUNTS:
             command = [
@@ -181,18 +183,18 @@ def instructions(mechanism: Mechanism, function: str, absent: Absent) -> dict[st
             ]
             try:
                 done = subprocess.run(
-                    [str(part) for part in command], capture_output=True, text=True, check=False
+                    [str(word) for word in command], capture_output=True, text=True, check=False
                 )
             except OSError:
                 absent["instructions"] = "valgrind is not installed"
                 return {}
-            seen = re.search(r"Collected : (\d+)", done.stderr)
-            if seen is None or done.returncode:
+            collected = re.search(r"Collected : (\d+)", done.stderr)
+            if collected is None or done.returncode:
                 absent[f"instructions of {contestant.who}"] = (
                     done.stderr.splitlines() or ["no word"]
                 )[-1]
                 break
-            totals.append(int(seen[1]))
+            totals.append(int(collected[1]))
         else:
             counts[contestant.who] = (totals[1] - totals[0]) / (COUNTS[1] - COUNTS[0])
     return counts

@@ -133,17 +133,17 @@ def _table(heads: list[str], rows: list[Any]) -> list[str]:
 
 def _ratios(figures: dict[str, Any]) -> list[str]:
     rows = []
-    for way in ("default", "native, contracted"):
+    for variant in ("default", "native, contracted"):
         for kind, meant in (("many", "beside each other"), ("chain", "dependent")):
             cells = []
             for function in timed(figures):
-                ratio = figures[function]["ratios"].get(f"{way}, {kind}")
+                ratio = figures[function]["ratios"].get(f"{variant}, {kind}")
                 cells.append(
                     f"**{ratio['median']:.2f}** ({ratio['low']:.2f}–{ratio['high']:.2f})"
                     if ratio
                     else "–"
                 )
-            rows.append((f"symgen, {way}", meant, *cells))
+            rows.append((f"symgen, {variant}", meant, *cells))
     return [
         "Time over that of the quickest generator's C, median of the rounds (quartiles):\n",
         *_table(["", "calls", *shorts(figures)], rows),
@@ -152,16 +152,16 @@ def _ratios(figures: dict[str, Any]) -> list[str]:
 
 
 def _times(figures: dict[str, Any]) -> list[str]:
-    names = dict.fromkeys(who for f in timed(figures) for who in figures[f]["times"])
+    names = dict.fromkeys(label for f in timed(figures) for label in figures[f]["times"])
     rows = []
-    for who in names:
-        ones = [figures[f]["times"].get(who) for f in timed(figures)]
+    for label in names:
+        times_of_functions = [figures[f]["times"].get(label) for f in timed(figures)]
         rows.append(
             (
-                who,
+                label,
                 *(
                     f"{times['ns']:.0f} / {times['latency']:.0f}" if times else "–"
-                    for times in ones
+                    for times in times_of_functions
                 ),
             )
         )
@@ -177,16 +177,16 @@ def _blocks(figures: dict[str, Any]) -> list[str]:
     if "blocks" not in figures:
         return []
     functions = list(figures["blocks"])
-    names = dict.fromkeys(who for times in figures["blocks"].values() for who in times)
+    names = dict.fromkeys(label for times in figures["blocks"].values() for label in times)
     rows = [
         (
-            who,
+            label,
             *(
-                f"{figures['blocks'][f][who]:.0f}" if who in figures["blocks"][f] else "–"
+                f"{figures['blocks'][f][label]:.0f}" if label in figures["blocks"][f] else "–"
                 for f in functions
             ),
         )
-        for who in names
+        for label in names
     ]
     return [
         "Nanoseconds a state of many, on one core: symgen's blocks (`--batch`), and the function of one state in a loop, "
@@ -202,16 +202,16 @@ def _crowds(figures: dict[str, Any]) -> list[str]:
     if "crowds" not in figures:
         return []
     functions = list(figures["crowds"])
-    names = dict.fromkeys(who for times in figures["crowds"].values() for who in times)
+    names = dict.fromkeys(label for times in figures["crowds"].values() for label in times)
     rows = [
         (
-            who,
+            label,
             *(
-                f"{figures['crowds'][f][who]:.0f}" if who in figures["crowds"][f] else "–"
+                f"{figures['crowds'][f][label]:.0f}" if label in figures["crowds"][f] else "–"
                 for f in functions
             ),
         )
-        for who in names
+        for label in names
     ]
     return [
         f"Nanoseconds a state of {CROWD:,} at once, by everybody's own way: symgen's solver in Python; CasADi's `map`, which "
@@ -232,18 +232,18 @@ def _counts(figures: dict[str, Any]) -> list[str]:
         *_table(["", *shorts(figures)], rows),
         "",
     ]
-    names = dict.fromkeys(who for f in timed(figures) for who in figures[f]["instructions"])
+    names = dict.fromkeys(label for f in timed(figures) for label in figures[f]["instructions"])
     rows = [
         (
-            who,
+            label,
             *(
-                f"{figures[f]['instructions'][who]:.0f}"
-                if who in figures[f]["instructions"]
+                f"{figures[f]['instructions'][label]:.0f}"
+                if label in figures[f]["instructions"]
                 else "–"
                 for f in timed(figures)
             ),
         )
-        for who in names
+        for label in names
     ]
     if rows:
         lines += [
@@ -260,17 +260,17 @@ def _generation_table(figures: dict[str, Any]) -> list[str]:
     for peer, peer_figures in figures["made"].items():
         compiled = {}
         for function in PLAIN:
-            for who, times in figures[function]["times"].items():
+            for label, times in figures[function]["times"].items():
                 if times["peer"] == peer and times["compiled"]:
-                    compiled.setdefault(who.partition(", ")[2], []).append(times["compiled"])
+                    compiled.setdefault(label.partition(", ")[2], []).append(times["compiled"])
         rows += [
             (
-                f"{peer}, {way}",
+                f"{peer}, {variant}",
                 f"{peer_figures['seconds']:.2f}",
                 f"{peer_figures['text'] / 1000:.0f}",
                 f"{sum(seconds):.2f}",
             )
-            for way, seconds in compiled.items()
+            for variant, seconds in compiled.items()
         ]
     return [
         "From the description to C, and through gcc, the four functions together:\n",
@@ -282,16 +282,16 @@ def _generation_table(figures: dict[str, Any]) -> list[str]:
 def _growth(growth: dict[str, Any]) -> list[str]:
     lines = []
     for function in ("inverse_dynamics", "forward_dynamics"):
-        names = dict.fromkeys(who for times in growth.values() for who in times[function])
+        names = dict.fromkeys(label for times in growth.values() for label in times[function])
         rows = [
             (
-                who,
+                label,
                 *(
-                    f"{times[function][who]['ns']:.0f}" if who in times[function] else "–"
+                    f"{times[function][label]['ns']:.0f}" if label in times[function] else "–"
                     for times in growth.values()
                 ),
             )
-            for who in names
+            for label in names
         ]
         lines += [f"{SHORT[function].capitalize()}:\n", *_table(["joints", *growth], rows), ""]
     return lines
@@ -355,13 +355,15 @@ def _quickest(times: dict[str, Any]) -> list[tuple[str, str, float]]:
     """(peer, label, ns): both of symgen's ways, the quickest of everybody else's."""
     quickest = []
     for peer in COLOURS:
-        ones = [
-            (times_of_one["ns"], who)
-            for who, times_of_one in times.items()
+        nanoseconds_and_labels = [
+            (times_of_one["ns"], label)
+            for label, times_of_one in times.items()
             if times_of_one["peer"] == peer
         ]
-        for ns, who in ones if peer == "symgen" else sorted(ones)[:1]:
-            quickest.append((peer, who.replace(", ", ",\n") if peer == "symgen" else peer, ns))
+        for ns, label in (
+            nanoseconds_and_labels if peer == "symgen" else sorted(nanoseconds_and_labels)[:1]
+        ):
+            quickest.append((peer, label.replace(", ", ",\n") if peer == "symgen" else peer, ns))
     return quickest
 
 
@@ -370,20 +372,20 @@ def _lines(figure_type: Any, growth: dict[str, Any]) -> Any:
     axes = figure.subplots(1, 2)
     joints = [int(n) for n in growth]
     for chart, function in zip(axes, ("inverse_dynamics", "forward_dynamics"), strict=True):
-        names = dict.fromkeys(who for times in growth.values() for who in times[function])
-        for who in names:
-            peer, way = who.partition(", ")[::2]
+        names = dict.fromkeys(label for times in growth.values() for label in times[function])
+        for label in names:
+            peer, variant = label.partition(", ")[::2]
             at = [
-                (n, times[function][who]["ns"])
+                (n, times[function][label]["ns"])
                 for n, times in zip(joints, growth.values(), strict=True)
-                if who in times[function]
+                if label in times[function]
             ]
             chart.plot(
                 *zip(*at, strict=True),
                 marker="o",
                 color=COLOURS[peer],
-                linestyle="--" if way == "default" else "-",
-                label=who if peer == "symgen" else peer,
+                linestyle="--" if variant == "default" else "-",
+                label=label if peer == "symgen" else peer,
             )
         chart.set_title(SHORT[function])
         chart.set_xscale("log", base=2)

@@ -69,7 +69,7 @@ def test_the_bound_is_half_of_the_links_own_inertia(name: str, patterns: str) ->
     options = guarded_options(mechanism, patterns)
     adjusting = make_adjusting(mechanism, options.parameters)
     values = draw_parameters(mechanism, adjustable_parameters(mechanism, options.parameters), 3)
-    numbers = [x for parameter in adjusting.asked for x in values[parameter.name]]
+    numbers = [x for parameter in adjusting.parameters for x in values[parameter.name]]
     prepared = evaluate(adjusting.guarded, {"parameters": numbers}, EXACT)["prepared"]
     adjusted = adjust_mechanism(mechanism, values)
     assert adjusting.prepared.least
@@ -100,7 +100,7 @@ def test_no_pivot_is_below_twice_its_bound() -> None:
         values = draw_parameters(
             mechanism, adjustable_parameters(mechanism, options.parameters), seed
         )
-        numbers = [x for parameter in adjusting.asked for x in values[parameter.name]]
+        numbers = [x for parameter in adjusting.parameters for x in values[parameter.name]]
         prepared = evaluate(adjusting.guarded, {"parameters": numbers}, EXACT)["prepared"]
         mass = Reference(adjust_mechanism(mechanism, values)).mass_matrix(
             np.array(draw_states(mechanism, 4, seed)["q"], float)
@@ -171,7 +171,7 @@ def test_a_helical_joint_has_no_bound() -> None:
 @pytest.mark.usefixtures("as_users_have_them")
 def test_bounds_cost_unchecked_functions_no_operation() -> None:
     mechanism = symgen.load("panda")
-    plain = build.programs(
+    unchecked = build.programs(
         mechanism,
         ["forward_dynamics"],
         ProgramOptions(parameters=parameter_names(mechanism, ["panda_link[1-7]"])),
@@ -179,10 +179,10 @@ def test_bounds_cost_unchecked_functions_no_operation() -> None:
     checked = build.programs(
         mechanism, ["forward_dynamics"], guarded_options(mechanism, "panda_link[1-7]")
     )
-    assert checked[REGROUP].outputs[0].size == plain[REGROUP].outputs[0].size + 7
-    assert plain[REGROUP].cost <= 121
+    assert checked[REGROUP].outputs[0].size == unchecked[REGROUP].outputs[0].size + 7
+    assert unchecked[REGROUP].cost <= 121
     assert checked[REGROUP].cost <= 135
-    assert checked["forward_dynamics"].cost == plain["forward_dynamics"].cost
+    assert checked["forward_dynamics"].cost == unchecked["forward_dynamics"].cost
 
 
 @pytest.fixture(scope="module")

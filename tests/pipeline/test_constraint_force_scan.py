@@ -308,13 +308,13 @@ def test_every_segment_length_is_computed_right(tmp_path: Path, n: int) -> None:
 
 SLIPS = {
     "a sign": (" + t", " - t"),
-    "another link": ("q[place]", "q[place - 1]"),
+    "another link": ("q[joint]", "q[joint - 1]"),
     "another constant": ("table[5][", "table[6]["),
     "a row too few": ("row < 13", "row < 12"),
     "another level": ("row >> level", "row >> 1"),
     "another segment": ("segment % 8", "segment % 7"),
     "another result": ("a[0][lane] = ", "a[0][lane] = -"),
-    "an offset in the workspace": ("&work[26*row]", "&work[25*row]"),
+    "an offset in the workspace": ("&group_work[26*row]", "&group_work[25*row]"),
     "the last element": ("(row == 9)", "(row == 8)"),
     "a comment of another style": ("/* up", "// up"),
 }

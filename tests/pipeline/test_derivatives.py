@@ -27,11 +27,11 @@ from symgen.support.errors import ArgumentError, OutOfReach, UnknownName
 from symgen.verification import floating, running_error
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import machine_runner
+from symgen.verification.exact_results import ExactResults
 from symgen.verification.identities import check_identities, companions
 from symgen.verification.report import Check
 from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Files, Subject
-from symgen.verification.truth import Truth
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.derivatives import MODES
 from symgen.vocabulary.functions import FUNCTIONS
@@ -71,9 +71,9 @@ def robot(name: str) -> Mechanism:
 
 
 @cache
-def truth(name: str, payload: str | None = None) -> Truth:
+def exact_results(name: str, payload: str | None = None) -> ExactResults:
     mechanism = robot(name)
-    return Truth(mechanism, 1, seed=1, frame=mechanism.frames[-1].name, payload=payload)
+    return ExactResults(mechanism, 1, seed=1, frame=mechanism.frames[-1].name, payload=payload)
 
 
 def program(name: str, function: str, payload: str | None = None) -> Program:
@@ -81,16 +81,18 @@ def program(name: str, function: str, payload: str | None = None) -> Program:
 
 
 def algebra(name: str, function: str) -> Check:
-    return check_algebra(program(name, function), truth(name), function)
+    return check_algebra(program(name, function), exact_results(name), function)
 
 
 def identities(name: str, function: str, differentiated: Program) -> list[Check]:
-    others = {
+    companion_programs = {
         companion: program(name, companion) for companion in companions(function, robot(name))
     }
     return [
         check
-        for check in check_identities({**others, function: differentiated}, None, truth(name))
+        for check in check_identities(
+            {**companion_programs, function: differentiated}, None, exact_results(name)
+        )
         if function in check.subject
     ]
 
@@ -105,7 +107,7 @@ def test_first_derivatives_of_every_function_are_exact(name: str, function: str)
 def test_derivatives_of_task_functions_are_exact(function: str) -> None:
     mechanism = robot("free_revolute")
     rows, frame = (0, 3), "link0"  # link0 is the floating base
-    exact = Truth(mechanism, 1, seed=1, frame=frame, task_rows=rows)
+    exact = ExactResults(mechanism, 1, seed=1, frame=frame, task_rows=rows)
     assert check_algebra(
         symgen.program(mechanism, function, frame=frame, task_rows=rows), exact, function
     ).passed
@@ -141,7 +143,7 @@ def test_a_result_is_not_judged_by_the_equation_of_another_function_with_that_re
         "interbody_forces:jacobian(q)",
     )
     derivative = build.build_program(mechanism, function, "constraint_force", ProgramOptions())
-    assert check_algebra(derivative, Truth(mechanism, 2), function).passed
+    assert check_algebra(derivative, ExactResults(mechanism, 2), function).passed
 
 
 @pytest.mark.parametrize(
@@ -155,7 +157,9 @@ def test_a_result_is_not_judged_by_the_equation_of_another_function_with_that_re
 )
 def test_derivatives_with_respect_to_a_payload_are_exact(function: str) -> None:
     link = robot("sliding").frames[-1].name
-    check = check_algebra(program("sliding", function, link), truth("sliding", link), function)
+    check = check_algebra(
+        program("sliding", function, link), exact_results("sliding", link), function
+    )
     assert check.passed
     with pytest.raises(
         ArgumentError,
@@ -266,7 +270,7 @@ def test_a_planted_error_fails_the_algebra_and_the_identities(
 ) -> None:
     """Algebra compares with the reference, identities with other derivatives or the function."""
     base = program(name, derivatives.base_function(function))
-    others = {
+    companion_programs = {
         companion: program(name, companion) for companion in companions(function, robot(name))
     }
     equation = (
@@ -280,8 +284,10 @@ def test_a_planted_error_fails_the_algebra_and_the_identities(
     plant(monkeypatch)
     broken = differentiation.differentiate(base, derivative, equation)
     for differentiated, passes in ((sound, True), (broken, False)):
-        assert check_algebra(differentiated, truth(name), function).passed is passes
-        checks = check_identities({**others, function: differentiated}, None, truth(name))
+        assert check_algebra(differentiated, exact_results(name), function).passed is passes
+        checks = check_identities(
+            {**companion_programs, function: differentiated}, None, exact_results(name)
+        )
         first = next(check for check in checks if function in check.subject)
         assert first.passed is passes
 
@@ -333,7 +339,7 @@ def test_results_without_an_error_bound_are_not_judged(monkeypatch: pytest.Monke
     monkeypatch.setattr(floating, "running_error_bounds", boundless)
     monkeypatch.setattr(running_error, "running_error_bounds", boundless)
     check = floating.check_floating(
-        derivative, machine_runner(derivative), truth("sliding"), derivative.function
+        derivative, machine_runner(derivative), exact_results("sliding"), derivative.function
     )
     assert (check.lost, check.unjudged) == (True, "dMinv has no bound at these states")
     assert (
@@ -358,16 +364,16 @@ def test_structural_zeros_are_constants() -> None:
 
 def test_the_implicit_derivative_of_forward_dynamics_is_shorter() -> None:
     by_equation = symgen.program("ur5", "forward_dynamics:vjp")
-    plain = symgen.derivative(symgen.program("ur5", "forward_dynamics"), mode="vjp")
+    by_rows = symgen.derivative(symgen.program("ur5", "forward_dynamics"), mode="vjp")
     assert (by_equation.inputs, [port.name for port in by_equation.outputs]) == (
-        plain.inputs,
+        by_rows.inputs,
         ["q_bar", "v_bar", "tau_bar"],
     )
-    assert by_equation.cost < plain.cost
-    states = Truth(symgen.load("ur5"), 3)
+    assert by_equation.cost < by_rows.cost
+    states = ExactResults(symgen.load("ur5"), 3)
     first, second = (
         machine_runner(derivative)(states.arguments(derivative.function, states.floats))
-        for derivative in (by_equation, plain)
+        for derivative in (by_equation, by_rows)
     )
     assert all(np.allclose(first[name], second[name], rtol=1e-9, atol=1e-9) for name in first)
 

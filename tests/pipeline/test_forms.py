@@ -35,7 +35,7 @@ from symgen.support.errors import ArgumentError, OutOfReach, ProgramError, Reque
 from symgen.verification.evaluating import machine_runner
 from symgen.verification.long import (
     LONG,
-    LongTruth,
+    LongExactResults,
     check_long_algebra,
     check_long_floating,
     force_sizes,
@@ -78,9 +78,9 @@ def build_in_form(mechanism: Mechanism, function: str, form: str) -> Form:
 def test_auto_takes_loops_only_above_the_row_budget() -> None:
     assert not isinstance(build_in_form(long_robot(8), "forward_dynamics", AUTO), LoopProgram)
     assert isinstance(build_in_form(long_robot(8), "forward_dynamics", LOOPED), LoopProgram)
-    far = long_robot(260)
-    assert len(far.joints) > SHORT
-    dynamics = build.build_form(far, "forward_dynamics", "riccati", ProgramOptions())
+    long_chain = long_robot(260)
+    assert len(long_chain.joints) > SHORT
+    dynamics = build.build_form(long_chain, "forward_dynamics", "riccati", ProgramOptions())
     assert isinstance(dynamics, LoopProgram)
     assert dynamics.outline.length > ROW_BUDGET
 
@@ -395,8 +395,8 @@ BY = {
 )
 def test_a_changed_constant_of_one_link_fails_the_algebra(function: str) -> None:
     loops = loops_of(TRIED, function, BY.get(function, "riccati"))
-    truth = LongTruth(long_robot(TRIED), 1, 0, tip(long_robot(TRIED)))
-    assert check_long_algebra(loops, truth, "right").passed
+    exact_results = LongExactResults(long_robot(TRIED), 1, 0, tip(long_robot(TRIED)))
+    assert check_long_algebra(loops, exact_results, "right").passed
     link = Random(3).randrange(TRIED)
     row = list(loops.constants[link])
     row[-1] += Fraction(1, 10**12)
@@ -404,7 +404,7 @@ def test_a_changed_constant_of_one_link_fails_the_algebra(function: str) -> None
         loops, constants=(*loops.constants[:link], tuple(row), *loops.constants[link + 1 :])
     )
     assert not check_long_algebra(
-        wrong, LongTruth(long_robot(TRIED), 1, 0, tip(long_robot(TRIED))), "wrong"
+        wrong, LongExactResults(long_robot(TRIED), 1, 0, tip(long_robot(TRIED))), "wrong"
     ).passed
 
 
@@ -421,13 +421,16 @@ def test_a_changed_constant_of_one_link_fails_the_algebra(function: str) -> None
 )
 def test_relative_errors_of_1e_5_fail_the_floating_check(function: str) -> None:
     loops = loops_of(TRIED, function, BY.get(function, "riccati"))
-    truth, run = LongTruth(long_robot(TRIED), 1, 0, tip(long_robot(TRIED))), machine_runner(loops)
-    assert check_long_floating(loops, run, truth, "right", TEXT).passed
+    exact_results, run = (
+        LongExactResults(long_robot(TRIED), 1, 0, tip(long_robot(TRIED))),
+        machine_runner(loops),
+    )
+    assert check_long_floating(loops, run, exact_results, "right", TEXT).passed
     off = {
         name: values * (1 + 1e-5)
-        for name, values in run(truth.arguments(loops, truth.floats)).items()
+        for name, values in run(exact_results.arguments(loops, exact_results.floats)).items()
     }
-    assert not check_long_floating(loops, lambda _: off, truth, "off", TEXT).passed
+    assert not check_long_floating(loops, lambda _: off, exact_results, "off", TEXT).passed
 
 
 def test_a_long_result_that_is_zero_is_judged() -> None:
@@ -438,9 +441,9 @@ def test_a_long_result_that_is_zero_is_judged() -> None:
         Subject(slides, {"bias_acceleration": loops}, ProgramOptions(), TEXT, states=1)
     )
     assert report.passed, str(report)
-    truth = LongTruth(slides, 1, 0, tip(slides))
+    exact_results = LongExactResults(slides, 1, 0, tip(slides))
     off = {"Jdot_v": np.full((1, 6), 1e-9)}
-    assert not check_long_floating(loops, lambda _: off, truth, "off", TEXT).passed
+    assert not check_long_floating(loops, lambda _: off, exact_results, "off", TEXT).passed
 
 
 @pytest.mark.slow
@@ -452,23 +455,23 @@ def test_text_without_tables_does_not_grow_with_the_robot() -> None:
         table = text[text.index("_table[") : text.index("};")]
         return len(text) - len(table)
 
-    whole = loops_of(90, "forward_dynamics", "riccati")
+    long_loops = loops_of(90, "forward_dynamics", "riccati")
     ports = {
-        name: tuple(port._replace(shape=(9,)) for port in getattr(whole, name))
+        name: tuple(port._replace(shape=(9,)) for port in getattr(long_loops, name))
         for name in ("inputs", "outputs")
     }
-    part = check(
+    short_loops = check(
         replace(
-            whole,
-            parents=whole.parents[:9],
-            class_of=whole.class_of[:9],
-            constants=whole.constants[:9],
+            long_loops,
+            parents=long_loops.parents[:9],
+            class_of=long_loops.class_of[:9],
+            constants=long_loops.constants[:9],
             **ports,
         )
     )
-    assert abs(length(whole) - length(part)) < 60  # digits of numbers of links
-    assert printer().work(whole) == 10 * printer().work(part)
-    assert length(whole) < 18000
+    assert abs(length(long_loops) - length(short_loops)) < 60  # digits of numbers of links
+    assert printer().work(long_loops) == 10 * printer().work(short_loops)
+    assert length(long_loops) < 18000
 
 
 def test_the_command_suggests_the_nearest_form(capsys: pytest.CaptureFixture[str]) -> None:

@@ -64,10 +64,10 @@ def test_rows_grow_linearly(function: str, method: str) -> None:
     lengths = (
         (12, 24, 48) if function == "link_poses" else (6, 12, 24)
     )  # the first links' poses are short: few axes precede them
-    few, some, many = (
+    short, medium, long = (
         len(derive(chain(n), function, method, ProgramOptions(), BUDGET).rows) for n in lengths
     )
-    assert many - some <= 2.1 * (some - few)
+    assert long - medium <= 2.1 * (medium - short)
 
 
 @pytest.mark.slow

@@ -94,14 +94,16 @@ def check_random_layouts(seed: int, function: str) -> None:
     ]
     spec, at = FUNCTIONS[function], draw(mechanism, 1, BALLS, **links)
     arguments = {a.name: at[a.name] for a in (*spec.arguments, *spec.depends_on) if a.name in at}
-    truth = Reference(mechanism, BALLS, frame="link5", **links).evaluate(function, arguments)
+    reference_results = Reference(mechanism, BALLS, frame="link5", **links).evaluate(
+        function, arguments
+    )
     options = derive.relevant(mechanism, function, ProgramOptions(frame="link5", **links))
     for method in source.sample(able, min(2, len(able))):
         recorded = derive.record(
             mechanism, function, method, options, any_layout(mechanism, source), 10**6
         )
         results = run(recorded, at, BALLS)
-        for name, value in truth.items():
+        for name, value in reference_results.items():
             with BALLS.working():
                 assert largest(results[name] - value) <= 1e-40 * (largest(value) or 1.0), (
                     method,
@@ -126,7 +128,7 @@ def test_no_layout_of_the_search_changes_an_answer() -> None:
         assert layouts_found != layout.Layouts()
         at = draw(mechanism, 1, BALLS)
         for function, method in layout.MEASURED:
-            truth = Reference(mechanism, BALLS).evaluate(
+            reference_results = Reference(mechanism, BALLS).evaluate(
                 function, {a.name: at[a.name] for a in FUNCTIONS[function].arguments}
             )
             for where in layout.candidate_layouts(mechanism, function):
@@ -135,7 +137,7 @@ def test_no_layout_of_the_search_changes_an_answer() -> None:
                     at,
                     BALLS,
                 )
-                for name, value in truth.items():
+                for name, value in reference_results.items():
                     with BALLS.working():
                         assert largest(results[name] - value) <= 1e-40 * (largest(value) or 1.0), (
                             where
@@ -160,7 +162,9 @@ def declared_equalities(
         pairs: list[tuple[Scalar, Scalar]] = []
         with monkeypatch.context() as patched:
             patched.setattr(
-                Derivation, "either", lambda _, *pair, kept=pairs: kept.append(pair) or pair[0]
+                Derivation,
+                "either",
+                lambda _, *pair, recorded_pairs=pairs: recorded_pairs.append(pair) or pair[0],
             )
             derive.record(mechanism, function, method, ProgramOptions(), where, 10**6)
         derivation = pairs[0][0].derivation
@@ -225,8 +229,10 @@ def test_no_function_is_longer_than_in_the_plain_layout() -> None:
     for function in ("mass_matrix_determinant", "center_of_mass", "forward_kinematics"):
         method = symgen.program(mechanism, function).method
         options = derive.relevant(mechanism, function, ProgramOptions())
-        plain = derive.passes.run(derive.record(mechanism, function, method, options, PLAIN, 10**6))
-        assert symgen.program(mechanism, function).cost <= plain.cost
+        in_plain_layout = derive.passes.run(
+            derive.record(mechanism, function, method, options, PLAIN, 10**6)
+        )
+        assert symgen.program(mechanism, function).cost <= in_plain_layout.cost
 
 
 def test_show_says_whose_axes_are_shared() -> None:

@@ -63,13 +63,11 @@ def test_precision_is_not_lost_along_the_chain(chain: Callable[[], Mechanism]) -
 
 def test_frames_are_those_of_a_shorter_chain() -> None:
     """A frame depends on its link and the next two links."""
-    whole = random_mechanism(30, 2)
-    short = replace(
-        whole, joints=whole.joints[:10], bodies=whole.bodies[:10], frames=whole.frames[:10]
-    )
+    long = random_mechanism(30, 2)
+    short = replace(long, joints=long.joints[:10], bodies=long.bodies[:10], frames=long.frames[:10])
     a, b = (
         at_initial_precision(lambda robot=robot: reframe(robot)).links[:8]
-        for robot in (whole, short)
+        for robot in (long, short)
     )
     for link, same_link in zip(a, b, strict=True):
         pairs = zip(

@@ -278,19 +278,21 @@ def test_regrouping_inertias_loses_no_precision_of_forces(
     regrouped = recursion(random_mechanism(n, 1), "inverse_dynamics", "newton_euler")
     changed = replace(FUNCTIONS["inverse_dynamics"], sums_forces=False)
     monkeypatch.setitem(FUNCTIONS.data, "inverse_dynamics", changed)
-    plain = recursion(random_mechanism(n, 1), "inverse_dynamics", "newton_euler")
-    assert regrouped.cost < 0.9 * plain.cost
+    not_regrouped = recursion(random_mechanism(n, 1), "inverse_dynamics", "newton_euler")
+    assert regrouped.cost < 0.9 * not_regrouped.cost
     state = {name: [random.uniform(-2, 2) for _ in range(n)] for name in ("q", "v", "a")}
     with points(60).working():
         exact = run(
-            plain, {name: [Point(arb(x)) for x in values] for name, values in state.items()}, POINTS
+            not_regrouped,
+            {name: [Point(arb(x)) for x in values] for name, values in state.items()},
+            POINTS,
         )["tau"]
         errors = [
             max(
                 abs(float(Point(arb(x)) - y))
                 for x, y in zip(run(form, state, DOUBLES)["tau"], exact, strict=True)
             )
-            for form in (regrouped, plain)
+            for form in (regrouped, not_regrouped)
         ]
     assert errors[0] <= 4 * errors[1]
     assert errors[1] <= 1e-13 * max(abs(float(x)) for x in exact)
@@ -320,16 +322,16 @@ def test_check_refuses_malformed_recursions(change: dict[str, Any], words: str) 
 )
 def test_check_refuses_malformed_sweeps_to_a_frame(change: dict[str, Any], words: str) -> None:
     jacobian = looped("chain", "jacobian", "kinematics").without_base_steps()
-    *others, last = jacobian.sweeps
+    *earlier_sweeps, last = jacobian.sweeps
     with pytest.raises(ProgramError, match="does not carry inward"):
-        check(replace(jacobian, stages=(*others, replace(last, only_path_to=-1))))
+        check(replace(jacobian, stages=(*earlier_sweeps, replace(last, only_path_to=-1))))
     pose = looped("chain", "forward_kinematics", "kinematics")
     with pytest.raises(ProgramError, match="ends nowhere"):
         check(
             replace(pose, final_carries=tuple(end._replace(link=0) for end in pose.final_carries))
         )
     assert sums(5).along_path_to(3) == sums(5)  # sums has results of links
-    wrong = replace(jacobian, stages=(*others, replace(last, **change)))
+    wrong = replace(jacobian, stages=(*earlier_sweeps, replace(last, **change)))
     if words:
         with pytest.raises(ProgramError, match=words):
             check(wrong)

@@ -69,12 +69,12 @@ def test_counts_stay_within_their_bounds(robot: str, function: str) -> None:
     [pytest.param(robot, marks=pytest.mark.slow if robot in LONG else ()) for robot in OPEN],
 )
 def test_one_pass_for_mass_matrix_and_bias_costs_no_more_than_two(robot: str) -> None:
-    both, mass, bias = (
+    in_one_pass, mass, bias = (
         symgen.program(robot, f) for f in ("mass_matrix_and_bias", "mass_matrix", "bias_force")
     )
-    assert both.cost <= mass.cost + bias.cost
+    assert in_one_pass.cost <= mass.cost + bias.cost
     for op in ("sin", "cos"):  # one set of sines and cosines
-        assert both.operations[op] <= max(mass.operations[op], bias.operations[op])
+        assert in_one_pass.operations[op] <= max(mass.operations[op], bias.operations[op])
     assert (
         symgen.program(robot, "gravity_force").cost
         <= bias.cost

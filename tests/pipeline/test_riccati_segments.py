@@ -224,9 +224,9 @@ def test_no_segment_ends_in_a_massless_link(heavy: int) -> None:
     """Segments of equal length would end in one; lengths differ by at most three links."""
     mechanism = universal_joints(41 - heavy, heavy)
     lengths, most = segment_lengths.balanced_lengths(mechanism, 8)
-    ends = np.cumsum(lengths)
-    assert all(mechanism.bodies[end - 1].parts for end in ends)
-    assert ends[-1] == len(mechanism.joints)
+    stops = np.cumsum(lengths)
+    assert all(mechanism.bodies[end - 1].parts for end in stops)
+    assert stops[-1] == len(mechanism.joints)
     assert max(lengths) - min(lengths) <= 3
     assert most < segment_lengths.LIGHT
     report = symgen.verify(mechanism, ["forward_dynamics=riccati:segments"], states=2)
@@ -238,22 +238,24 @@ def test_no_segment_ends_in_a_massless_link(heavy: int) -> None:
 def test_every_segment_has_links_and_none_is_longer_than_the_first(seed: int) -> None:
     """This holds for random pivot ratios; an end moves only where the ratio is too large."""
     random = Random(seed)
-    plain = even_lengths(*random.choice(((33, 8), (40, 8), (64, 16), (100, 8), (257, 64))))
+    even = even_lengths(*random.choice(((33, 8), (40, 8), (64, 16), (100, 8), (257, 64))))
     ratios = {
-        end: random.choice((1.0, 100.0, 101.0, 1e6, float("inf"))) for end in range(sum(plain) + 1)
+        end: random.choice((1.0, 100.0, 101.0, 1e6, float("inf"))) for end in range(sum(even) + 1)
     }
-    ends = segment_lengths.ends(plain, ratios.__getitem__)
-    lengths = [b - a for a, b in pairwise((0, *ends))]
-    assert (len(lengths), sum(lengths)) == (len(plain), sum(plain))
+    stops = segment_lengths.segment_stops(even, ratios.__getitem__)
+    lengths = [b - a for a, b in pairwise((0, *stops))]
+    assert (len(lengths), sum(lengths)) == (len(even), sum(even))
     assert min(lengths) > 0
     assert max(lengths) == lengths[0]
-    for g, (end, evenly) in enumerate(zip(ends[:-1], accumulate(plain), strict=False)):
-        assert end == evenly or ratios[evenly] > 100 or evenly - ends[g - 1] > ends[0]
+    for g, (end, evenly) in enumerate(zip(stops[:-1], accumulate(even), strict=False)):
+        assert end == evenly or ratios[evenly] > 100 or evenly - stops[g - 1] > stops[0]
 
 
 def test_a_cut_moves_to_the_nearest_allowed_link_or_to_the_best_one() -> None:
     def cuts(**ratios: float) -> list[int]:
-        return segment_lengths.ends([9, 9, 9, 9], lambda end: ratios.get(f"at{end}", 1.0))[:-1]
+        return segment_lengths.segment_stops([9, 9, 9, 9], lambda end: ratios.get(f"at{end}", 1.0))[
+            :-1
+        ]
 
     assert cuts(at9=100, at18=100) == [9, 18, 27]
     assert cuts(at9=101, at18=101) == [10, 17, 27]
@@ -346,12 +348,12 @@ def test_truncated_pivots_are_those_of_the_truncated_chain() -> None:
 
 SLIPS = {
     "a sign": (" + t", " - t"),
-    "another link": ("places[lane] + row]", "places[lane] - row]"),
+    "another link": ("first_links[lane] + row]", "first_links[lane] - row]"),
     "another constant": ("table[5][", "table[6]["),
     "a row too few": ("row < 13", "row < 12"),
     "another segment": ("segment % 8", "segment % 7"),
     "another result": ("a[0][lane] = ", "a[0][lane] = -"),
-    "an offset in the workspace": ("&work[(23*row)", "&work[(22*row)"),
+    "an offset in the workspace": ("&group_work[(23*row)", "&group_work[(22*row)"),
     "a comment of another style": ("/* for each", "// for each"),
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
@@ -26,97 +28,103 @@ from tests.shared.planar_scan import levels
 from tests.shared.planar_segments import chain_in_parts
 
 SEGMENTS = {
-    "an index off by one": ("q[places[3] + row]", "q[places[3] + row - 1]"),
+    "an index off by one": ("q[first_links[3] + row]", "q[first_links[3] + row - 1]"),
     "a first row too late": ("for (row = 0; row < 4", "for (row = 1; row < 4"),
     "a last row too early": ("for (row = 3; row >= 0", "for (row = 2; row >= 0"),
     "the other way": ("for (row = 3; row >= 0; --row)", "for (row = 0; row < 4; ++row)"),
-    "another lane": ("own_q[0][6] = q[places[6]", "own_q[0][6] = q[places[7]"),
+    "another lane": ("local_q[0][6] = q[first_links[6]", "local_q[0][6] = q[first_links[7]"),
     "a lane of another segment": ("const int lane = segment % 8", "const int lane = segment / 8"),
     "a segment too few": ("for (segment = 15; segment", "for (segment = 14; segment"),
     "another first segment": ("if (segment == 15)", "if (segment == 14)"),
-    "a row of the workspace": ("&work[11*row]", "&work[10*row]"),
-    "a place of the workspace": ("&work[(11*row) + 3]", "&work[(11*row) + 4]"),
-    "the workspace of another group": ("&numbers[352*group]", "&numbers[351*group]"),
-    "carries of two groups in one place": ("numbers[704 + 16*group]", "numbers[704 + 8*group]"),
-    "carries not exchanged": ("        behind = before;\n", ""),
+    "a row of the workspace": ("&group_work[11*row]", "&group_work[10*row]"),
+    "a place of the workspace": ("&group_work[(11*row) + 3]", "&group_work[(11*row) + 4]"),
+    "the workspace of another group": ("&work[352*group]", "&work[351*group]"),
+    "carries of two groups in one place": ("work[704 + 16*group]", "work[704 + 8*group]"),
+    "carries not exchanged": ("        next_carry = carry;\n", ""),
     "a carry in place": (
-        "before, behind, &work[(11*row) + 3]",
-        "before, before, &work[(11*row) + 3]",
+        "carry, next_carry, &group_work[(11*row) + 3]",
+        "carry, carry, &group_work[(11*row) + 3]",
     ),
     "a final carry of another buffer": ("8*(0 + k) + lane", "8*(1 + k) + lane"),
-    "a combine with another step": ("solve_2_other(ended, carried", "solve_2_other(carried, ended"),
-    "a step for another": ("solve_2_first(ended, handed", "solve_2_other(ended, carried, handed"),
-    "a carry across that is dropped": ("                carried[k] = handed[k];\n", ""),
+    "a combine with another step": (
+        "solve_2_other(final_carry, carry",
+        "solve_2_other(carry, final_carry",
+    ),
+    "a step for another": (
+        "solve_2_first(final_carry, next_carry",
+        "solve_2_other(final_carry, carry, next_carry",
+    ),
+    "a carry across that is dropped": ("                carry[k] = next_carry[k];\n", ""),
     "a sweep that is dropped": (
-        "        arm_mass_matrix_solve_swept_6(q, b, x, numbers, group);\n",
+        "        arm_mass_matrix_solve_sweep_6(q, b, x, work, group);\n",
         "",
     ),
-    "sweeps exchanged": ("_swept_9(q, b, x, numbers, group)", "_swept_10(q, b, x, numbers, group)"),
+    "sweeps exchanged": ("_sweep_9(q, b, x, work, group)", "_sweep_10(q, b, x, work, group)"),
     "a group too few": ("group < 2", "group < 1"),
-    "a constant of another place": ("_table[first + row]", "_table[row]"),
-    "a result of another link": ("x[places[lane] + row] =", "x[places[lane]] ="),
+    "a constant of another place": ("_table[first_row + row]", "_table[row]"),
+    "a result of another link": ("x[first_links[lane] + row] =", "x[first_links[lane]] ="),
     "a result before an argument is read": (
-        "        own_b[0][7] = b[places[7] + row];\n        arm_mass_matrix_solve_3(",
-        "        x[places[7] + row] = 0.0;\n"
-        "        own_b[0][7] = b[places[7] + row];\n        arm_mass_matrix_solve_3(",
+        "        local_b[0][7] = b[first_links[7] + row];\n        arm_mass_matrix_solve_3(",
+        "        x[first_links[7] + row] = 0.0;\n"
+        "        local_b[0][7] = b[first_links[7] + row];\n        arm_mass_matrix_solve_3(",
     ),
     "a buffer for all groups": (
-        "static const int arm_mass_matrix_solve_places",
-        "static int arm_mass_matrix_solve_places",
+        "static const int arm_mass_matrix_solve_first_links",
+        "static int arm_mass_matrix_solve_first_links",
     ),
-    "an operation of a step": ("own_x[0][lane]", "2.0*own_x[0][lane]"),
+    "an operation of a step": ("local_x[0][lane]", "2.0*local_x[0][lane]"),
     "a lane of a step": ("[0][lane] =", "[0][0] ="),
     "a loop over lanes": (
-        "for (lane = 0; lane < 8; ++lane) {\n            x[places",
-        "for (lane = 1; lane < 8; ++lane) {\n            x[places",
+        "for (lane = 0; lane < 8; ++lane) {\n            x[first_links",
+        "for (lane = 1; lane < 8; ++lane) {\n            x[first_links",
     ),
-    "an argument that is not loaded": ("        own_q[0][5] = q[places[5] + row];\n", ""),
+    "an argument that is not loaded": ("        local_q[0][5] = q[first_links[5] + row];\n", ""),
     "another schedule": ("schedule(static, 1)", "schedule(dynamic, 1)"),
     "a counter of all iterations": (
-        "    for (group = 0; group < 2; ++group) {\n        arm_mass_matrix_solve_swept_1(",
-        "    for (group = 0; group < 2; ++group) {\n        k = 0;\n        arm_mass_matrix_solve_swept_1(",
+        "    for (group = 0; group < 2; ++group) {\n        arm_mass_matrix_solve_sweep_1(",
+        "    for (group = 0; group < 2; ++group) {\n        k = 0;\n        arm_mass_matrix_solve_sweep_1(",
     ),
 }
 SCANS = {
-    "an element off by one": ("q[place]", "q[place - 1]"),
-    "a bound that is swapped": ("(place > 0) &&", "(place >= 0) &&"),
+    "an element off by one": ("q[joint]", "q[joint - 1]"),
+    "a bound that is swapped": ("(joint > 0) &&", "(joint >= 0) &&"),
     "a level too few": ("level <= arm_mass_matrix_solve_", "level < arm_mass_matrix_solve_"),
     "a level too early": ("for (level = 1; level", "for (level = 2; level"),
     "a pair of another level": ("row >> level", "row >> 1"),
-    "another neighbour": ("behind = front + ", "behind = front + 0*"),
-    "neighbours exchanged": ("_up_1(front, behind,", "_up_1(behind, front,"),
-    "a combine in another buffer": ("_up_1(front, behind, both", "_up_1(front, behind, front"),
-    "an upsweep that is dropped": ("solve_raised_1(numbers, group, level, row);", ";"),
-    "a downsweep that is dropped": ("solve_lowered_1(numbers, group, level, row);", ";"),
+    "another neighbour": ("right = left + ", "right = left + 0*"),
+    "neighbours exchanged": ("_up_1(left, right,", "_up_1(right, left,"),
+    "a combine in another buffer": ("_up_1(left, right, combined", "_up_1(left, right, left"),
+    "an upsweep that is dropped": ("solve_upsweep_1(work, group, level, row);", ";"),
+    "a downsweep that is dropped": ("solve_downsweep_1(work, group, level, row);", ";"),
     "the scan over segments that is dropped": (
-        "    arm_mass_matrix_solve_over_all_1(numbers);\n",
+        "    arm_mass_matrix_solve_over_segments_1(work);\n",
         "",
     ),
     "a segment's root": ("(segment % 8)", "(segment % 4)"),
     "a level over segments": ("for (level = 1; level < 5", "for (level = 1; level < 4"),
     "the last element": ("(group == 1) &&", "(group == 0) &&"),
     "the last element's lane": ("[4] = 0.0", "[5] = 0.0"),
-    "elements handed on": ("both[k][lane] = front[k][lane]", "both[k][lane] = front[k][0]"),
-    "a result's own element": ("? work[", "? 0.0*work["),
-    "a result's neighbour": ("work[(", "work[1 + ("),
+    "elements handed on": ("combined[k][lane] = left[k][lane]", "combined[k][lane] = left[k][0]"),
+    "a result's own element": ("? group_work[", "? 0.0*group_work["),
+    "a result's neighbour": ("group_work[(", "group_work[1 + ("),
     "the neighbour of the last row": ("(segment + 1) % 8", "segment % 8"),
-    "a sum that is dropped": ("x[place] = ", "x[place] = 0.0*"),
+    "a sum that is dropped": ("x[joint] = ", "x[joint] = 0.0*"),
     "an exit": ("        ++level;\n", ""),
 }
 
 
 CLASSES = {
-    "a link of another class": ("_kinds[4] = {\n    0, 0, 1", "_kinds[4] = {\n    0, 2, 1"),
-    "a class that is not visited": ("_kinds[i] == 2) {", "_kinds[i] == 3) {"),
-    "classes exchanged": ("_kinds[i] == 1) {", "_kinds[i] == 2) {"),
+    "a link of another class": ("_classes[4] = {\n    0, 0, 1", "_classes[4] = {\n    0, 2, 1"),
+    "a class that is not visited": ("_classes[i] == 2) {", "_classes[i] == 3) {"),
+    "classes exchanged": ("_classes[i] == 1) {", "_classes[i] == 2) {"),
     "a step of another class": ("determinant_3_1(arm", "determinant_3_3(arm"),
     "constants of another class": (
         "_3_3(arm_mass_matrix_log_determinant_table_3",
         "_3_3(arm_mass_matrix_log_determinant_table_1",
     ),
-    "constants of another link": ("_rows[4] = {\n    0, 1", "_rows[4] = {\n    0, 0"),
-    "a carry that is not passed on": ("carried_3, carried_3);", "carried_3, carried_2);"),
-    "a place of the workspace": ("carried_2, &work[43*i]);", "carried_2, &work[(43*i) + 2]);"),
+    "constants of another link": ("_table_row[4] = {\n    0, 1", "_table_row[4] = {\n    0, 0"),
+    "a carry that is not passed on": ("carry_3, carry_3);", "carry_3, carry_2);"),
+    "a place of the workspace": ("carry_2, &work[43*i]);", "carry_2, &work[(43*i) + 2]);"),
 }
 
 
@@ -173,18 +181,18 @@ def test_generated_text_is_accepted() -> None:
 
 def test_a_refusal_names_the_line_and_the_step() -> None:
     form, text = segments()
-    slipped = text.replace("q[places[0] + row]", "q[places[0]]", 1)
+    slipped = text.replace("q[first_links[0] + row]", "q[first_links[0]]", 1)
     (sentence,) = loops.compare(form, slipped)
-    line = slipped.count("\n", 0, slipped.index("    arm_mass_matrix_solve_1(own_q")) + 1
+    line = slipped.count("\n", 0, slipped.index("    arm_mass_matrix_solve_1(local_q")) + 1
     assert f"line {line}: arm_mass_matrix_solve_1 is called with other numbers" in sentence
 
 
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("own_q[0][0] = q[places[0] + row]", "own_q[0][0] = q[row + places[0]]"),
+        ("local_q[0][0] = q[first_links[0] + row]", "local_q[0][0] = q[row + first_links[0]]"),
         ("for (row = 0; row < 4; ++row)", "for (row = 0; row <= 3; ++row)"),
-        ("&work[11*row]", "work + (row*11)"),
+        ("&group_work[11*row]", "group_work + (row*11)"),
         ("if (segment == 15)", "if (segment > 14)"),
     ],
 )
@@ -192,6 +200,40 @@ def test_how_a_loop_is_written_is_not_asked(old: str, new: str) -> None:
     form, text = segments()
     assert old in text
     assert loops.compare(form, text.replace(old, new)) == []
+
+
+@cache
+def epilogue() -> tuple[LoopProgram, str]:
+    """Momentum of an arm, whose results an epilogue computes from final carries."""
+    form = recursion(symgen.load("scara"), "centroidal_momentum", "newton_euler")
+    return form, c99.source(form, aimed(form, "libm"))
+
+
+NAMES_OF_0_1_0 = {
+    r"\bnew_saved\b": "keeps",
+    r"\bsaved\b": "kept",
+    r"\bnext_carry\b": "handed",
+    r"\bcarry\b": "carried",
+    r"\binitial_carry\b": "start",
+    r"\bfinal_carry\b": "ended",
+    r"\bupsweep\b": "run",
+    r"\bdownsweep\b": "known",
+    r"\bleft\b": "front",
+    r"\bright\b": "behind",
+    r"_epilogue\b": "_last",
+    r"(_(?:up|down)_\d+)_segments\b": r"\1_alone",
+}
+"""Names in the C of symgen 0.1.0, by patterns of the names that are printed now."""
+
+
+@pytest.mark.parametrize("loop_program", [segments, scan, epilogue])
+def test_names_of_0_1_0_are_read(loop_program: Callable[[], tuple[LoopProgram, str]]) -> None:
+    form, text = loop_program()
+    old_text = text
+    for pattern, old_name in NAMES_OF_0_1_0.items():
+        old_text = re.sub(pattern, old_name, old_text)
+    assert " handed[" in old_text or " known[" in old_text
+    assert loops.compare(form, old_text) == []
 
 
 LANES = {
@@ -301,9 +343,9 @@ CHECKED_SEGMENTS = {
     "another status": ("? arm_OUT_OF_RANGE", "? arm_DIVISOR"),
     "a status across the parts": ("status = arm_DIVISOR;", "status = arm_OK;"),
     "stages that follow a refusal": ("(status == arm_OK) && (segment >= 0)", "segment >= 0"),
-    "a result that is stored at once": ("10(q, b, &numbers[800]", "10(q, b, x"),
-    "a result that is not compared": ("0.0*numbers[800 + i]", "0.0*numbers[800]"),
-    "a result of another place": ("x[i] = numbers[800 + i]", "x[i] = numbers[799 + i]"),
+    "a result that is stored at once": ("10(q, b, &work[800]", "10(q, b, x"),
+    "a result that is not compared": ("0.0*work[800 + i]", "0.0*work[800]"),
+    "a result of another place": ("x[i] = work[800 + i]", "x[i] = work[799 + i]"),
 }
 EVERYWHERE = {"parts that are left out", "another part's status"}
 """Slips after one stage alone do no harm: the statuses are looked at after the next stage as well."""
@@ -314,7 +356,7 @@ CHECKED_SCANS = {
         "    return status;\n}\n\n",
         "    return arm_OK;\n}\n\n",
     ),
-    "which is dropped": ("status = arm_mass_matrix_solve_over_all_2(numbers);", ";"),
+    "which is dropped": ("status = arm_mass_matrix_solve_over_segments_2(work);", ";"),
     "numbers that are not there": (
         "(status == arm_OK) && (segment < 8)",
         "segment < 8",
@@ -329,12 +371,12 @@ STATES_OF_SEGMENTS = {
     ),
     "a segment too few": ("for (segment = 3; segment", "for (segment = 2; segment"),
     "carries of another segment": (
-        "solve_lanes_places[group] + row",
-        "solve_lanes_places[0] + row",
+        "solve_lanes_first_links[group] + row",
+        "solve_lanes_first_links[0] + row",
     ),
-    "a lane of all": ("ended[k][lane] = numbers", "ended[k][0] = numbers"),
-    "the workspace of another segment": ("&numbers[55*group]", "&numbers[54*group]"),
-    "a constant of another row": ("_table[first + row]", "_table[row]"),
+    "a lane of all": ("final_carry[k][lane] = work", "final_carry[k][0] = work"),
+    "the workspace of another segment": ("&work[55*group]", "&work[54*group]"),
+    "a constant of another row": ("_table[first_row + row]", "_table[row]"),
     "an argument of another state": (
         "none_[lane] + (0.0*q[i][lane])",
         "none_[lane] + (0.0*q[i][0])",
@@ -346,7 +388,7 @@ STATES_OF_SCANS = {
     "another level": ("row >> level", "row >> 1"),
     "the last element": ("(group == 3) &&", "(group == 2) &&"),
     "a neighbour of the next part": ("*(group + 1)) + ", "*group) + "),
-    "a lane": ("both[k][lane] = front[k][lane]", "both[k][lane] = front[k][0]"),
+    "a lane": ("combined[k][lane] = left[k][lane]", "combined[k][lane] = left[k][0]"),
 }
 
 

@@ -29,7 +29,7 @@ def test_the_sampler_sees_that_a_result_changes(tmp_path: Path) -> None:
     comment = Slip(file, start, start + len(old), "first += 8 /* states */")
     assert not plot.changes_results(comment)
     assert not plot.refused_by_verify(comment)
-    assert plot.refused_by_verify(comment, whole=True)
+    assert plot.refused_by_verify(comment, without_names=True)
 
 
 def test_the_same_seed_plants_the_same_errors(tmp_path: Path) -> None:

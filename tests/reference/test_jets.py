@@ -11,7 +11,14 @@ import pytest
 from symgen.mechanism.joints import kinds
 from symgen.mechanism.mechanism import Mechanism
 from symgen.reference import jets
-from symgen.reference.jets import POSITIONS, Jet, derivatives, displaced_argument, lifted, slopes
+from symgen.reference.jets import (
+    POSITIONS,
+    Jet,
+    derivatives,
+    displaced_argument,
+    jet_derivatives,
+    lifted,
+)
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array, arb
 from symgen.reference.states import draw_states
@@ -29,9 +36,9 @@ AFLOAT = ("free", "planar", "spherical", "cylindrical", "helical")
 @cache
 def robot() -> Mechanism:
     """A tree with joints of every sort."""
-    made = random_mechanism(5, 4, "tree", AFLOAT)
-    assert {joint.kind for joint in made.joints} >= {"planar", "spherical", "helical"}
-    return made
+    mechanism = random_mechanism(5, 4, "tree", AFLOAT)
+    assert {joint.kind for joint in mechanism.joints} >= {"planar", "spherical", "helical"}
+    return mechanism
 
 
 @cache
@@ -46,27 +53,27 @@ def reference() -> Reference:
 def quotients(function: str, arguments: dict[str, Array], name: str) -> dict[str, Array]:
     """Return the results of `derivatives` by one argument, by central differences along q ⊕ h δ."""
     exact, n = reference(), robot().nv if name in POSITIONS else arguments[name].shape[-1]
-    slopes: dict[str, list[Array]] = {}
+    columns_by_result: dict[str, list[Array]] = {}
     with BALLS.working():
         for k in range(n):
-            way = BALLS.array(np.eye(n)[k]) * STEP
-            ends = [
+            direction = BALLS.array(np.eye(n)[k]) * STEP
+            results = [
                 exact.evaluate(
                     function,
                     {
                         **arguments,
-                        name: exact.displaced(arguments[name], sign * way)
+                        name: exact.displaced(arguments[name], sign * direction)
                         if name in POSITIONS
-                        else arguments[name] + sign * way,
+                        else arguments[name] + sign * direction,
                     },
                 )
                 for sign in (1, -1)
             ]
-            for result in ends[0]:
-                slopes.setdefault(result, []).append(
-                    (ends[0][result] - ends[1][result]) / (2 * STEP)
+            for result in results[0]:
+                columns_by_result.setdefault(result, []).append(
+                    (results[0][result] - results[1][result]) / (2 * STEP)
                 )
-    return {result: np.stack(columns, axis=-1) for result, columns in slopes.items()}
+    return {result: np.stack(columns, axis=-1) for result, columns in columns_by_result.items()}
 
 
 def off(a: Array, b: Array) -> float:
@@ -116,35 +123,35 @@ def test_a_step_and_the_way_back_have_slopes_too() -> None:
 
 def by_dt(arguments: dict[str, Array]) -> dict[str, Array]:
     with BALLS.working():
-        ends = [
+        results = [
             reference().evaluate("integrate", {**arguments, "dt": arguments["dt"] + sign * STEP})[
                 "q_next"
             ]
             for sign in (1, -1)
         ]
-        return {"q_next": ((ends[0] - ends[1]) / (2 * STEP))[..., None]}
+        return {"q_next": ((results[0] - results[1]) / (2 * STEP))[..., None]}
 
 
 def test_second_derivatives_by_jets_over_jets() -> None:
     """Along v, and of a force: the slope of a slope is the one that differences of slopes give."""
     exact, n = reference(), robot().nv
     arguments = {a.name: states()[a.name] for a in FUNCTIONS["inverse_dynamics"].arguments}
-    way = BALLS.array(np.linspace(-1, 1, n))
+    direction = BALLS.array(np.linspace(-1, 1, n))
     below = lifted(exact)
-    bent = displaced_argument(below, "q", arguments["q"], np.broadcast_to(way, (1, 2, n)))
+    bent = displaced_argument(below, "q", arguments["q"], np.broadcast_to(direction, (1, 2, n)))
     inner = derivatives(below, "inverse_dynamics", {**arguments, "q": bent}, ["q"])["q"]["tau"]
-    second_derivatives = slopes(inner, 1, below.scalars)[0]
+    second_derivatives = jet_derivatives(inner, 1, below.scalars)[0]
     with BALLS.working():
-        ends = [
+        forward_and_backward = [
             derivatives(
                 exact,
                 "inverse_dynamics",
-                {**arguments, "q": exact.displaced(arguments["q"], sign * way * STEP)},
+                {**arguments, "q": exact.displaced(arguments["q"], sign * direction * STEP)},
                 ["q"],
             )["q"]["tau"]
             for sign in (1, -1)
         ]
-        expected = (ends[0] - ends[1]) / (2 * STEP)
+        expected = (forward_and_backward[0] - forward_and_backward[1]) / (2 * STEP)
     assert off(second_derivatives, expected) < NEAR
 
 
@@ -167,11 +174,14 @@ def test_jets_over_many_directions() -> None:
     exact, n = reference(), robot().nv
     arguments = {a.name: states()[a.name] for a in FUNCTIONS["kinetic_energy"].arguments}
     below = lifted(exact)
-    ways = BALLS.array(np.broadcast_to(np.eye(n, dtype=int)[:, None], (n, 2, n)))
-    bent = {**arguments, "v": displaced_argument(below, "v", arguments["v"], ways)}
+    directions = BALLS.array(np.broadcast_to(np.eye(n, dtype=int)[:, None], (n, 2, n)))
+    bent = {**arguments, "v": displaced_argument(below, "v", arguments["v"], directions)}
     inner = derivatives(below, "kinetic_energy", bent, ["v"])["v"]["T"]
     assert (
-        off(np.moveaxis(slopes(inner, n, below.scalars), 0, -1), exact.mass_matrix(arguments["q"]))
+        off(
+            np.moveaxis(jet_derivatives(inner, n, below.scalars), 0, -1),
+            exact.mass_matrix(arguments["q"]),
+        )
         < NEAR
     )
     with pytest.raises(RequestError, match="no third derivatives"):

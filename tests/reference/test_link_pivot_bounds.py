@@ -21,14 +21,14 @@ from tests.shared.robots_for_tests import ROBOTS, random_mechanism, robot
 
 def varied(seed: int) -> list[Mechanism]:
     """A tree of every type of joint; the same with links that have no mass, and with points of mass."""
-    whole = random_mechanism(6, seed, kind="tree", joints=kinds())
+    complete = random_mechanism(6, seed, kind="tree", joints=kinds())
     random = Random(seed)
-    without = tuple(Body(body.name) if random.random() < 0.4 else body for body in whole.bodies)
+    without = tuple(Body(body.name) if random.random() < 0.4 else body for body in complete.bodies)
     points = tuple(
         Body(body.name, tuple(replace(part, moments=(Fraction(0),) * 6) for part in body.parts))
-        for body in whole.bodies
+        for body in complete.bodies
     )
-    return [whole, replace(whole, bodies=without), replace(whole, bodies=points)]
+    return [complete, replace(complete, bodies=without), replace(complete, bodies=points)]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -41,17 +41,17 @@ def test_every_pivot_is_as_much_as_the_joint_feels_alone_and_no_more_than_its_bo
             q = reference.scalars.array(draw_states(mechanism, 1, seed)["q"])
             bounds = singularity.diagonal_upper_bounds(mechanism, None)
             lower_bounds = [
-                list(reversed(singularity.pivot_lower_bounds(*both)))
-                for both in zip(mechanism.joints, mechanism.bodies, strict=True)
+                list(reversed(singularity.pivot_lower_bounds(*pair)))
+                for pair in zip(mechanism.joints, mechanism.bodies, strict=True)
             ]
-            for felt in pivots(reference, q):
-                joint, of = mechanism.dofs[felt.dof]
-                if not felt.articulated[0] > 1e-30:
-                    break  # beyond a pivot that vanishes the rest means nothing
-                assert felt.articulated[0] >= lower_bounds[joint][of] or felt.articulated[
+            for pivot in pivots(reference, q):
+                joint, of = mechanism.dofs[pivot.dof]
+                if not pivot.articulated[0] > 1e-30:
+                    break  # pivots after a vanishing one are undefined
+                assert pivot.articulated[0] >= lower_bounds[joint][of] or pivot.articulated[
                     0
                 ].overlaps(bounds[joint] * 0 + lower_bounds[joint][of])
-                assert felt.composite[0] <= bounds[joint]
+                assert pivot.composite[0] <= bounds[joint]
 
 
 def test_what_joints_feel_alone_never_contradicts_the_pivots_of_the_whole() -> None:
@@ -65,12 +65,15 @@ def test_what_joints_feel_alone_never_contradicts_the_pivots_of_the_whole() -> N
 
 def test_moments_that_nothing_has_prove_nothing() -> None:
     arm = random_mechanism(3, 1)
-    part = arm.bodies[2].parts[0]
+    last_part = arm.bodies[2].parts[0]
     odd = replace(
         arm,
         bodies=(
             *arm.bodies[:2],
-            Body("link2", (replace(part, moments=(*part.moments[:5], -part.moments[5])),)),
+            Body(
+                "link2",
+                (replace(last_part, moments=(*last_part.moments[:5], -last_part.moments[5])),),
+            ),
         ),
     )
     assert not singularity._bounds_prove_regular(odd, None)

@@ -194,9 +194,9 @@ def test_a_payload_is_one_more_part() -> None:
         *(float(i + mass * s) for i, s in zip(about_centre, steiner, strict=True)),
     ]
     frame = tree.frame("tool")
-    part = Part("load", (*frame.pose, Shift(centre)), mass, about_centre)  # type: ignore[arg-type]
+    load_part = Part("load", (*frame.pose, Shift(centre)), mass, about_centre)  # type: ignore[arg-type]
     bodies = [*tree.bodies]
-    bodies[frame.body] = Body(bodies[frame.body].name, (*bodies[frame.body].parts, part))
+    bodies[frame.body] = Body(bodies[frame.body].name, (*bodies[frame.body].parts, load_part))
     declared = Reference(replace(tree, bodies=tuple(bodies)))
     carried = Reference(tree, payload="tool")
     q, v, a = states(tree, 6)
@@ -256,9 +256,9 @@ def test_floats_are_the_balls_rounded() -> None:
         ours = Reference(tree, FLOAT, frame="tool", task_rows=(3, 5), contact="tool").evaluate(
             function.name, arguments
         )
-        truth = exact.evaluate(function.name, arguments)
+        reference_results = exact.evaluate(function.name, arguments)
         for name, value in ours.items():
-            expected = np.array(truth[name], dtype=float)
+            expected = np.array(reference_results[name], dtype=float)
             condition = 1e3 if function.needs_inverse else 1.0  # of these trees' mass matrices
             assert np.abs(value - expected).max() <= 1e-13 * condition * np.abs(expected).max(), (
                 function.name,
@@ -269,11 +269,11 @@ def test_floats_are_the_balls_rounded() -> None:
 @pytest.mark.parametrize("radians", [Fraction(0), Fraction(1, 3)])
 @pytest.mark.parametrize("scalars", [FLOAT, arb(60)], ids=lambda scalars: scalars.name)
 def test_an_angle_is_radians_and_a_multiple_of_pi(scalars: Scalars, radians: Fraction) -> None:
-    whole = float(radians) + np.pi * 2 / 7
+    total = float(radians) + np.pi * 2 / 7
     with scalars.working():
         sine, cosine = scalars.sine_cosine(Angle(radians=radians, pi=Fraction(2, 7)))
         assert (float(sine), float(cosine)) == pytest.approx(
-            (np.sin(whole), np.cos(whole)), abs=1e-15
+            (np.sin(total), np.cos(total)), abs=1e-15
         )
 
 

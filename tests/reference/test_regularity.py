@@ -26,8 +26,8 @@ from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, TooFewDigits, arb
 from symgen.reference.singularity import RankLoss, find_rank_loss, pivots
 from symgen.support.errors import ArgumentError, OutOfReach, RequestError
+from symgen.verification.exact_results import ExactResults
 from symgen.verification.identities import dynamics as elimination
-from symgen.verification.truth import Truth
 from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.poses import Angle, Turn, pose
 from tests.shared.robots_for_tests import ONE_DEGREE, random_mechanism, robot, states
@@ -37,15 +37,15 @@ from tests.shared.robots_for_tests import ONE_DEGREE, random_mechanism, robot, s
 def test_the_recursion_gives_the_pivots_of_the_elimination_and_the_diagonal(name: str) -> None:
     reference, q = Reference(robot(name), FLOAT), states(name, 3)["q"]
     recursion_pivots = list(pivots(reference, q))
-    assert [felt.dof for felt in recursion_pivots] == list(reversed(range(robot(name).nv)))
+    assert [pivot.dof for pivot in recursion_pivots] == list(reversed(range(robot(name).nv)))
     for state, matrix in enumerate(reference.mass_matrix(q)):
-        free, held, spread = (
-            np.array([felt[i][state] for felt in reversed(recursion_pivots)]) for i in (1, 2, 3)
+        free, locked, spread = (
+            np.array([pivot[i][state] for pivot in reversed(recursion_pivots)]) for i in (1, 2, 3)
         )
         # two orders of summation of the same terms in doubles
         assert np.allclose(free, elimination.pivots(matrix), rtol=1e-10)
-        assert np.allclose(held, np.diagonal(matrix), rtol=1e-12)
-        assert (held <= spread * (1 + 1e-12)).all()
+        assert np.allclose(locked, np.diagonal(matrix), rtol=1e-12)
+        assert (locked <= spread * (1 + 1e-12)).all()
 
 
 @cache
@@ -77,13 +77,13 @@ def coaxial(chain: Mechanism, k: int, mass: Fraction) -> Mechanism:
         ),
         *chain.joints[k + 2 :],
     )
-    parts = tuple(
+    light_parts = tuple(
         replace(part, mass=mass, moments=(mass, Fraction(0), Fraction(0), mass, Fraction(0), mass))
         for part in chain.bodies[k].parts
     )
     bodies = (
         *chain.bodies[:k],
-        Body(chain.bodies[k].name, parts if mass else ()),
+        Body(chain.bodies[k].name, light_parts if mass else ()),
         *chain.bodies[k + 1 :],
     )
     return replace(chain, joints=joints, bodies=bodies)
@@ -110,7 +110,7 @@ def test_an_inertia_that_no_double_can_resolve_is_not_called_zero() -> None:
 def test_too_few_digits_are_not_called_singular(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         singularity, "_bounds_prove_regular", lambda mechanism, payload: False
-    )  # which takes no balls to tell
+    )  # the proof without balls is disabled
     monkeypatch.setattr(singularity, "DIGITS", -130)  # with the digits a joint: 20 for 120 joints
     assert find_rank_loss(long_chain()) is None  # doubled until they are enough
     monkeypatch.setattr(singularity, "DOUBLINGS", 0)
@@ -133,10 +133,10 @@ def test_a_refusal_says_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
         )
 
 
-def test_a_truth_takes_the_digits_that_it_needs() -> None:
+def test_exact_results_take_the_digits_that_they_need() -> None:
     chain = random_mechanism(12, 1)
-    few, many = (Truth(chain, 1, working=digits) for digits in (10, 120))
-    (a,), (b,) = (truth.results("forward_dynamics")["a"] for truth in (few, many))
+    few, many = (ExactResults(chain, 1, working=digits) for digits in (10, 120))
+    (a,), (b,) = (exact_results.results("forward_dynamics")["a"] for exact_results in (few, many))
     assert max(x.rad() for x in a) < 1e-40
     assert all(x.overlaps(y) for x, y in zip(a, b, strict=True))
     with pytest.raises(TooFewDigits, match="do not decide whether the matrix is invertible"):
@@ -196,11 +196,11 @@ def test_a_method_that_loses_its_digits_is_passed_over_and_said(
             ("udut",) if function == "mass_matrix_solve" else providers(mechanism, function)
         ),
     )
-    made, refused = build.programs_and_refusals(
+    programs, refused = build.programs_and_refusals(
         Request(renamed)
     )  # the rest of the robot is made all the same
     assert "mass_matrix_solve" in refused
-    assert "mass_matrix" in made
+    assert "mass_matrix" in programs
 
 
 def test_a_ball_too_wide_to_tell_is_no_zero_of_the_elimination() -> None:
@@ -221,12 +221,12 @@ def test_what_is_too_long_is_left_out_with_the_sentence_where_nothing_is_named(
     """As forward dynamics of a general chain of 120 joints is; the budget is lowered so that a short chain shows it."""
     chain = replace(random_mechanism(4, 5), name="long_one")
     monkeypatch.setattr(derive, "ROW_BUDGET", 600)
-    made, long = build.programs_and_refusals(Request(chain))
+    programs, long = build.programs_and_refusals(Request(chain))
     assert "forward_dynamics" in long
-    assert "inverse_dynamics" in made
+    assert "inverse_dynamics" in programs
     folder = tmp_path / "c"
     manifest = symgen.generate(chain, folder)
-    assert set(manifest["functions"]) == set(made)
+    assert set(manifest["functions"]) == set(programs)
     (entry,) = (
         entry
         for entry in manifest["not_modelled"]
@@ -235,8 +235,11 @@ def test_what_is_too_long_is_left_out_with_the_sentence_where_nothing_is_named(
     assert "needs more than 600 rows" in entry["text"]
     assert "needs more than 600 rows" in (folder / "README.md").read_text(encoding="utf-8")
     assert cli.main(["generate", str(folder / "long_one.toml"), "-o", str(tmp_path / "d")]) == 0
-    said = capsys.readouterr().err
-    assert "left out: forward_dynamics of 'long_one' (4 joints) needs more than 600 rows" in said
+    error_output = capsys.readouterr().err
+    assert (
+        "left out: forward_dynamics of 'long_one' (4 joints) needs more than 600 rows"
+        in error_output
+    )
     with pytest.raises(OutOfReach, match="more than 600 rows by every method"):
         symgen.generate(chain, folder, ["forward_dynamics"])
     monkeypatch.setattr(derive, "ROW_BUDGET", 1)
@@ -247,10 +250,10 @@ def test_what_is_too_long_is_left_out_with_the_sentence_where_nothing_is_named(
 def test_a_derivation_keeps_its_own_budget_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chains of 256 links are derived so, to see how deep they are."""
     monkeypatch.setattr(derive, "ROW_BUDGET", 10)
-    made = derive.derive(
+    programs = derive.derive(
         robot("scara"), "forward_dynamics", "riccati", ProgramOptions(), budget=1000
     )
-    assert 10 < len(made.rows) < 1000
+    assert 10 < len(programs.rows) < 1000
 
 
 @pytest.mark.parametrize(

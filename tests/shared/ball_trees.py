@@ -12,9 +12,9 @@ from tests.shared.robots_for_tests import random_mechanism
 
 
 def tree(of: Sequence[str], name: str) -> Mechanism:
-    made = random_mechanism(len(of), seed=3, kind="tree")
+    mechanism = random_mechanism(len(of), seed=3, kind="tree")
     joints = tuple(
         replace(joint, kind=kind, axis=joint.axis if joint_type(kind).directed else Z_AXIS)
-        for joint, kind in zip(made.joints, of, strict=True)
+        for joint, kind in zip(mechanism.joints, of, strict=True)
     )
-    return replace(made, joints=joints, name=name)
+    return replace(mechanism, joints=joints, name=name)

@@ -14,7 +14,7 @@ from tests.shared.robots_for_tests import flat_chain, random_mechanism
 
 
 def driven(mechanism: Mechanism) -> Mechanism:
-    """With friction, springs and a rotor in every joint."""
+    """Return the robot with friction, springs and a rotor in every joint."""
     drives = [
         Drive(*(Fraction(1, d + i % 3) for d in (10, 5, 7, 2, 3)))
         for i in range(len(mechanism.joints))

@@ -14,10 +14,12 @@ from symgen.pipeline import build, derive
 DYNAMICS, IMPACT = "contact_forward_dynamics", "contact_impulse"
 
 
-def driven(made: Mechanism) -> Mechanism:
-    """With rotors, dampers and friction in its joints."""
+def driven(mechanism: Mechanism) -> Mechanism:
+    """Return the robot with rotors, dampers and friction in its joints."""
     drive = Drive(armature=Fraction(1, 10), damping=Fraction(1, 2), friction=Fraction(1, 4))
-    return replace(made, joints=tuple(replace(joint, drive=drive) for joint in made.joints))
+    return replace(
+        mechanism, joints=tuple(replace(joint, drive=drive) for joint in mechanism.joints)
+    )
 
 
 def undone(patch: pytest.MonkeyPatch) -> None:

@@ -43,7 +43,7 @@ ARCHITECTURE = "sm_80"
 
 
 class CudaMissing(Exception):
-    """One sentence: what is not there, and what to do."""
+    """A tool or library for CUDA is missing; the message names it and the remedy."""
 
 
 @cache
@@ -80,7 +80,7 @@ def gpu() -> str:
 
 
 def compiled(source: Path, into: Path, *flags: str, architecture: str = ARCHITECTURE) -> str:
-    """Compile one .cu file by nvcc, with every warning an error; what ptxas says of it."""
+    """Compile one .cu file by nvcc with every warning as an error; return the report of ptxas."""
     return _run(nvcc(), f"-arch={architecture}", *STRICT, *flags, "-c", source, "-o", into)
 
 
@@ -114,11 +114,11 @@ def on_gpu(folder: Path, *flags: str, architecture: str = ARCHITECTURE) -> Devic
     return Device(library)
 
 
-def _objects(folder: Path, kind: str, made: Callable[[Path, Path], object]) -> list[Path]:
+def _objects(folder: Path, kind: str, compile_source: Callable[[Path, Path], object]) -> list[Path]:
     sources = [*sorted(folder.glob("*_cuda.cu")), HERE / "cuda_host.cu"]
     objects = [folder.parent / f"{folder.name}-{source.stem}.{kind}.o" for source in sources]
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(made, sources, objects))
+        list(pool.map(compile_source, sources, objects))
     return objects
 
 
@@ -129,7 +129,9 @@ def _run(*command: str | Path) -> str:
 
 
 class Device:
-    """A GPU, or what stands in for one: a library of kernels, with the functions of tests/cuda_host.cu beside them."""
+    """A GPU or its substitute: a library of kernels, linked with the functions of
+    tests/cuda_host.cu.
+    """
 
     def __init__(self, library: Path) -> None:
         self.file, self.library = library, ctypes.CDLL(str(library))
@@ -159,6 +161,6 @@ class Device:
             == 0
         )
 
-    def free(self, *places: ctypes.c_void_p) -> None:
-        for address in places:
+    def free(self, *addresses: ctypes.c_void_p) -> None:
+        for address in addresses:
             self.library.host_free(address)

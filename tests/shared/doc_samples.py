@@ -53,7 +53,7 @@ def samples(chapter: str) -> list[Sample]:
     ]
 
 
-def fits(expected: str, seen: str) -> bool:
+def fits(expected: str, output: str) -> bool:
     """True if an answer is the expected one; `…` matches anything."""
     pattern = ""
     for line in expected.rstrip("\n").split("\n"):
@@ -61,12 +61,12 @@ def fits(expected: str, seen: str) -> bool:
             pattern += r"(?:[^\n]*\n)*"
         else:
             pattern += (
-                "[^\n]*".join(re.escape(part) for part in line.rstrip().split("…")) + "[ ]*\n"
+                "[^\n]*".join(re.escape(literal) for literal in line.rstrip().split("…")) + "[ ]*\n"
             )
     return (
-        re.fullmatch(pattern, seen.rstrip("\n") + "\n") is not None
+        re.fullmatch(pattern, output.rstrip("\n") + "\n") is not None
         if expected.strip()
-        else not seen.strip()
+        else not output.strip()
     )
 
 
@@ -79,7 +79,7 @@ class Reader:
     compiled: set[str] = field(default_factory=set)
 
     def does(self, sample: Sample) -> None:
-        """Run one sample; AssertionError says at which line of the chapter what did not hold."""
+        """Run one sample; an AssertionError names the line of the chapter whose expectation failed."""
         if sample.file is not None:
             path = self.folder / sample.file
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -91,9 +91,9 @@ class Reader:
                 exec(compile("\n" * (sample.line - 1) + sample.text, "sample", "exec"), self.names)
         elif sample.language == "console":
             for words, expected in typed(sample.text):
-                seen = self.types(words)
-                assert fits(expected, seen), (
-                    f"line {sample.line}: $ {words}\n--- expected\n{expected}\n--- seen\n{seen}"
+                output = self.types(words)
+                assert fits(expected, output), (
+                    f"line {sample.line}: $ {words}\n--- expected\n{expected}\n--- seen\n{output}"
                 )
         else:
             written = [
@@ -130,9 +130,9 @@ class Reader:
 
 
 def typed(text: str) -> Iterator[tuple[str, str]]:
-    """(what is typed behind `$ `, the lines below it) of a console sample."""
-    for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
-        words, _, expected = part.partition("\n")
+    """Yield (the words typed after `$ `, the expected output) of a console sample."""
+    for block in re.split(r"^\$ ", text, flags=re.M)[1:]:
+        words, _, expected = block.partition("\n")
         while words.endswith("\\"):
             more, _, expected = expected.partition("\n")
             words = words.removesuffix("\\").rstrip() + " " + more.lstrip()

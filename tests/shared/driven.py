@@ -32,42 +32,43 @@ UNFELT = (
 )
 
 
-def driven(made: Mechanism, *kinds: str) -> Mechanism:
+def driven(mechanism: Mechanism, *kinds: str) -> Mechanism:
     """The robot with a drive at every joint, of these kinds alone where any is named; a spring where a joint has one coordinate."""
 
     def drive(i: int, spring: bool) -> Drive:
         n = Fraction(i + 3, 100)
-        whole = Drive(n, 7 * n, 3 * n, 20 * n, n / 2) if spring else Drive(n, 7 * n, 3 * n)
-        return whole.only(kinds) if kinds else whole
+        full_drive = Drive(n, 7 * n, 3 * n, 20 * n, n / 2) if spring else Drive(n, 7 * n, 3 * n)
+        return full_drive.only(kinds) if kinds else full_drive
 
     joints = tuple(
         replace(joint, drive=drive(i, (joint.type.nq, joint.type.nv) == (1, 1)))
-        for i, joint in enumerate(made.joints)
+        for i, joint in enumerate(mechanism.joints)
     )
-    return replace(made, joints=joints, friction_speed=SPEED)
+    return replace(mechanism, joints=joints, friction_speed=SPEED)
 
 
-def answers(made: Mechanism, function: str, method: str | None = None) -> dict[str, Array]:
+def answers(mechanism: Mechanism, function: str, method: str | None = None) -> dict[str, Array]:
     return run(
-        symgen.program(made, function, method, frame=outermost(made, function)),
-        arguments_of(made, function),
+        symgen.program(mechanism, function, method, frame=outermost(mechanism, function)),
+        arguments_of(mechanism, function),
         BALLS,
     )
 
 
-def outermost(made: Mechanism, function: str) -> str | None:
+def outermost(mechanism: Mechanism, function: str) -> str | None:
     """A frame that all kinds of joints lead to, where the function speaks of one."""
-    return made.frames[-1].name if FUNCTIONS[function].needs_frame else None
+    return mechanism.frames[-1].name if FUNCTIONS[function].needs_frame else None
 
 
-def arguments_of(made: Mechanism, function: str) -> dict[str, Array]:
-    states = draw(made, STATES, BALLS)
+def arguments_of(mechanism: Mechanism, function: str) -> dict[str, Array]:
+    states = draw(mechanism, STATES, BALLS)
     return {array.name: states[array.name] for array in FUNCTIONS[function].arguments}
 
 
-def differing(results: Mapping[str, Array], wanted: Mapping[str, Array]) -> float:
-    """The largest difference, relative to what is wanted."""
+def differing(results: Mapping[str, Array], expected: Mapping[str, Array]) -> float:
+    """Return the largest difference, relative to the expected values."""
     with BALLS.working():
         return max(
-            largest(results[name] - wanted[name]) / (1 + largest(wanted[name])) for name in wanted
+            largest(results[name] - expected[name]) / (1 + largest(expected[name]))
+            for name in expected
         )

@@ -76,7 +76,7 @@ def _is_several(node: ast.AST) -> bool:
     return isinstance(node, (ast.List, ast.Tuple, ast.ListComp))
 
 
-def _other(value: object) -> object | None:
+def _other_constant(value: object) -> object | None:
     """Return the constant that replaces another, or None."""
     if isinstance(value, bool):
         return not value
@@ -93,27 +93,27 @@ class _Finder(ast.NodeVisitor):
         self.starts = [0]
         for line in source.splitlines(keepends=True):
             self.starts.append(self.starts[-1] + len(line))
-        self.found: list[Edit] = []
+        self.edits: list[Edit] = []
 
     def _add(self, node: ast.expr, kind: str, new: str) -> None:
         start = self.starts[node.lineno - 1] + node.col_offset
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
         end = self.starts[node.end_lineno - 1] + node.end_col_offset
-        self.found.append(
+        self.edits.append(
             Edit(self.file, node.lineno, start, end, kind, self.source[start:end].decode(), new)
         )
 
     def _with(self, node: ast.expr, kind: str, **changes: object) -> None:
-        made = copy.copy(node)
+        changed = copy.copy(node)
         for name, value in changes.items():
-            setattr(made, name, value)
-        self._add(node, kind, f"({ast.unparse(made)})")
+            setattr(changed, name, value)
+        self._add(node, kind, f"({ast.unparse(changed)})")
 
     def _negated(self, test: ast.expr) -> None:
         self._add(test, "condition", f"(not ({ast.unparse(test)}))")
 
-    # -- what is left alone
+    # -- code that is not edited
 
     def _body(self, node: ast.FunctionDef | ast.ClassDef | ast.Module) -> None:
         for statement in node.body:
@@ -147,7 +147,7 @@ class _Finder(ast.NodeVisitor):
 
     visit_JoinedStr = visit_Raise = visit_Assert = _nothing
 
-    # -- what is edited
+    # -- code that is edited
 
     def visit_If(self, node: ast.If) -> None:
         names = {n.id for n in ast.walk(node.test) if isinstance(n, ast.Name)}
@@ -194,23 +194,23 @@ class _Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
-        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        parts = [
+        indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        indices = [
             bound
-            for part in parts
-            for bound in ((part.lower, part.upper) if isinstance(part, ast.Slice) else (part,))
+            for index in indices
+            for bound in ((index.lower, index.upper) if isinstance(index, ast.Slice) else (index,))
             if bound is not None
         ]
-        for part in parts:
-            number = part.operand if isinstance(part, ast.UnaryOp) else part
+        for index in indices:
+            number = index.operand if isinstance(index, ast.UnaryOp) else index
             if isinstance(number, ast.Constant) and type(number.value) is int:
                 self._add(number, "index", str(number.value + 1))
             else:
-                self.visit(part)
+                self.visit(index)
         self.visit(node.value)
 
     def visit_Constant(self, node: ast.Constant) -> None:
-        replacement = _other(node.value)
+        replacement = _other_constant(node.value)
         if replacement is not None:
             self._add(node, "constant", repr(replacement))
 
@@ -218,7 +218,7 @@ class _Finder(ast.NodeVisitor):
 def edits_of(file: str, source: bytes) -> list[Edit]:
     finder = _Finder(file, source)
     finder.visit(ast.parse(source))
-    return [edit for edit in finder.found if edit.applied(source) != source]
+    return [edit for edit in finder.edits if edit.applied(source) != source]
 
 
 def lines_of_code(source: bytes) -> int:
@@ -235,9 +235,9 @@ def lines_of_code(source: bytes) -> int:
 
 
 def in_order(package: Path, room: Callable[[str], str], seed: int) -> Iterator[Edit]:
-    """All edits of a package: of however many of the first, each room has its share by lines of code.
-
-    The order of one file's edits does not hang on the other files.
+    """Yield all edits of a package in an order in which every prefix contains edits of each room in
+    proportion to its lines of code. The order of the edits of one file does not depend on other
+    files.
     """
     edits_of_file: dict[str, list[Edit]] = {}
     lines: dict[str, int] = {}
@@ -246,15 +246,15 @@ def in_order(package: Path, room: Callable[[str], str], seed: int) -> Iterator[E
         edits_of_file.setdefault(room(file), []).extend(edits_of(file, source))
         lines[room(file)] = lines.get(room(file), 0) + lines_of_code(source)
     for name, edits in edits_of_file.items():
-        seen: dict[tuple[str, str], int] = {}
+        occurrences: dict[tuple[str, str], int] = {}
         ranks = {}
         for edit in edits:
             key = (edit.file, edit.text)
-            seen[key] = seen.get(key, 0) + 1
-            ranks[edit] = hashlib.sha256(f"{seed}/{key}/{seen[key]}".encode()).digest()
+            occurrences[key] = occurrences.get(key, 0) + 1
+            ranks[edit] = hashlib.sha256(f"{seed}/{key}/{occurrences[key]}".encode()).digest()
         edits_of_file[name] = sorted(edits, key=ranks.__getitem__, reverse=True)
-    taken = dict.fromkeys(edits_of_file, 0)
+    edits_taken = dict.fromkeys(edits_of_file, 0)
     while waiting := [name for name, edits in edits_of_file.items() if edits]:
-        name = max(waiting, key=lambda file: (lines[file] / (2 * taken[file] + 1), file))
-        taken[name] += 1
+        name = max(waiting, key=lambda file: (lines[file] / (2 * edits_taken[file] + 1), file))
+        edits_taken[name] += 1
         yield edits_of_file[name].pop()

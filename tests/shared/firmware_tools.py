@@ -17,8 +17,8 @@ REQUIRED = os.environ.get("SYMGEN_FIRMWARE_TOOLS") == "required"
 def need(target: str) -> None:
     """A tool that is missing fails on CI, and is a skip with a reason elsewhere."""
     machine = targets.find(target)
-    wanted = ("make", machine.compiler, *machine.emulator[:1])
-    missing = [tool for tool in wanted if shutil.which(tool) is None]
+    needed_tools = ("make", machine.compiler, *machine.emulator[:1])
+    missing = [tool for tool in needed_tools if shutil.which(tool) is None]
     if missing and REQUIRED:
         pytest.fail(f"{target} needs {', '.join(missing)}")
     if missing:

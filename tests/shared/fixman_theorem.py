@@ -30,41 +30,52 @@ from tests.shared.robots_for_tests import (
 
 def check_fixmans_theorem(case: tuple[str, int]) -> None:
     """det G · det H^bb = det G^aa, LC (8), with det G = Π m² L²; and H^aa − H^ab (H^bb)⁻¹ H^ba = (G^aa)⁻¹, LC (12)."""
-    made = chain(case)
-    soft, hard = lee_chirikjian.exact_rows(made.n)
-    aa, ab, bb = made.gram(made.rows(soft), made.rows(hard))
-    mass = made.mass_matrix()
-    weight = made.field(
-        sp.Matrix([[sp.Mul(*(m * m * L * L for m, L in zip(made.mass, made.length, strict=True)))]])
+    planar_chain = chain(case)
+    soft, hard = lee_chirikjian.exact_rows(planar_chain.n)
+    aa, ab, bb = planar_chain.gram(planar_chain.rows(soft), planar_chain.rows(hard))
+    mass = planar_chain.mass_matrix()
+    weight = planar_chain.field(
+        sp.Matrix(
+            [
+                [
+                    sp.Mul(
+                        *(
+                            m * m * L * L
+                            for m, L in zip(planar_chain.mass, planar_chain.length, strict=True)
+                        )
+                    )
+                ]
+            ]
+        )
     )
     assert weight.det() * bb.det() == mass.det()
-    assert (schur(aa, ab, bb) * mass).to_Matrix() == sp.eye(made.n)
+    assert (schur(aa, ab, bb) * mass).to_Matrix() == sp.eye(planar_chain.n)
 
 
 def check_that_hard_gradients_in_soft_rows_keep_the_schur_complement(
     case: tuple[str, int],
 ) -> None:
     """Any multiples of ∂L added to ∂θ: other blocks, the same solution; LC's own rows (20)-(21) are of that kind."""
-    made = chain(case)
-    soft, hard = (made.rows(rows) for rows in lee_chirikjian.exact_rows(made.n))
-    plain = made.gram(soft, hard)
-    random = Random(made.n)
-    shift = sp.zeros(made.n, made.n)
-    shift[0, made.n - 1] = 3
+    planar_chain = chain(case)
+    soft, hard = (planar_chain.rows(rows) for rows in lee_chirikjian.exact_rows(planar_chain.n))
+    declared_blocks = planar_chain.gram(soft, hard)
+    random = Random(planar_chain.n)
+    shift = sp.zeros(planar_chain.n, planar_chain.n)
+    shift[0, planar_chain.n - 1] = 3
     if case[0].startswith("rationals"):
         shift = sp.Matrix(
-            made.n,
-            made.n,
-            [sp.Rational(x.numerator, x.denominator) for x in rationals(random, made.n**2)],
+            planar_chain.n,
+            planar_chain.n,
+            [sp.Rational(x.numerator, x.denominator) for x in rationals(random, planar_chain.n**2)],
         )
-    others = [soft + made.field(shift) * hard]
+    other_soft_rows = [soft + planar_chain.field(shift) * hard]
     if case[0].startswith("rationals"):
-        others.append(made.rows(lee_chirikjian.published_rows(made.n)))
-        assert hard.vstack(others[-1] - soft).rank() == hard.rank()
-    for shifted_soft in others:
-        blocks = made.gram(shifted_soft, hard)
-        assert made.n == 1 or blocks[0] != plain[0]
-        assert schur(*blocks) == schur(*plain)
+        other_soft_rows.append(planar_chain.rows(lee_chirikjian.published_rows(planar_chain.n)))
+        assert hard.vstack(other_soft_rows[-1] - soft).rank() == hard.rank()
+    for shifted_soft in other_soft_rows:
+        blocks = planar_chain.gram(shifted_soft, hard)
+        assert planar_chain.n == 1 or blocks[0] != declared_blocks[0]
+        assert schur(*blocks) == schur(*declared_blocks)
 
 
 def exactly(
@@ -100,13 +111,13 @@ def _no_root(x: Any) -> Any:
 
 def check_the_bridge_for_every_state(n: int) -> None:
     """M M⁻¹ = 1, M x = b and Fixman's determinant as rational functions of tan(q/2), or of the length of a joint that slides."""
-    made = random_mechanism(n, seed=n, joints=PURE, general=False)
+    planar_chain = random_mechanism(n, seed=n, joints=PURE, general=False)
     field = Functions([f"t{i}" for i in range(n)])
     arguments = {"q": field.symbols(), "b": [field.number(x) for x in rationals(Random(n), n)]}
     mass, inverse = (
-        np.array(exactly(made, function, method, arguments, field.number), dtype=object).reshape(
-            n, n
-        )
+        np.array(
+            exactly(planar_chain, function, method, arguments, field.number), dtype=object
+        ).reshape(n, n)
         for function, method in (
             ("mass_matrix", "composite_body"),
             ("inverse_mass_matrix", "fixman:spatial"),
@@ -114,8 +125,11 @@ def check_the_bridge_for_every_state(n: int) -> None:
     )
     assert (mass @ inverse - np.eye(n, dtype=int) == 0).all()
     x = np.array(
-        exactly(made, "mass_matrix_solve", "fixman:spatial", arguments, field.number), dtype=object
+        exactly(planar_chain, "mass_matrix_solve", "fixman:spatial", arguments, field.number),
+        dtype=object,
     )
     assert (mass @ x - arguments["b"] == 0).all()
-    (det,) = exactly(made, "mass_matrix_determinant", "fixman:spatial", arguments, field.number)
+    (det,) = exactly(
+        planar_chain, "mass_matrix_determinant", "fixman:spatial", arguments, field.number
+    )
     assert det == determinant(mass)

@@ -19,14 +19,14 @@ from tests.shared.c_programs import DOUBLES
 
 def mechanism(name: str = "arm") -> Mechanism:
     down = (Shift((Fraction(0), Fraction(0), Fraction("-0.5"))),)
-    parts = [Part(link, down, Fraction(2)) for link in ("upper", "lower")]
+    point_masses = [Part(link, down, Fraction(2)) for link in ("upper", "lower")]
     return Mechanism(
         name,
         (
             Joint("shoulder", "revolute", -1, (), X_AXIS),
             Joint("elbow", "revolute", 0, down, X_AXIS),
         ),
-        tuple(Body(part.link, (part,)) for part in parts),
+        tuple(Body(point_mass.link, (point_mass,)) for point_mass in point_masses),
         (Frame("upper", 0), Frame("lower", 1)),
         source_sha256="5ha",
     )

@@ -65,20 +65,22 @@ def _number(text: str, values: Values) -> Any:
     if not names <= set(values):
         raise Unread(f"unknown: {names - set(values)}")
     try:
-        read = parse_expr(text, local_dict={name: sp.Symbol(name) for name in names})
+        expression = parse_expr(text, local_dict={name: sp.Symbol(name) for name in names})
     except (SyntaxError, TypeError, AttributeError) as error:
         raise Unread(str(error)) from error
     with mpmath.workdps(DIGITS):
         return mpmath.mpf(
-            str(read.evalf(DIGITS, subs={sp.Symbol(name): values[name] for name in names}))
+            str(expression.evalf(DIGITS, subs={sp.Symbol(name): values[name] for name in names}))
         )
 
 
-# -- Python as it stands ----------------------------------------------------------------------------------------------------
+# -- unchanged Python -------------------------------------------------------------------------------------------------------
 
 
 def by_python(text: str, values_of: Values) -> list[float]:
-    """Statements run with nothing but the inputs; an expression with what math has."""
+    """Run Python statements with only the inputs defined, or evaluate an expression with the
+    functions of `math`.
+    """
     scope: dict[str, Any] = {name: float(value) for name, value in values_of.items()}
     try:
         statements = ast.parse(text).body
@@ -169,12 +171,12 @@ class _Latex:
     def next(self) -> str:
         return self.tokens[0]
 
-    def take(self, *wanted: str) -> str:
-        for alternative in wanted:
+    def take(self, *tokens: str) -> str:
+        for alternative in tokens:
             if self.next != alternative:
                 raise Unread(f"{alternative} was to come, not {self.tokens[:5]}")
             self.tokens.pop(0)
-        return wanted[-1]
+        return tokens[-1]
 
     def _environment(self, name: str, word: str = "\\begin") -> bool:
         opening = [word, "{", *name, "}"]

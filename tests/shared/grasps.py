@@ -47,10 +47,10 @@ def loop(kind: str, first: str, second: str, name: str = "") -> str:
 
 
 def robot(
-    name: str, *parts: str, start: str = "", gravity: Sequence[float] = (0.3, -2, -9.81)
+    name: str, *sections: str, start: str = "", gravity: Sequence[float] = (0.3, -2, -9.81)
 ) -> Mechanism:
     head = f'name = "{name}"\ngravity = {list(gravity)}\n{f"start = {{ {start} }}" if start else ""}\n[base]\nname = "ground"\n'
-    return symgen.load(head + "".join(parts))
+    return symgen.load(head + "".join(sections))
 
 
 X, Y, Z = (1, 0, 0), (0, 1, 0), (0, 0, 1)
@@ -78,12 +78,12 @@ def hand() -> Mechanism:
         ("index", 120, [-0.05, 0.087, 0]),
         ("middle", 240, [-0.05, -0.087, 0]),
     ]
-    ends = [
+    loop_ends = [
         (f'link = "ball", xyz = {point}', f'link = "{name}", xyz = [0, 0, 0.3]')
         for name, _, point in at
     ]
     hold = "".join(
-        loop("point", *(pair if k else pair[::-1]), f"point{k}") for k, pair in enumerate(ends)
+        loop("point", *(pair if k else pair[::-1]), f"point{k}") for k, pair in enumerate(loop_ends)
     )
     fingers = "".join(finger(name, angle) for name, angle, _ in at)
     return robot("hand", fingers, BALL, hold, start="ball_joint = [0, 0, 0.8, 0, 0, 0, 1]")
@@ -96,10 +96,10 @@ def two_arms() -> Mechanism:
     arms = chain("left", [-0.6, 0, 0], axes, [0.15, 0, 0.25]) + chain(
         "right", [0.6, 0, 0], axes, [-0.15, 0, 0.25]
     )
-    ends = ((-0.2, "left"), (0.2, "right"))
+    offsets = ((-0.2, "left"), (0.2, "right"))
     hold = "".join(
         loop("weld", f'link = "bar", xyz = [{x}, 0, 0]', f'link = "{name}"', name)
-        for x, name in ends
+        for x, name in offsets
     )
     return robot(
         "two_arms",

@@ -26,9 +26,9 @@ from tests.shared.robots_for_tests import BALLS, run
 Blocks = dict[tuple[int, ...], Array]
 
 
-def numbers(mechanism: Mechanism, what: str, method: str, state: dict[str, Array]) -> Array:
+def numbers(mechanism: Mechanism, request: str, method: str, state: dict[str, Array]) -> Array:
     """The answer at one state, (rows, columns), 1x1 for a number."""
-    formula = answer(mechanism, choose(mechanism, what, method))
+    formula = answer(mechanism, choose(mechanism, request, method))
     shape = formula.shape or (1, 1)
     derived = replace(formula.program, outputs=(Port("x", shape, formula.rows),))
     return run(derived, {name: value[None] for name, value in state.items()}, BALLS)["x"][0]
@@ -39,7 +39,7 @@ def inverse(m: Array) -> Array:
 
 
 def stacked(blocks: Blocks, n: int, height: int, width: int) -> Array:
-    """A matrix of blocks, zero where there is none."""
+    """Return a matrix of blocks, with zero for each missing block."""
     out = np.array(np.zeros((n * height, n * width), dtype=int), dtype=object)
     for (i, j), block in blocks.items():
         out[i * height : (i + 1) * height, j * width : (j + 1) * width] = block
@@ -96,13 +96,13 @@ class Seen:
         """6x6 about a point of link i (its origin), in its axes."""
         away = 0 * self.o[i] if at is None else self.R[i].T @ (at[i] - self.o[i])
         total = 0 * self.one
-        for part in (part for part in self.reference.parts() if part.body == i):
+        for body_part in (body_part for body_part in self.reference.parts() if body_part.body == i):
             s, m, eye = (
-                skew(part.centre - away),
-                part.mass,
+                skew(body_part.centre - away),
+                body_part.mass,
                 np.array(np.eye(3, dtype=int), dtype=object),
             )
-            total = total + np.block([[part.inertia - m * s @ s, m * s], [-m * s, m * eye]])
+            total = total + np.block([[body_part.inertia - m * s @ s, m * s], [-m * s, m * eye]])
         return total
 
     def axis(self, i: int) -> Array:
@@ -193,7 +193,9 @@ class Seen:
         return self.across @ free @ self.across.T
 
     def directions(self, method: str) -> tuple[Array, Array]:
-        """(W_a, W) as inspected: they are not unique; a test of their own says what they must be."""
+        """Return (W_a, W) as inspected. They are not unique; a separate test checks their
+        properties.
+        """
         letter = {
             name: numbers(self.mechanism, name, method, {"q": self.state["q"]})
             for name in ("W_a", "W")
@@ -205,7 +207,7 @@ Expected = Callable[[Seen], Blocks]
 
 
 def each(f: Callable[[Seen, int], Array]) -> Expected:
-    return lambda seen: {(i,): f(seen, i) for i in range(seen.n)}
+    return lambda links: {(i,): f(links, i) for i in range(links.n)}
 
 
 def along_paths(
@@ -213,10 +215,10 @@ def along_paths(
 ) -> Expected:
     """Blocks (i, j) where i carries j; inward: where j carries i."""
 
-    def blocks(seen: Seen) -> Blocks:
+    def blocks(links: Seen) -> Blocks:
         return {
-            (j, i) if inward else (i, j): f(seen, *((j, i) if inward else (i, j)))
-            for i, j in seen.pairs()
+            (j, i) if inward else (i, j): f(links, *((j, i) if inward else (i, j)))
+            for i, j in links.pairs()
             if not (strict and i == j)
         }
 
@@ -226,167 +228,171 @@ def along_paths(
 def rows_and_columns(matrix: Callable[[Seen], Array], height: int, width: int) -> Expected:
     """The blocks of a dense matrix whose two joints sit on one link."""
 
-    def near(seen: Seen, i: int, j: int) -> bool:
-        above = seen.parent
+    def share_link(links: Seen, i: int, j: int) -> bool:
+        above = links.parent
         return i == j or above[i] == j or above[j] == i or above[i] == above[j] >= 0
 
-    def blocks(seen: Seen) -> Blocks:
-        whole = matrix(seen)
+    def blocks(links: Seen) -> Blocks:
+        dense = matrix(links)
         return {
-            (i, j): whole[i * height : (i + 1) * height, j * width : (j + 1) * width]
-            for i in range(seen.n)
-            for j in range(seen.n)
-            if near(seen, i, j)
+            (i, j): dense[i * height : (i + 1) * height, j * width : (j + 1) * width]
+            for i in range(links.n)
+            for j in range(links.n)
+            if share_link(links, i, j)
         }
 
     return blocks
 
 
 def _reduced(letter: str) -> Expected:
-    def matrix(seen: Seen) -> Array:
-        W_a, W = seen.directions("constraint_force")
+    def matrix(links: Seen) -> Array:
+        W_a, W = links.directions("constraint_force")
         left, right = {"H_aa": (W_a, W_a), "H_ab": (W_a, W), "H_bb": (W, W)}[letter]
-        return left.T @ seen.A @ right
+        return left.T @ links.A @ right
 
     return rows_and_columns(matrix, *{"H_aa": (1, 1), "H_ab": (1, 5), "H_bb": (5, 5)}[letter])
 
 
-def _dq_dxi(seen: Seen) -> Blocks:
-    W_a, W = seen.directions("constraint_force")
+def _dq_dxi(links: Seen) -> Blocks:
+    W_a, W = links.directions("constraint_force")
     blocks: Blocks = {}
-    for i, p in enumerate(seen.parent):
+    for i, p in enumerate(links.parent):
         basis = np.hstack(
             [W_a[6 * i : 6 * i + 6, i : i + 1], W[6 * i : 6 * i + 6, 5 * i : 5 * i + 5]]
         ).T
         blocks[i, i] = basis
         if p >= 0:
-            blocks[i, p] = -basis @ seen.twist(i, p)
+            blocks[i, p] = -basis @ links.twist(i, p)
     return blocks
 
 
-def _schur_alpha(seen: Seen, i: int, k: int) -> Array:
-    """α_ik: what a unit rate of joint k, all joints beyond it loose, asks of joint i."""
-    P = seen.articulated(k, seen.c)
-    p_i, p_k = seen.p(i, seen.c), seen.p(k, seen.c)
-    return (seen.twist(k, i, seen.c) @ p_i).T @ P @ p_k / (p_k.T @ P @ p_k)[0, 0]
+def _schur_alpha(links: Seen, i: int, k: int) -> Array:
+    """Return α_ik: the force at joint i per force at joint k if joint k accelerates with all joints
+    beyond it free.
+    """
+    P = links.articulated(k, links.c)
+    p_i, p_k = links.p(i, links.c), links.p(k, links.c)
+    return (links.twist(k, i, links.c) @ p_i).T @ P @ p_k / (p_k.T @ P @ p_k)[0, 0]
 
 
-def _psi_hat(seen: Seen, i: int, k: int) -> Array:
-    P, p = seen.articulated(k, seen.c), seen.p(k, seen.c)
-    return seen.twist(k, i, seen.c).T @ P @ p / (p.T @ P @ p)[0, 0]
+def _psi_hat(links: Seen, i: int, k: int) -> Array:
+    P, p = links.articulated(k, links.c), links.p(k, links.c)
+    return links.twist(k, i, links.c).T @ P @ p / (p.T @ P @ p)[0, 0]
 
 
-def _factor(seen: Seen, k: int) -> Array:
-    E = np.array(np.eye(seen.n, dtype=int), dtype=object)
+def _factor(links: Seen, k: int) -> Array:
+    E = np.array(np.eye(links.n, dtype=int), dtype=object)
     for i in range(k):
-        if seen.carries(i, k):
-            E[i, k] = -_schur_alpha(seen, i, k)[0, 0]
+        if links.carries(i, k):
+            E[i, k] = -_schur_alpha(links, i, k)[0, 0]
     return E
 
 
-def _eliminated(seen: Seen) -> Array:
-    E = np.array(np.eye(seen.n, dtype=int), dtype=object)
-    for k in range(1, seen.n):
-        E = E @ _factor(seen, k)
-    return E @ seen.M
+def _eliminated(links: Seen) -> Array:
+    E = np.array(np.eye(links.n, dtype=int), dtype=object)
+    for k in range(1, links.n):
+        E = E @ _factor(links, k)
+    return E @ links.M
 
 
-def _pivot(seen: Seen, i: int) -> Array:
-    return seen.axis(i).T @ seen.articulated(i) @ seen.axis(i)
+def _pivot(links: Seen, i: int) -> Array:
+    return links.axis(i).T @ links.articulated(i) @ links.axis(i)
 
 
-def _B(seen: Seen, i: int, j: int) -> Array:
-    turn = np.kron(np.eye(2, dtype=int), seen.R[j].T @ seen.R[i])
-    return turn @ seen.twist(i, j, seen.c)
+def _B(links: Seen, i: int, j: int) -> Array:
+    turn = np.kron(np.eye(2, dtype=int), links.R[j].T @ links.R[i])
+    return turn @ links.twist(i, j, links.c)
 
 
-def _spin(seen: Seen, i: int) -> Array:
-    r0, r1, r2 = seen.placed[i].turn
+def _spin(links: Seen, i: int) -> Array:
+    r0, r1, r2 = links.placed[i].turn
     return (r0.T @ axial(2 * (r2 @ r0.T) + r1 @ r1.T))[:, None]
 
 
-def _acceleration(seen: Seen, i: int) -> Array:
+def _acceleration(links: Seen, i: int) -> Array:
     """v̇ − g of the origin."""
-    return (seen.R[i].T @ (2 * seen.placed[i].shift[2] - seen.reference.gravity))[:, None]
+    return (links.R[i].T @ (2 * links.placed[i].shift[2] - links.reference.gravity))[:, None]
 
 
-def _moving(seen: Seen, k: int, rates: Array) -> Array:
+def _moving(links: Seen, k: int, rates: Array) -> Array:
     """The wrench at O_k, in the axes of link k, that moves all it carries at these rates, no rate changing, without gravity."""
-    placed = seen.reference.placements(seen.state["q"], rates, 0 * rates)
-    spread, force = 0 * seen.R[k], 0 * seen.o[k]
-    for part in seen.reference.parts():
-        if seen.carries(k, part.body):
-            at = placed[part.body]
+    placed = links.reference.placements(links.state["q"], rates, 0 * rates)
+    spread, force = 0 * links.R[k], 0 * links.o[k]
+    for body_part in links.reference.parts():
+        if links.carries(k, body_part.body):
+            at = placed[body_part.body]
             R, faster = at.turn[0], 2 * at.turn[2]
             x, xdd = (
-                at.shift[0] + R @ part.centre - seen.o[k],
-                2 * at.shift[2] + faster @ part.centre,
+                at.shift[0] + R @ body_part.centre - links.o[k],
+                2 * at.shift[2] + faster @ body_part.centre,
             )
             second = (
-                np.trace(part.inertia) / 2 * np.array(np.eye(3, dtype=int), dtype=object)
-                - part.inertia
+                np.trace(body_part.inertia) / 2 * np.array(np.eye(3, dtype=int), dtype=object)
+                - body_part.inertia
             )
-            force = force + part.mass * xdd
+            force = force + body_part.mass * xdd
             spread = (
-                spread + part.mass * np.outer(xdd, x) + faster @ second @ R.T
+                spread + body_part.mass * np.outer(xdd, x) + faster @ second @ R.T
             )  # sum of accelerations by places
     moment = axial(spread - spread.T)
-    return np.concatenate([seen.R[k].T @ moment, seen.R[k].T @ force])[:, None]
+    return np.concatenate([links.R[k].T @ moment, links.R[k].T @ force])[:, None]
 
 
-def _change(seen: Seen, k: int) -> Array:
+def _change(links: Seen, k: int) -> Array:
     """A quarter of what joint k adds to that, all beyond it frozen, when it moves."""
-    beyond = [j == k or j in seen.joints_beyond(k) for j in range(seen.n)]
-    frozen = np.where(beyond, 0 * seen.state["v"], seen.state["v"])
-    moving = np.where(np.arange(seen.n) == k, seen.state["v"], frozen)
-    return (_moving(seen, k, moving) - _moving(seen, k, frozen)) / 4
+    beyond = [j == k or j in links.joints_beyond(k) for j in range(links.n)]
+    frozen = np.where(beyond, 0 * links.state["v"], links.state["v"])
+    moving = np.where(np.arange(links.n) == k, links.state["v"], frozen)
+    return (_moving(links, k, moving) - _moving(links, k, frozen)) / 4
 
 
-def _changes_beyond(seen: Seen, i: int) -> Array:
+def _changes_beyond(links: Seen, i: int) -> Array:
     return sum(
-        (seen.phi(i, k) @ _change(seen, k) for k in seen.joints_beyond(i)), 0 * seen.one[:, :1]
+        (links.phi(i, k) @ _change(links, k) for k in links.joints_beyond(i)), 0 * links.one[:, :1]
     )
 
 
 EXPECTED: dict[tuple[str, str], Expected] = {
     ("composite_body", "dw"): each(_change),
     ("composite_body", "Gamma"): each(_changes_beyond),
-    ("riccati", "P"): each(lambda seen, i: seen.articulated(i)),
+    ("riccati", "P"): each(lambda links, i: links.articulated(i)),
     ("riccati", "D"): each(_pivot),
-    ("riccati", "G"): each(lambda seen, i: seen.gain(i)),
-    ("riccati", "L"): each(lambda seen, i: seen.phi(seen.parent[i], i) @ seen.gain(i)),
-    ("riccati", "H"): each(lambda seen, i: seen.axis(i).T),
-    ("riccati", "phi"): along_paths(lambda seen, i, j: seen.phi(i, j)),
-    ("riccati", "psi"): along_paths(lambda seen, i, j: seen.psi(i, j)),
+    ("riccati", "G"): each(lambda links, i: links.gain(i)),
+    ("riccati", "L"): each(lambda links, i: links.phi(links.parent[i], i) @ links.gain(i)),
+    ("riccati", "H"): each(lambda links, i: links.axis(i).T),
+    ("riccati", "phi"): along_paths(lambda links, i, j: links.phi(i, j)),
+    ("riccati", "psi"): along_paths(lambda links, i, j: links.psi(i, j)),
     ("riccati", "Omega"): each(
-        lambda seen, i: seen.jacobian(i) @ BALLS.solve(seen.M, transposed(seen.jacobian(i)))
+        lambda links, i: links.jacobian(i) @ BALLS.solve(links.M, transposed(links.jacobian(i)))
     ),
     ("udut", "B"): along_paths(_B, inward=True),
-    ("udut", "p"): each(lambda seen, i: seen.p(i, seen.c)),
-    ("udut", "T_l"): along_paths(lambda seen, i, j: seen.twist(i, j, seen.c), inward=True),
-    ("udut", "T_d"): each(lambda seen, i: seen.p(i, seen.c)),
+    ("udut", "p"): each(lambda links, i: links.p(i, links.c)),
+    ("udut", "T_l"): along_paths(lambda links, i, j: links.twist(i, j, links.c), inward=True),
+    ("udut", "T_d"): each(lambda links, i: links.p(i, links.c)),
     ("udut", "T"): along_paths(
-        lambda seen, i, j: seen.jacobian(i, seen.c)[:, j : j + 1], inward=True
+        lambda links, i, j: links.jacobian(i, links.c)[:, j : j + 1], inward=True
     ),
-    ("udut", "Mtilde"): each(lambda seen, i: seen.composite(i, seen.c)),
-    ("udut", "Mhat"): each(lambda seen, i: seen.articulated(i, seen.c)),
+    ("udut", "Mtilde"): each(lambda links, i: links.composite(i, links.c)),
+    ("udut", "Mhat"): each(lambda links, i: links.articulated(i, links.c)),
     ("udut", "mhat"): each(_pivot),
-    ("udut", "psi"): along_paths(lambda seen, i, k: _psi_hat(seen, i, k) * _pivot(seen, k)[0, 0]),
+    ("udut", "psi"): along_paths(
+        lambda links, i, k: _psi_hat(links, i, k) * _pivot(links, k)[0, 0]
+    ),
     ("udut", "psihat"): along_paths(_psi_hat),
     ("udut", "alpha"): along_paths(_schur_alpha, strict=True),
     ("udut", "U"): along_paths(_schur_alpha),
     ("udut", "D"): each(_pivot),
     ("udut", "E"): each(_factor),
     ("udut", "L2"): along_paths(
-        lambda seen, i, j: _eliminated(seen)[i : i + 1, j : j + 1], inward=True
+        lambda links, i, j: _eliminated(links)[i : i + 1, j : j + 1], inward=True
     ),
-    ("constraint_force", "I_inv"): each(lambda seen, i: inverse(seen.inertia(i))),
-    ("constraint_force", "A"): rows_and_columns(lambda seen: seen.A, 6, 6),
+    ("constraint_force", "I_inv"): each(lambda links, i: inverse(links.inertia(i))),
+    ("constraint_force", "A"): rows_and_columns(lambda links: links.A, 6, 6),
     **{("constraint_force", letter): _reduced(letter) for letter in ("H_aa", "H_ab", "H_bb")},
     **{("fixman", letter): _reduced(letter) for letter in ("H_aa", "H_ab", "H_bb")},
     ("fixman", "dq_dxi"): _dq_dxi,
     ("newton_euler", "omega"): each(
-        lambda seen, i: axial(seen.R[i].T @ seen.placed[i].turn[1])[:, None]
+        lambda links, i: axial(links.R[i].T @ links.placed[i].turn[1])[:, None]
     ),
     ("newton_euler", "omegadot"): each(_spin),
     ("newton_euler", "vdot"): each(_acceleration),

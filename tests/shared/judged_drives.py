@@ -24,11 +24,11 @@ STATES = 3
 def answers(judge: str, mechanism: Mechanism, function: str, states: dict[str, Array]) -> Array:
     """A peer's, in our order."""
     peer = peers.PEERS[judge](mechanism)
-    each = [{name: values[k] for name, values in states.items()} for k in range(STATES)]
+    state_list = [{name: values[k] for name, values in states.items()} for k in range(STATES)]
     return np.array(
         [
             peer.ours(function, state, call())
-            for state, call in zip(each, peer.calls(function, each), strict=True)
+            for state, call in zip(state_list, peer.calls(function, state_list), strict=True)
         ]
     )
 
@@ -40,7 +40,7 @@ def draw_float_states(mechanism: Mechanism) -> dict[str, Array]:
     }
 
 
-def error(mechanism: Mechanism, function: str, states: dict[str, Array], wanted: Array) -> float:
+def error(mechanism: Mechanism, function: str, states: dict[str, Array], expected: Array) -> float:
     arguments = {array.name: states[array.name] for array in FUNCTIONS[function].arguments}
     (result,) = run(symgen.program(mechanism, function, METHODS[function]), arguments).values()
-    return float(np.abs(result - wanted).max() / np.abs(wanted).max())
+    return float(np.abs(result - expected).max() / np.abs(expected).max())

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-# The floors from the bottom up; each line is a room (a file or a folder of symgen/, "symgen" the package itself) and what it
-# imports, which stands above it in this table. What is for the type checker alone counts as well.
+# Layers from the lowest to the highest. Each line is a room (a file or a folder of symgen/, "symgen" the package itself) and
+# the rooms above it that it imports. Imports for the type checker count as well.
 ROOMS: dict[str, str] = {
     # shared by all rooms
     "support": "",
@@ -11,20 +11,20 @@ ROOMS: dict[str, str] = {
     "vocabulary": "support",
     "ir": "support vocabulary",
     "mechanism": "support vocabulary",
-    # independent reference results: nothing of the derivation is allowed here
+    # independent reference results: no import of the derivation
     "reference": "mechanism support vocabulary",
     # a file → Mechanism
     "description": "mechanism reference support vocabulary",
     # Mechanism → Program
     "derivation": "ir mechanism support vocabulary",
     "methods": "derivation mechanism support vocabulary",
-    # the text back into rows, which asks nothing of what printed it; and Program → text
+    # C → rows, without any import of the printers; and Program → C
     "readback": "ir support vocabulary",
     "emission": "ir support vocabulary",
     "pipeline": "derivation description ir mechanism methods reference support vocabulary",
-    # what is known of a Program, and what a machine makes of it
+    # certificates of a Program, and its execution on a machine
     "certificate": "derivation ir mechanism pipeline reference support vocabulary",
-    # operators of the papers, which share nothing with the methods
+    # operators of the papers, which share no code with the methods
     "papers": "derivation description ir mechanism pipeline reference support vocabulary",
     "inspection": (
         "derivation description emission ir mechanism methods papers pipeline reference support "
@@ -35,7 +35,7 @@ ROOMS: dict[str, str] = {
         "certificate derivation description emission ir machine mechanism methods pipeline "
         "readback reference support vocabulary"
     ),
-    # what users call, import, type and look at
+    # interfaces for users
     "jax": "derivation description ir machine mechanism pipeline support vocabulary",
     "dask": "ir machine support vocabulary",
     "delivery": (

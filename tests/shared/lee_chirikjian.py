@@ -23,7 +23,7 @@ def points(n: int) -> list[Any]:
     ]
 
 
-def places(n: int) -> dict[Any, Any]:
+def position_of_point(n: int) -> dict[Any, Any]:
     """The coordinates of x_1 … x_n by the joint angles theta1 … and lengths L1 …, LC (14)."""
     theta = sp.symbols(f"theta1:{n + 1}", real=True)
     length = sp.symbols(f"L1:{n + 1}", positive=True)
@@ -71,10 +71,12 @@ def published_rows(n: int, as_printed: bool = False) -> list[dict[int, Any]]:
     x = [sp.Matrix([-1, 0]), *points(n)]
     gradients = []
     for i in range(1, n + 1):
-        here = sp.Matrix(3, 2, sp.symbols("p0:6", real=True))
-        p = [here[k, :].T for k in range(3)]  # x_{i−2}, x_{i−1}, x_i
+        variables = sp.Matrix(3, 2, sp.symbols("p0:6", real=True))
+        p = [variables[k, :].T for k in range(3)]  # x_{i−2}, x_{i−1}, x_i
         cosine = (p[2] - p[1]).dot(p[1] - p[0]) / (length[i] * length[i - 1])  # (19)
-        back = dict(zip(here, [c for k in range(3) for c in x[i - 1 + k]], strict=True))
+        point_by_variable = dict(
+            zip(variables, [c for k in range(3) for c in x[i - 1 + k]], strict=True)
+        )
         rows = {}
         for k in range(3):
             if i - 2 + k < 1:
@@ -82,7 +84,9 @@ def published_rows(n: int, as_printed: bool = False) -> list[dict[int, Any]]:
             slope = sp.Matrix([[cosine.diff(p[k][0]), cosine.diff(p[k][1])]])  # (20)
             if as_printed and k == 0:
                 slope = (p[1] - p[0]).T * -1 / (length[i] * length[i - 1])  # (21) as printed
-            rows[i - 2 + k] = (-slope / sp.sin(theta[i - 1])).subs(back, simultaneous=True)  # (21)
+            rows[i - 2 + k] = (-slope / sp.sin(theta[i - 1])).subs(
+                point_by_variable, simultaneous=True
+            )  # (21)
         gradients.append(rows)
     return gradients
 

@@ -1,4 +1,6 @@
-"""Robots whose loops are closed, for tests: two arms that a joint of any kind joins, and what closes nothing new."""
+"""Robots with closed loops for tests: two arms joined by a joint of any kind, and closures without
+additional constraints.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,8 @@ SHORT, LONG = (
 def arms(
     kind: str, joints: tuple[str, ...] = (), trunk: bool = True, base: str = "fixed", more: str = ""
 ) -> Mechanism:
-    """Two arms of these joints, turned anyhow, on a trunk or on the base; a joint of `kind` holds their tips together.
-
-    `more` is TOML that stands before the bodies.
+    """Return two arms with these joints in random orientations, on a trunk or on the base; a joint
+    of type `kind` connects their tips. `more` is TOML text before the bodies.
     """
     return _arms(
         kind, joints or (LONG if len(closure(kind).rows) > 4 else SHORT), trunk, base, more
@@ -75,9 +76,11 @@ def doubled(robot: Mechanism, turned: bool = False) -> Mechanism:
 
     If `turned`, the second closure is in the axes of the other end: its rows are combinations of the first ones.
     """
-    (first, *others) = robot.loops
-    ends = {"first": first.second, "second": first.first} if turned else {}
-    return replace(robot, loops=(first, replace(first, name="again", **ends), *others))
+    (first, *more_loops) = robot.loops
+    exchanged_ends = {"first": first.second, "second": first.first} if turned else {}
+    return replace(
+        robot, loops=(first, replace(first, name="again", **exchanged_ends), *more_loops)
+    )
 
 
 def bennett() -> Mechanism:
@@ -95,11 +98,11 @@ def bennett() -> Mechanism:
 @cache
 def hopper() -> Mechanism:
     """One leg of two thighs and two shins that meet at its foot, under a trunk that nothing holds."""
-    made = Robot("hopper", gravity=(0, 0, "-9.81")).body(
+    builder = Robot("hopper", gravity=(0, 0, "-9.81")).body(
         "trunk", parent="base", type="free", mass=6, inertia=("0.05", 0, "0.01", "0.1", 0, "0.1")
     )
     for side, x in (("front", "0.05"), ("hind", "-0.05")):
-        made = made.body(
+        builder = builder.body(
             f"{side}_thigh",
             parent="trunk",
             type="revolute",
@@ -109,7 +112,7 @@ def hopper() -> Mechanism:
             centre=(0, 0, "-0.1"),
             inertia=("0.001", 0, 0, "0.001", 0, "0.0001"),
         )
-        made = made.body(
+        builder = builder.body(
             f"{side}_shin",
             parent=f"{side}_thigh",
             type="revolute",
@@ -121,7 +124,7 @@ def hopper() -> Mechanism:
         )
     tips = [(f"{side}_shin", (0, 0, "-0.3")) for side in ("front", "hind")]
     return (
-        made.loop("foot", "point", first=tips[0], second=tips[1])
+        builder.loop("foot", "point", first=tips[0], second=tips[1])
         .start(
             front_thigh_joint="0.7",
             front_shin_joint="-1.3",

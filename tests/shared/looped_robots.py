@@ -41,32 +41,32 @@ def robot(name: str) -> Mechanism:
         return random_mechanism(7, 2, "tree", joints=("revolute", "prismatic"))
     if name == "sorts":
         return chains(("revolute", -1), ("spherical", 0), ("prismatic", 1), ("spherical", 2))
-    if name == "roots":  # of which two move freely
+    if name == "roots":  # two free bodies
         return chains(
             ("free", -1), ("revolute", 0), ("free", -1), ("revolute", 2), ("prismatic", -1)
         )
-    if name == "chains":  # of which one moves freely
+    if name == "chains":  # one free body
         return chains(("prismatic", -1), ("revolute", 0), ("free", -1), ("revolute", 2))
     if name == "planes":
         return random_mechanism(5, 3, joints=("planar", "revolute"))
-    if name == "screws":  # all of one pitch; what slides comes first
-        made = random_mechanism(5, 3, joints=("prismatic", "helical"))
+    if name == "screws":  # helical joints have the same pitch; prismatic joints come first
+        mechanism = random_mechanism(5, 3, joints=("prismatic", "helical"))
         return replace(
-            made,
+            mechanism,
             joints=tuple(
                 replace(
                     joint, parameters=tuple((key, Fraction(1, 50)) for key, _ in joint.parameters)
                 )
-                for joint in made.joints
+                for joint in mechanism.joints
             ),
         )
     if name == "threads":  # each of a pitch of its own
-        made = random_mechanism(5, 3, joints=("helical",))
+        mechanism = random_mechanism(5, 3, joints=("helical",))
         return replace(
-            made,
+            mechanism,
             joints=tuple(
                 replace(joint, parameters=(("pitch", Fraction(i + 1, 50)),))
-                for i, joint in enumerate(made.joints)
+                for i, joint in enumerate(mechanism.joints)
             ),
         )
     if name == "flat":
@@ -76,23 +76,23 @@ def robot(name: str) -> Mechanism:
     if name == "points":
         return point_mass_arm(*(Fraction(random, 10) for random in (7, 12, 3, 25, 9, 11)))
     if name == "turned":  # each axis against the one before
-        made = robot("points")
+        mechanism = robot("points")
         return replace(
-            made,
+            mechanism,
             joints=tuple(
                 replace(joint, axis=(0, 0, Fraction((-1) ** i)))
-                for i, joint in enumerate(made.joints)
+                for i, joint in enumerate(mechanism.joints)
             ),
         )
     if name == "driven":
-        made, random = random_mechanism(5, 4), Random(5)
+        mechanism, random = random_mechanism(5, 4), Random(5)
         return replace(
-            made,
+            mechanism,
             joints=tuple(
                 replace(
                     joint, drive=Drive(*(Fraction(random.randint(1, 99), 100) for _ in range(4)))
                 )
-                for joint in made.joints
+                for joint in mechanism.joints
             ),
         )
     if name in ("beside", "balls"):
@@ -113,12 +113,12 @@ def robot(name: str) -> Mechanism:
 
 def chains(*links: tuple[str, int]) -> Mechanism:
     """Links by the kind of their joint and by their parent."""
-    made = random_mechanism(len(links), 5)
+    mechanism = random_mechanism(len(links), 5)
     joints = (
         replace(of_kind(joint, kind), parent=parent)
-        for joint, (kind, parent) in zip(made.joints, links, strict=True)
+        for joint, (kind, parent) in zip(mechanism.joints, links, strict=True)
     )
-    return replace(made, name="chains", joints=tuple(joints))
+    return replace(mechanism, name="chains", joints=tuple(joints))
 
 
 AXIS = ", axis = [0, 0, 1]"

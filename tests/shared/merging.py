@@ -24,11 +24,11 @@ def draw_trigonometric_program(draw: Any) -> Program:
     rows: list[tuple[Any, ...]] = [("sin", 0), ("cos", 0), ("const", 1), ("const", -2)]
     for i in range(draw(st.integers(4, 30))):
         last = 2 + len(rows)
-        near = st.integers(max(0, last - 4), last) | st.integers(0, last)
+        nearby = st.integers(max(0, last - 4), last) | st.integers(0, last)
         op = draw(st.sampled_from(["add", "sub", "mul", "mul", "sub", "neg", "sin", "cos"]))
         name = (f"n_{i}",) if draw(st.integers(0, 3)) == 0 else ()
         rows.append(
-            (op, *(draw(near) for _ in range(1 if op in ("neg", "sin", "cos") else 2)), *name)
+            (op, *(draw(nearby) for _ in range(1 if op in ("neg", "sin", "cos") else 2)), *name)
         )
     last = 2 + len(rows)
     return by_hand(
@@ -37,7 +37,7 @@ def draw_trigonometric_program(draw: Any) -> Program:
 
 
 def at_sixty_digits(derived: Program) -> list[arb]:
-    whole = derived.with_rows(
+    all_rows = derived.with_rows(
         derived.rows, [Port("y", (len(derived.rows),), tuple(range(len(derived.rows))))]
     )
-    return evaluate(whole, {"x": [arb(3) / 7, arb(-5) / 9, arb(11) / 13]}, EXACT_NUMBERS)["y"]
+    return evaluate(all_rows, {"x": [arb(3) / 7, arb(-5) / 9, arb(11) / 13]}, EXACT_NUMBERS)["y"]

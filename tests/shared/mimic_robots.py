@@ -78,8 +78,8 @@ mimic = { joint = "other_knuckle", multiplier = 0.1, offset = -0.002 }
 def anyhow(seed: int) -> Mechanism:
     random = Random(seed)
     size, shape = random.randint(3, 6), random.choice(["tree", "chain"])
-    plain = random_mechanism(size, seed, shape, ONE_DEGREE, general=random.random() < 0.5)
-    names = [joint.name for joint in plain.joints]
+    uncoupled = random_mechanism(size, seed, shape, ONE_DEGREE, general=random.random() < 0.5)
+    names = [joint.name for joint in uncoupled.joints]
     mimics: dict[str, Mimic | None] = dict.fromkeys(names)
     for _ in range(random.randint(1, len(names) - 2)):
         factor = Fraction(
@@ -93,7 +93,7 @@ def anyhow(seed: int) -> Mechanism:
         }
         mimics = mimics if any(mimic_chain(name, trial)[1] for name in names) else trial
     return replace(
-        plain,
-        joints=tuple(replace(joint, mimic=mimics[joint.name]) for joint in plain.joints),
+        uncoupled,
+        joints=tuple(replace(joint, mimic=mimics[joint.name]) for joint in uncoupled.joints),
         coupled=True,
     )

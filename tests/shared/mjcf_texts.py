@@ -22,8 +22,8 @@ def arm(inside: str, joint: str = HINGES, attributes: str = "") -> str:
     )
 
 
-def compiler(**said: str) -> str:
-    return "<compiler " + " ".join(f'{name}="{text}"' for name, text in said.items()) + "/>"
+def compiler(**attributes: str) -> str:
+    return "<compiler " + " ".join(f'{name}="{text}"' for name, text in attributes.items()) + "/>"
 
 
 def several(*joints: str) -> str:

@@ -56,7 +56,9 @@ def rotation(source: Random) -> Array:
 
 
 def body(source: Random) -> tuple[Array, Array]:
-    """First moment and moments about the joint of a unit mass, a box turned anyhow."""
+    """Return the first moment, and the moments about the joint, of a box of unit mass in a random
+    orientation.
+    """
     R, half = rotation(source), [fmpq(source.randint(1, 9), 7) for _ in range(3)]
     moments = np.diag(
         np.array([half[1] + half[2], half[0] + half[2], half[0] + half[1]], dtype=object)
@@ -80,21 +82,25 @@ def rational_chain(n: int, seed: int) -> Chain:
     return serial(links)
 
 
-def spatial_chain(kinds: str, whole: bool = False) -> Chain:
+def spatial_chain(kinds: str, all_symbols: bool = False) -> Chain:
     """A chain in space, tip first, "r" for a joint that turns about z and "p" for one that slides along z.
 
-    Symbols are every joint coordinate, tan(q/2) of a joint that turns, and every mass; `whole`: also the mass centres, the
+    Symbols are every joint coordinate, tan(q/2) of a joint that turns, and every mass; `all_symbols`: also the mass centres, the
     tensors and the shifts. All other numbers are random rationals.
     """
     source = Random(f"spatial/{kinds}")
     inertial = ("hx", "hy", "hz", "xx", "xy", "xz", "yy", "yz", "zz", "lx", "ly", "lz")
-    each = ["q", "m", *(inertial if whole else ())]
-    field = Functions([f"{name}{k + 1}" for k in range(len(kinds)) for name in each])
+    symbol_names = ["q", "m", *(inertial if all_symbols else ())]
+    field = Functions([f"{name}{k + 1}" for k in range(len(kinds)) for name in symbol_names])
     links = []
     for k, kind in enumerate(kinds):
-        q, m, *rest = field.symbols()[k * len(each) : (k + 1) * len(each)]
+        q, m, *inertial_symbols = field.symbols()[
+            k * len(symbol_names) : (k + 1) * len(symbol_names)
+        ]
         between = rotation(source)
-        offset = np.array(rest[9:], dtype=object) if whole else fractions(source, 3)
+        offset = (
+            np.array(inertial_symbols[9:], dtype=object) if all_symbols else fractions(source, 3)
+        )
         if kind == "r":
             unit = 1 / (1 + q * q)
             c, s = (1 - q * q) * unit, 2 * q * unit
@@ -102,10 +108,12 @@ def spatial_chain(kinds: str, whole: bool = False) -> Chain:
         else:
             R, offset = between, offset + between[:, 2] * q
         axis = [0, 0, int(kind == "r"), 0, 0, int(kind == "p")]
-        if whole:
-            xx, xy, xz, yy, yz, zz = rest[3:9]
+        if all_symbols:
+            xx, xy, xz, yy, yz, zz = inertial_symbols[3:9]
             moments = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], dtype=object)
-            links.append((R, offset, axis, m, np.array(rest[:3], dtype=object), moments))
+            links.append(
+                (R, offset, axis, m, np.array(inertial_symbols[:3], dtype=object), moments)
+            )
         else:
             centre, moments = body(source)
             links.append((R, offset, axis, m, centre * m, moments * m))
@@ -118,11 +126,11 @@ def symbolic_chain(n: int) -> Chain:
     The moment of inertia about each joint is chosen so that D(k), which is linear in it, is its symbol; no generality is
     lost, and all is polynomial in the symbols and 1/D(k).
     """
-    each = ("m", "hx", "hy", "x", "y", "D")
-    field = Functions([f"{name}{k + 1}" for k in range(n) for name in each])
+    symbol_names = ("m", "hx", "hy", "x", "y", "D")
+    field = Functions([f"{name}{k + 1}" for k in range(n) for name in symbol_names])
     links: list[Any] = []
     for k in range(n):
-        m, hx, hy, x, y, D = field.symbols()[k * len(each) : (k + 1) * len(each)]
+        m, hx, hy, x, y, D = field.symbols()[k * len(symbol_names) : (k + 1) * len(symbol_names)]
         moments = zeros(3, 3)
         offset, h = (
             np.array([x, y, fmpq(0)], dtype=object),

@@ -10,13 +10,13 @@ from symgen.ir.program import Port, Program, Row, check
 
 def by_hand(outputs: list[int], *rows: tuple[Any, ...], inputs: int = 3) -> Program:
     """Inputs stand in the first rows; a row is (op, *args), ("const", value), or either with a name behind."""
-    made = [Row("input", (), (0, i)) for i in range(inputs)]
-    for op, *rest in rows:
-        name = rest.pop() if isinstance(rest[-1], str) else ""
-        made.append(
-            Row("const", (), Fraction(rest[0]), name)
+    program_rows = [Row("input", (), (0, i)) for i in range(inputs)]
+    for op, *arguments in rows:
+        name = arguments.pop() if isinstance(arguments[-1], str) else ""
+        program_rows.append(
+            Row("const", (), Fraction(arguments[0]), name)
             if op == "const"
-            else Row(op, tuple(rest), None, name)
+            else Row(op, tuple(arguments), None, name)
         )
     return check(
         Program(
@@ -24,7 +24,7 @@ def by_hand(outputs: list[int], *rows: tuple[Any, ...], inputs: int = 3) -> Prog
             "m",
             (Port("x", (inputs,)),),
             (Port("y", (len(outputs),), tuple(outputs)),),
-            tuple(made),
+            tuple(program_rows),
         )
     )
 

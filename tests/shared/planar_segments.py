@@ -28,7 +28,7 @@ from tests.shared.robots_for_tests import point_mass_arm, pose
 def bent(n: int) -> Mechanism:
     """Masses and links that all differ, the ends of links anywhere in the plane."""
     random, base = Random(n), point_mass_arm(*[1] * n)
-    ends = [
+    poses = [
         pose((Fraction(random.randint(-9, 9), 10), Fraction(random.randint(1, 9), 8), Fraction(0)))
         for _ in range(n)
     ]
@@ -36,11 +36,11 @@ def bent(n: int) -> Mechanism:
         replace(
             body, parts=(replace(body.parts[0], pose=end, mass=Fraction(random.randint(1, 40), 9)),)
         )
-        for body, end in zip(base.bodies, ends, strict=True)
+        for body, end in zip(base.bodies, poses, strict=True)
     )
     joints = (
         base.joints[0],
-        *(replace(joint, pose=end) for joint, end in zip(base.joints[1:], ends, strict=False)),
+        *(replace(joint, pose=end) for joint, end in zip(base.joints[1:], poses, strict=False)),
     )
     return replace(base, name="bent", joints=joints, bodies=bodies)
 

@@ -41,9 +41,9 @@ def _flip(program: Program, index: int) -> Program:
 
 def _drop(program: Program, index: int) -> Program:
     """The second term of a sum is left out."""
-    kept = program.rows[index].args[0]
+    first_term = program.rows[index].args[0]
     outputs = tuple(
-        port._replace(rows=tuple(kept if r == index else r for r in port.rows))
+        port._replace(rows=tuple(first_term if r == index else r for r in port.rows))
         for port in program.outputs
     )
-    return _uses(replace(program, outputs=outputs), index, kept)
+    return _uses(replace(program, outputs=outputs), index, first_term)

@@ -73,10 +73,10 @@ class Chain:
         """∂a/∂x as an n × 2n matrix."""
         gradients = sp.zeros(self.n, 2 * self.n)
         for i, row in enumerate(derived):
-            for k, part in row.items():
+            for k, block in row.items():
                 gradients[i, 2 * k - 2], gradients[i, 2 * k - 1] = (
-                    self.value_at_chain(part[0]),
-                    self.value_at_chain(part[1]),
+                    self.value_at_chain(block[0]),
+                    self.value_at_chain(block[1]),
                 )
         return self.field(gradients)
 

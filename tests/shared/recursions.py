@@ -52,7 +52,9 @@ def sums(count: int, real: str = "double") -> LoopProgram:
 
 
 def idle(real: str = "double") -> LoopProgram:
-    """In either of two sweeps one class does nothing, or nothing but hand on. The other class has no constants."""
+    """Return a loop program in which one class has no operations in either of two sweeps, or only
+    passes its carry on. The other class has no constants.
+    """
     b = Builder("gravity_force", [Port(CONSTANTS, (1,)), Port("q", (1,)), Port(CARRY, (1,))], real)
     total = b.op("add", b.input(2, 0), b.op("mul", b.input(0, 0), b.input(1, 0)))
     first = b.program([Port(CARRY, (1,), (total,)), Port("g", (1,), (total,))])
@@ -97,7 +99,7 @@ def mixed(
         tuple(Fraction(pick.randint(1, 999), 700) for _ in range(kinds[kind].width)) for kind in of
     )
     nq, nv = sum(kinds[kind].nq for kind in of), sum(kinds[kind].nv for kind in of)
-    ends = [FinalCarry("det", 1, (2,))] + (
+    final_carries = [FinalCarry("det", 1, (2,))] + (
         [FinalCarry("p", 0, (1, 2), end)] if end is not None else []
     )
     outputs = [Port("tau", (nv,)), Port("det", ())] + ([Port("p", (2,))] if end is not None else [])
@@ -133,7 +135,7 @@ def mixed(
             tables,
             sweeps,
             WORK,
-            final_carries=tuple(ends),
+            final_carries=tuple(final_carries),
             real=real,
         )
     )
@@ -190,8 +192,8 @@ def framed(
 
 
 def sizes(recursion: LoopProgram) -> Sizes:
-    places = {port.name: port.size for port in (*recursion.inputs, *recursion.outputs)}
-    return Sizes(places["q"], places.get("v", places["q"]), len(recursion))
+    size_by_port = {port.name: port.size for port in (*recursion.inputs, *recursion.outputs)}
+    return Sizes(size_by_port["q"], size_by_port.get("v", size_by_port["q"]), len(recursion))
 
 
 def _positions(kind: LinkClass, real: str, column: bool = False) -> Program:
@@ -252,15 +254,15 @@ def _columns(kind: LinkClass, real: str) -> Program:
 
 def _motion(kind: LinkClass, real: str) -> Program:
     b = Builder("toy", [Port(SAVED, (WORK,)), Port("v", (1,)), Port(CARRY, (1,))], real)
-    kept = [b.input(0, k) for k in range(WORK)]
+    saved = [b.input(0, k) for k in range(WORK)]
     tau = b.op(
         "add",
         b.op(
             "mul",
-            kept[2],
-            b.op("div", kept[0], b.op("add", b.op("mul", kept[1], kept[1]), b.const(3))),
+            saved[2],
+            b.op("div", saved[0], b.op("add", b.op("mul", saved[1], saved[1]), b.const(3))),
         ),
-        kept[3],
+        saved[3],
     )
     return b.program(
         [

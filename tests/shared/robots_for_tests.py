@@ -102,17 +102,17 @@ def random_mechanism(
             of,
         )
 
-    made = tuple(joint(i) for i in range(n))
+    joints_of_chain = tuple(joint(i) for i in range(n))
     bodies = tuple(Body(f"link{i}", (inertia(f"link{i}"),)) for i in range(n))
     frames = tuple(Frame(body.name, i) for i, body in enumerate(bodies))
-    return Mechanism(f"random_{kind}_{n}", made, bodies, frames)
+    return Mechanism(f"random_{kind}_{n}", joints_of_chain, bodies, frames)
 
 
 def of_kind(joint: Joint, kind: str) -> Joint:
     """The joint as one of another type: without its axis where that has none, its numbers some of the size of a tenth."""
-    wanted = joint_type(kind).parameters
+    parameters = joint_type(kind).parameters
     axis = joint.axis if joint_type(kind).directed else Z_AXIS
-    numbers = tuple((p.name, Fraction(7 + len(joint.name + p.name), 100)) for p in wanted)
+    numbers = tuple((p.name, Fraction(7 + len(joint.name + p.name), 100)) for p in parameters)
     return replace(joint, kind=kind, axis=axis, parameters=numbers)
 
 
@@ -274,14 +274,14 @@ def robot(name: str) -> Mechanism:
     """A robot of ROBOTS or of MOVING."""
     if name not in _MADE:
         return symgen.load(name)
-    made = random_mechanism(**_MADE[name])
-    if made.nv == 2:
+    mechanism = random_mechanism(**_MADE[name])
+    if mechanism.nv == 2:
         joints = tuple(
             of_kind(joint, kind)
-            for joint, kind in zip(made.joints, _MADE[name]["joints"], strict=True)
+            for joint, kind in zip(mechanism.joints, _MADE[name]["joints"], strict=True)
         )
-        made = replace(made, joints=joints)
-    return replace(made, name=name)
+        mechanism = replace(mechanism, joints=joints)
+    return replace(mechanism, name=name)
 
 
 @cache
@@ -301,12 +301,18 @@ def task_rows(name: str, function: str) -> tuple[int, ...] | None:
     return rows_of(robot(name), function)
 
 
-def rows_of(made: Mechanism, function: str, frame: str | None = None) -> tuple[int, ...] | None:
-    """The rows of a task that a robot can have, at its tip unless told; None for a function that is about no task."""
+def rows_of(
+    mechanism: Mechanism, function: str, frame: str | None = None
+) -> tuple[int, ...] | None:
+    """Return task rows that are independent for a robot, at its tip unless `frame` is given; None
+    for a function without a task.
+    """
     if not FUNCTIONS[function].counts("NK"):
         return None
     return independent_rows(
-        lambda scalars: Reference(made, scalars, frame=frame or tip(made)), made, ALL_ROWS
+        lambda scalars: Reference(mechanism, scalars, frame=frame or tip(mechanism)),
+        mechanism,
+        ALL_ROWS,
     )
 
 
@@ -357,7 +363,7 @@ def states(name: str, count: int, scalars: Scalars = FLOAT) -> dict[str, Array]:
 
 
 @cache
-def _truth(name: str, function: str, count: int, scalars: str) -> dict[str, Array]:
+def _reference_results(name: str, function: str, count: int, scalars: str) -> dict[str, Array]:
     arguments = {
         a.name: _states(name, count, scalars)[a.name] for a in FUNCTIONS[function].arguments
     }
@@ -368,9 +374,11 @@ def _truth(name: str, function: str, count: int, scalars: str) -> dict[str, Arra
     )
 
 
-def truth(name: str, function: str, count: int, scalars: Scalars = FLOAT) -> dict[str, Array]:
+def reference_results(
+    name: str, function: str, count: int, scalars: Scalars = FLOAT
+) -> dict[str, Array]:
     """The reference's results at `states`."""
-    return _truth(name, function, count, scalars.name)
+    return _reference_results(name, function, count, scalars.name)
 
 
 def largest(values: Any) -> float:

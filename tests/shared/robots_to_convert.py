@@ -1,4 +1,6 @@
-"""Robots that are written in other formats: the built-in ones, random ones, and one for each oddity."""
+"""Robots that are converted to other formats: the built-in robots, random robots, and one robot for
+each unusual feature.
+"""
 
 from __future__ import annotations
 

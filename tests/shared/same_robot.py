@@ -21,8 +21,8 @@ SAME = 1e-40
 
 def remedies(left_out: tuple[str, ...]) -> dict[str, Any]:
     """The options of reading that sentences name."""
-    said = re.findall(r"read the file with --([a-z-]+) (\S+)$", "\n".join(left_out), re.M)
-    return {option.replace("-", "_"): value for option, value in said}
+    options_named = re.findall(r"read the file with --([a-z-]+) (\S+)$", "\n".join(left_out), re.M)
+    return {option.replace("-", "_"): value for option, value in options_named}
 
 
 def load_with_remedies(text: str, left_out: tuple[str, ...]) -> Mechanism:
@@ -43,10 +43,10 @@ def answers(
         reference.inverse_dynamics(arguments["q"], arguments["v"], arguments["a"]),
     ]
     with scalars.working():
-        places = reference.placements(arguments["q"])
+        placements = reference.placements(arguments["q"])
         for frame in frames:
             reference.frame = robot.frame(frame)
-            results += reference.frame_placement(places, arguments["q"])
+            results += reference.frame_placement(placements, arguments["q"])
     return results
 
 
@@ -60,10 +60,10 @@ def largest_difference(results: list[Array], expected: list[Array]) -> float:
     )
 
 
-def differ(robot: Mechanism, back: Mechanism, without: str = "") -> float:
+def differ(robot: Mechanism, other_robot: Mechanism, without: str = "") -> float:
     """Return the largest difference of two robots at one state over all frames of the first except `without`."""
     states, lost = draw_states(robot, 1), without.split(", ")
     frames = [frame.name for frame in robot.frames if frame.name not in lost] or [
         body.name for body in robot.bodies
     ]
-    return largest_difference(answers(robot, states, frames), answers(back, states, frames))
+    return largest_difference(answers(robot, states, frames), answers(other_robot, states, frames))

@@ -31,7 +31,7 @@ def chain(
 
 
 def inside(many: str) -> str:
-    """In a model of two joints."""
+    """Return the text inside a model of two joints."""
     return chain(2).replace("</model>", f"{many}</model>")
 
 

@@ -139,7 +139,7 @@ INNER = model_text(model(link("b", "<pose>0.1 0 0 0.3 0 0</pose>"), name="m")).r
 )
 LYING = model(A, B, J).replace('name="r">', 'name="r"><pose>7 8 9 0.3 0.2 0.1</pose>', 1)
 
-# feature -> (SDF, the same robot in TOML, an edit of the SDF, what is asked of both)
+# feature -> (SDF, the same robot in TOML, an edit of the SDF, options of both)
 FEATURES: dict[str, tuple[str, str, tuple[str, str], dict[str, Any]]] = {
     "a link in its model": (model(A, B, J), PLAIN, ("1 2 3", "1 2 4"), {}),
     "a joint in its child": (

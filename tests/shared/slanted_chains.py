@@ -39,7 +39,7 @@ def slanted_chain(n: int, seed: int = 0) -> Chain:
     bases = [
         unit_quaternion_rotation([source.randint(-3, 3) for _ in range(3)] + [4]) for _ in range(n)
     ]
-    ends = [
+    link_ends = [
         B @ np.array([*ENDS[i % len(ENDS)], number()], dtype=object) for i, B in enumerate(bases)
     ]
     links = []
@@ -50,7 +50,7 @@ def slanted_chain(n: int, seed: int = 0) -> Chain:
         before = bases[i - 1] if i else unit_quaternion_rotation(ROTATION)
         opposite = np.diag(np.array(source.choice([[1, 1, 1], [1, -1, -1]]), dtype=object))
         axis = basis @ identity(3)[2]
-        mass, centre = abs(number()), ends[i] + axis * number()
+        mass, centre = abs(number()), link_ends[i] + axis * number()
         central = (identity(3) - np.outer(axis, axis)) * abs(number())
         moments = central + (identity(3) * (centre @ centre) - np.outer(centre, centre)) * mass
         links.append(
@@ -58,7 +58,7 @@ def slanted_chain(n: int, seed: int = 0) -> Chain:
                 f"link{i}",
                 i - 1,
                 before @ opposite @ turn @ basis.T,
-                ends[i - 1] if i else np.array(SHIFT, dtype=object),
+                link_ends[i - 1] if i else np.array(SHIFT, dtype=object),
                 np.concatenate([axis, zeros(3)]).reshape(1, 6),
                 mass,
                 centre,

@@ -20,11 +20,11 @@ TURNING = [kind for kind in kinds() if joint_type(kind).along is not None]
 @cache
 def tree_of(*of: str) -> Mechanism:
     """A tree of joints of these types."""
-    plain = random_mechanism(len(of), seed=3, kind="tree")
+    tree = random_mechanism(len(of), seed=3, kind="tree")
     return replace(
-        plain,
+        tree,
         name="_".join(of),
-        joints=tuple(of_kind(j, kind) for j, kind in zip(plain.joints, of, strict=True)),
+        joints=tuple(of_kind(j, kind) for j, kind in zip(tree.joints, of, strict=True)),
     )
 
 

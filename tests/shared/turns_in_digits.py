@@ -67,7 +67,7 @@ def logarithm(quaternion: Sequence[Any], displacement: Sequence[Any]) -> tuple[V
 
 
 def root(x: Any) -> Any:
-    """√x of what is no less than 0, whatever its radius."""
+    """Return √x of a nonnegative ball, whatever its radius."""
     return x.mid().sqrt()
 
 
@@ -124,19 +124,19 @@ def difference(kind: str, q: Sequence[Any], goal: Sequence[Any]) -> Vector:
     """goal ⊖ q."""
     if kind == "planar":
         zero, half = flint.arb(0), (goal[2] - q[2]) / 2
-        way = rotated(
+        displacement = rotated(
             [zero, zero, -(q[2] / 2).sin(), (q[2] / 2).cos()],
             [goal[0] - q[0], goal[1] - q[1], zero],
         )
-        turn, shift = logarithm([zero, zero, half.sin(), half.cos()], way)
+        turn, shift = logarithm([zero, zero, half.sin(), half.cos()], displacement)
         return [shift[0], shift[1], turn[2]]
-    back = [*(-x for x in q[-4:-1]), q[-1]]
-    way = (
+    inverse_quaternion = [*(-x for x in q[-4:-1]), q[-1]]
+    displacement = (
         [flint.arb(0)] * 3
         if kind == "spherical"
-        else rotated(back, [y - x for x, y in zip(q[:3], goal[:3], strict=True)])
+        else rotated(inverse_quaternion, [y - x for x, y in zip(q[:3], goal[:3], strict=True)])
     )
-    turn, shift = logarithm(product(back, goal[-4:]), way)
+    turn, shift = logarithm(product(inverse_quaternion, goal[-4:]), displacement)
     return turn if kind == "spherical" else [*shift, *turn]
 
 
@@ -190,14 +190,16 @@ class Step:
         )
 
     def jacobian(self, point: Point) -> dict[str, list[Vector]]:
-        """By argument, the slope along each of its directions."""
+        """Return for each argument the derivative along each of its directions."""
         return {
             name: [self.slope(point, {name: direction}) for direction in self.units(name)]
             for name in self.arguments
         }
 
     def bends(self, point: Point, changes: Point) -> dict[str, list[Vector]]:
-        """By argument, the change of the slope along each of its directions, along changes of all."""
+        """Return for each argument the change of its derivatives along given changes of all
+        arguments.
+        """
         before, after = (self.shifted(point, changes, size) for size in (-STEP, STEP))
         return {
             name: [
@@ -215,7 +217,7 @@ class Step:
         }
 
     def bent(self, point: Point, weights: Sequence[Any], changes: Point) -> dict[str, Vector]:
-        """By argument, the change of its weights along changes of all."""
+        """Return for each argument the change of its weights along given changes of all arguments."""
         return {
             name: [dot(weights, bend) for bend in bends]
             for name, bends in self.bends(point, changes).items()

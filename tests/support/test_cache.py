@@ -55,9 +55,9 @@ def derivations(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     begun: list[tuple[str, str]] = []
     recorded = derive.record
 
-    def watched(mechanism: Mechanism, function: str, method: str, *rest: Any) -> Program:
+    def watched(mechanism: Mechanism, function: str, method: str, *arguments: Any) -> Program:
         begun.append((function, method))
-        return recorded(mechanism, function, method, *rest)
+        return recorded(mechanism, function, method, *arguments)
 
     monkeypatch.setattr(derive, "record", watched)
     return begun
@@ -74,23 +74,23 @@ def test_a_serialized_program_is_restored_without_loss(function: str) -> None:
 
 
 def test_data_that_are_no_program_are_rejected() -> None:
-    plain = to_plain(program("planar_arm", "gravity_force", "newton_euler"))
-    assert from_plain(plain) is not None
-    for key in plain:
-        assert from_plain({k: v for k, v in plain.items() if k != key}) is None
+    data = to_plain(program("planar_arm", "gravity_force", "newton_euler"))
+    assert from_plain(data) is not None
+    for key in data:
+        assert from_plain({k: v for k, v in data.items() if k != key}) is None
     for key, wrong in (
-        ("operations", plain["operations"][:-1]),
-        ("operations", "z" * len(plain["operations"])),
+        ("operations", data["operations"][:-1]),
+        ("operations", "z" * len(data["operations"])),
         ("operands", []),
-        ("operands", [-1, *plain["operands"][1:]]),
-        ("operands", [True, *plain["operands"][1:]]),
-        ("operands", [*plain["operands"], 0]),
-        ("constants", ["1/0"] * len(plain["constants"])),
+        ("operands", [-1, *data["operands"][1:]]),
+        ("operands", [True, *data["operands"][1:]]),
+        ("operands", [*data["operands"], 0]),
+        ("constants", ["1/0"] * len(data["constants"])),
         ("outputs", [["g", [99], [0]]]),
         ("names", [[0, 7]]),
         ("begins", [[0, 999]]),
     ):
-        assert from_plain(plain | {key: wrong}) is None, key
+        assert from_plain(data | {key: wrong}) is None, key
     assert from_plain(None) is None
 
 
@@ -166,17 +166,18 @@ def changed_values(value: Any) -> Iterator[Any]:
     elif isinstance(value, int):
         yield value + 1
     elif isinstance(value, tuple):
-        for i, part in enumerate(value):
+        for i, element in enumerate(value):
             yield from (
-                (*value[:i], changed_part, *value[i + 1 :]) for changed_part in changed_values(part)
+                (*value[:i], changed_part, *value[i + 1 :])
+                for changed_part in changed_values(element)
             )
     elif is_dataclass(value):
         # fields without comparison are not declared
-        for part in (part for part in fields(value) if part.compare):
-            for changed_part in changed_values(getattr(value, part.name)):
+        for element in (element for element in fields(value) if element.compare):
+            for changed_part in changed_values(getattr(value, element.name)):
                 changed_value = copy(value)
                 # no validation, since the changed parent may not exist
-                object.__setattr__(changed_value, part.name, changed_part)
+                object.__setattr__(changed_value, element.name, changed_part)
                 yield changed_value
 
 
@@ -306,7 +307,7 @@ def test_an_entry_of_another_version_of_symgen_is_ignored(
     symgen.program("planar_arm", "gravity_force")
     assert derivations
     if change == "edited":
-        # nothing is stored: the running code may differ from the files
+        # no entry is stored: the running code may differ from the files
         assert sorted(cache_folder.iterdir()) == before
 
 
@@ -394,8 +395,8 @@ def test_verify_fails_on_a_wrong_program_from_the_cache(cache_folder: Path) -> N
     clear_memory()
 
     def wrong(entry: dict[str, Any]) -> None:
-        plain = entry["facts"]["program"]
-        plain["operations"] = plain["operations"].replace("m", "t", 1)
+        data = entry["facts"]["program"]
+        data["operations"] = data["operations"].replace("m", "t", 1)
 
     for path in cache_folder.glob("program-*"):
         rewrite_entry(path, wrong)

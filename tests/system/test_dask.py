@@ -222,8 +222,8 @@ def most_memory() -> int:
 def kill_one(client: Client, futures: list[Any]) -> tuple[int, set[Any]]:
     """Kill the worker that holds most of these results; return its process id and those results."""
     keys = {
-        address: {key for key in held if key in {f.key for f in futures}}
-        for address, held in client.has_what().items()
+        address: {key for key in held_keys if key in {f.key for f in futures}}
+        for address, held_keys in client.has_what().items()
     }
     address = max(keys, key=lambda worker: len(keys[worker]))
     process = client.run(os.getpid, workers=[address])[address]

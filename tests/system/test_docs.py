@@ -84,7 +84,7 @@ def test_the_samples_run_in_order(
 
 
 @pytest.mark.parametrize(
-    ("expected", "seen", "same"),
+    ("expected", "output", "same"),
     [
         ("a\n", "a\n", True),
         ("a\n", "b\n", False),
@@ -101,8 +101,8 @@ def test_the_samples_run_in_order(
         ("a b\n", "a b  \n", True),
     ],
 )
-def test_an_ellipsis_in_a_sample_matches_any_output(expected: str, seen: str, same: bool) -> None:
-    assert fits(expected, seen) is same
+def test_an_ellipsis_in_a_sample_matches_any_output(expected: str, output: str, same: bool) -> None:
+    assert fits(expected, output) is same
 
 
 def test_a_sample_with_another_output_fails(
@@ -130,8 +130,8 @@ def test_a_sample_with_another_output_fails(
 
 def sections_of(page: Path) -> dict[str, str]:
     """Return the text below every second-level heading of a page."""
-    _, *parts = re.split(r"^## ", text_of(page), flags=re.M)
-    return {part.partition("\n")[0].strip(): part.partition("\n")[2] for part in parts}
+    _, *sections = re.split(r"^## ", text_of(page), flags=re.M)
+    return {section.partition("\n")[0].strip(): section.partition("\n")[2] for section in sections}
 
 
 def options_of(command: str) -> set[str]:
@@ -273,9 +273,9 @@ BOOK = "\n".join(
 )
 
 
-@pytest.mark.parametrize("what", [*FUNCTIONS, *methods.names()])
-def test_every_function_and_every_method_is_in_the_book(what: str) -> None:
-    assert f"`{what}`" in BOOK
+@pytest.mark.parametrize("name", [*FUNCTIONS, *methods.names()])
+def test_every_function_and_every_method_is_in_the_book(name: str) -> None:
+    assert f"`{name}`" in BOOK
 
 
 def anchor(heading: str) -> str:

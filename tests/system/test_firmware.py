@@ -140,13 +140,13 @@ def test_every_optimization_gives_the_same_bits(robot: str, target: str, tmp_pat
     text = test.read_text(encoding="utf-8")
     assert set(RESULTS_BY_JUDGE) <= set(JUDGE.findall(text))
     test.write_text(JUDGE.sub(head_with_printing, text), encoding="utf-8")
-    answers = []
+    results_by_level = []
     for level in ("-O0", "-O2"):
         done = make(tmp_path / robot, "run", f"OPTIMIZE={level}", f"BUILD={tmp_path / level}")
         assert done.returncode == 0, done.stdout
-        answers.append(re.findall(r"^[0-9a-f]{8}$", done.stdout, re.MULTILINE))
-    assert len(answers[0]) > 100
-    assert answers[0] == answers[1]
+        results_by_level.append(re.findall(r"^[0-9a-f]{8}$", done.stdout, re.MULTILINE))
+    assert len(results_by_level[0]) > 100
+    assert results_by_level[0] == results_by_level[1]
 
 
 @pytest.mark.parametrize("target", targets.names())

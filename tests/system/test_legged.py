@@ -19,9 +19,9 @@ WRONG = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", WRONG)
-def test_a_wrong_control_law_lets_the_robot_fall(what: str) -> None:
-    right, wrong = WRONG[what]
+@pytest.mark.parametrize("error", WRONG)
+def test_a_wrong_control_law_lets_the_robot_fall(error: str) -> None:
+    right, wrong = WRONG[error]
     assert TEXT.count(right) == 1
     page, _, _ = TEXT.replace(right, wrong).partition(SIMULATED)
     velocities = simulated(page + "\nkept = stand(feedback=True)\n```\n")["kept"]

@@ -38,15 +38,15 @@ def test_every_function_in_every_mode_has_expected_results_of_its_shape(
     chosen = frozenset(words.split("+"))
     # coriolis_matrix and constraint_residual both name their result C, with different shapes
     names = [*LOOP_FUNCTIONS, "coriolis_matrix"] if "gains" in chosen else pairs.functions(chosen)
-    made = pairs.make(chosen, pairs.requests(chosen, names, modes))
-    cases = pairs.cases(chosen, made)
-    assert not made.broken, next(iter(made.broken.values()))
+    built = pairs.make(chosen, pairs.requests(chosen, names, modes))
+    cases = pairs.cases(chosen, built)
+    assert not built.broken, next(iter(built.broken.values()))
     assert all(
         sentence.split("; ")[0].endswith("and the derivative is zero")
-        for sentence in made.refused.values()
-    ), made.refused
+        for sentence in built.refused.values()
+    ), built.refused
     for case in cases:
-        program = made.programs[case.function]
+        program = built.programs[case.function]
         assert [port.size for port in program.inputs] == [
             len(values) for values in case.arguments
         ], case.function
@@ -56,18 +56,18 @@ def test_every_function_in_every_mode_has_expected_results_of_its_shape(
     # a contact that holds a robot of one joint makes the result zero, without a certain digit
     judged = {case.function for case in cases}
     assert all(
-        FUNCTIONS[name].counts("NT") for name in made.programs.keys() - judged - {*PREPARING}
+        FUNCTIONS[name].counts("NT") for name in built.programs.keys() - judged - {*PREPARING}
     )
 
 
 def test_a_derivative_of_third_order_is_not_judged_and_the_reason_is_given() -> None:
-    made = pairs.Made({}, {}, {})
-    made.programs["coriolis_matrix:hvp"] = build.build_program(
+    built = pairs.Made({}, {}, {})
+    built.programs["coriolis_matrix:hvp"] = build.build_program(
         pairs.robot(frozenset()), "coriolis_matrix:hvp", None, pairs.options(())
     )
-    assert not pairs.cases(frozenset(), made)
-    assert not made.broken
-    assert made.refused["coriolis_matrix:hvp"].startswith(
+    assert not pairs.cases(frozenset(), built)
+    assert not built.broken
+    assert built.refused["coriolis_matrix:hvp"].startswith(
         "coriolis_matrix:hvp is not judged: coriolis_matrix contains derivatives"
     )
 
@@ -96,7 +96,7 @@ def test_only_functions_with_new_text_or_new_results_are_compiled_again(
     monkeypatch.setattr(pairs, "functions", lambda chosen: ["bias_force", "jacobian"])
     monkeypatch.setattr(selftest, "STATES", 1)
     monkeypatch.setattr(
-        symgen, "generate", lambda robot, folder, wanted, **options: folders.append({*wanted})
+        symgen, "generate", lambda robot, folder, functions, **options: folders.append({*functions})
     )
     monkeypatch.setattr(pairs, "_self_test", lambda folder: {})
     monkeypatch.setattr(pairs, "verify", lambda folder, states: report)
@@ -118,13 +118,13 @@ def test_only_functions_with_new_text_or_new_results_are_compiled_again(
 
 def test_changed_expected_results_change_the_content_hash() -> None:
     chosen = frozenset({"loops"})
-    made = pairs.make(chosen, ["bias_force", "jacobian", *ASSEMBLING])
-    answers = pairs.cases(chosen, made)
-    contents = pairs.contents(chosen, made, answers)
-    assert contents == pairs.contents(chosen, made, pairs.cases(chosen, made))
-    changed = [replace(answers[0], results=((0.5,),)), *answers[1:]]
+    built = pairs.make(chosen, ["bias_force", "jacobian", *ASSEMBLING])
+    expected_cases = pairs.cases(chosen, built)
+    contents = pairs.contents(chosen, built, expected_cases)
+    assert contents == pairs.contents(chosen, built, pairs.cases(chosen, built))
+    changed = [replace(expected_cases[0], results=((0.5,),)), *expected_cases[1:]]
     assert {
         name
-        for name, content in pairs.contents(chosen, made, changed).items()
+        for name, content in pairs.contents(chosen, built, changed).items()
         if content != contents[name]
-    } == {answers[0].function}
+    } == {expected_cases[0].function}

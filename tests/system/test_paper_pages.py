@@ -156,7 +156,7 @@ ELSEWHERE = {
 """Numbered formulas of the text that are no equation of the table, and what checks them."""
 
 
-def plain(latex: str) -> str:
+def without_layout(latex: str) -> str:
     """Return LaTeX without spaces, sizes of brackets, braces and marks of alignment."""
     return re.sub(
         r"\\\\|\\(?:begin|end)\{aligned\}|\\(?:[Bb]igg?[lr]?|left|right|textstyle)(?![a-z])|\\[,;!]|\\q?quad|[\s{}&]",
@@ -165,9 +165,13 @@ def plain(latex: str) -> str:
     )
 
 
-def parts(latex: str) -> list[str]:
+def equations_of(latex: str) -> list[str]:
     """Return the equations of a formula, which `\\quad` separates."""
-    return [part.strip(",") for part in map(plain, re.split(r"\\q?quad|\\\\|\\;", latex)) if part]
+    return [
+        equation.strip(",")
+        for equation in map(without_layout, re.split(r"\\q?quad|\\\\|\\;", latex))
+        if equation
+    ]
 
 
 def tagged_formulas(name: str) -> list[tuple[str, str]]:
@@ -178,8 +182,8 @@ def tagged_formulas(name: str) -> list[tuple[str, str]]:
 
 def agrees(latex: str, statement: str) -> bool:
     """True if a formula has an equation of a statement, or the first sides of a longer one."""
-    return any(part in plain(latex) for part in parts(statement)) or any(
-        plain(statement).startswith(part) for part in parts(latex)
+    return any(equation in without_layout(latex) for equation in equations_of(statement)) or any(
+        without_layout(statement).startswith(equation) for equation in equations_of(latex)
     )
 
 
@@ -213,9 +217,9 @@ def test_the_bars_move_in_the_plane_as_the_planar_arm_does() -> None:
     }
     assert len(texts) == 1
     bars = paper_tables.robot("wc")
-    for what in ("M", "c", "g"):
-        difference = symgen.inspect(bars, what) - symgen.inspect("planar_arm", what)
-        assert all(sp.simplify(entry) == 0 for entry in difference), what
+    for quantity in ("M", "c", "g"):
+        difference = symgen.inspect(bars, quantity) - symgen.inspect("planar_arm", quantity)
+        assert all(sp.simplify(entry) == 0 for entry in difference), quantity
 
 
 # -- pictures ----------------------------------------------------------------------------------------

@@ -28,9 +28,9 @@ from symgen.pipeline import adjusting, build
 from symgen.support.errors import ArgumentError, MethodRefusal, OutOfReach, SymgenError, UnknownName
 from symgen.verification.adjusted import draw_adjusted_robot, draw_parameters
 from symgen.verification.algebra import check_algebra
+from symgen.verification.exact_results import ExactResults
 from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
-from symgen.verification.truth import Truth
 from symgen.vocabulary.functions import FUNCTIONS, JUDGE, PREPARING, REGROUP
 from symgen.vocabulary.options import ProgramOptions
 from tests.shared.analysers import tool
@@ -113,20 +113,21 @@ def test_a_function_that_depends_on_no_parameter_is_refused() -> None:
 
 
 @pytest.mark.parametrize("mode", ["jvp", "vjp", "jacobian", "hvp"])
-@pytest.mark.parametrize("asked", [("--parameter", "*"), ("--parameter", "gravity"), ()])
+@pytest.mark.parametrize("parameters", [("--parameter", "*"), ("--parameter", "gravity"), ()])
 def test_a_derivative_by_parameters_is_refused_alike_by_both_interfaces(
-    mode: str, asked: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+    mode: str, parameters: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     for by in ("prepared", "parameters", "q,prepared"):
         name = f"forward_dynamics:{mode}({by})"
         with pytest.raises(UnknownName) as caught:
-            symgen.compile("planar_arm", ["forward_dynamics", name], parameters=asked[1:])
+            symgen.compile("planar_arm", ["forward_dynamics", name], parameters=parameters[1:])
         assert str(caught.value) == (
             f"{name}: there is no derivative with respect to run-time parameters; regressor is the "
             "derivative of inverse_dynamics by inertial parameters"
         )
         assert (
-            cli.main(["generate", "planar_arm", "-f", "forward_dynamics", "-f", name, *asked]) == 2
+            cli.main(["generate", "planar_arm", "-f", "forward_dynamics", "-f", name, *parameters])
+            == 2
         )
         assert capsys.readouterr().err == f"symgen: {caught.value}\n"
 
@@ -163,7 +164,7 @@ def test_a_runge_kutta_step_accepts_parameters() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "asked"),
+    ("name", "parameters"),
     [
         ("scara", ALL),
         ("scara", ("payload:link4", "link2.mass")),
@@ -174,16 +175,16 @@ def test_a_runge_kutta_step_accepts_parameters() -> None:
     ],
 )
 def test_every_result_equals_that_of_a_robot_described_with_the_new_values(
-    name: str, asked: tuple[str, ...]
+    name: str, parameters: tuple[str, ...]
 ) -> None:
     functions = DYNAMICS if name in ("ur5", "quadruped") else None
     assert verify(
-        symgen.load(name), functions, 2, parameters=asked, compiled=name == "scara"
+        symgen.load(name), functions, 2, parameters=parameters, compiled=name == "scara"
     ).passed
 
 
 @pytest.mark.parametrize(
-    ("name", "asked"),
+    ("name", "parameters"),
     [
         ("tree5", "*"),
         ("prismatic_prismatic", "*"),
@@ -194,24 +195,30 @@ def test_every_result_equals_that_of_a_robot_described_with_the_new_values(
 @pytest.mark.parametrize(
     "function", ["mass_matrix", "forward_dynamics", "mass_matrix_determinant", "interbody_forces"]
 )
-def test_every_method_accepts_parameters(name: str, asked: str, function: str) -> None:
+def test_every_method_accepts_parameters(name: str, parameters: str, function: str) -> None:
     mechanism, tried = robot(name), 0
-    regroup = build.build_program(mechanism, REGROUP, None, ProgramOptions(parameters=(asked,)))
+    regroup = build.build_program(
+        mechanism, REGROUP, None, ProgramOptions(parameters=(parameters,))
+    )
     anew = draw_adjusted_robot(
         mechanism,
         {REGROUP: regroup},
-        ProgramOptions(parameters=adjusting.parameter_names(mechanism, [asked])),
+        ProgramOptions(parameters=adjusting.parameter_names(mechanism, [parameters])),
         1,
     )
-    truth = Truth(mechanism, 2, adjusted=anew, frame=mechanism.frames[-1].name)
+    exact_results = ExactResults(mechanism, 2, adjusted=anew, frame=mechanism.frames[-1].name)
     for method in methods.names():
         try:
             program = symgen.program(
-                mechanism, function, method, parameters=[asked], frame=mechanism.frames[-1].name
+                mechanism,
+                function,
+                method,
+                parameters=[parameters],
+                frame=mechanism.frames[-1].name,
             )
         except SymgenError:
             continue
-        assert check_algebra(program, truth, method).passed, method
+        assert check_algebra(program, exact_results, method).passed, method
         tried += 1
     assert tried >= 2
 
@@ -281,9 +288,9 @@ def test_a_parameter_that_does_not_reach_the_rows_fails_verification(planted: st
 
 
 @cache
-def costs(name: str, asked: tuple[str, ...]) -> dict[str, int]:
+def costs(name: str, parameters: tuple[str, ...]) -> dict[str, int]:
     functions = ("inverse_dynamics", "forward_dynamics")
-    programs = build_programs(symgen.load(name), functions, asked)
+    programs = build_programs(symgen.load(name), functions, parameters)
     baked = {f"baked {f}": symgen.program(name, f).cost for f in functions}
     return {f: program.cost for f, program in programs.items()} | baked
 
@@ -360,14 +367,14 @@ def test_c_sets_and_refuses_parameters(tmp_path: Path, real: str, checked: bool)
     answer, prepared = status(defaults)
     assert answer == 0
     assert prepared != [-7.0] * size
-    for index, number, wanted in (
+    for index, number, expected in (
         (0, -0.1, 2),
         (4, 0.1, 2),
         (12, float("nan"), 1),
         (1, float("inf"), 1),
     ):
         refused = status([*defaults[:index], number, *defaults[index + 1 :]])
-        assert refused == (wanted, [-7.0] * size), (index, refused)
+        assert refused == (expected, [-7.0] * size), (index, refused)
     assert status([0.0] * 13)[0] == 3  # the last joint would carry no mass
     if checked:  # results of both functions overflow a float
         for change in ({1: 1e30}, {4: 3e38, 7: 3e38, 9: 3e38}):
@@ -402,11 +409,11 @@ def test_setting_parameters_returns_the_status_of_each_called_function(tmp_path:
     built = command("gcc", "-std=c99", "-shared", "-fPIC", *files, "-o", out / "stubs.so")
     assert built.returncode == 0, built.stderr
     loaded = ctypes.CDLL(str(out / "stubs.so"))
-    for judge, regroup, wanted in ((0, 0, 0), (6, 0, 4), (0, 6, 4), (0, 3, 4)):
+    for judge, regroup, expected in ((0, 0, 0), (6, 0, 4), (0, 6, 4), (0, 3, 4)):
         for name, status in (("judge_status", judge), ("regroup_status", regroup)):
             ctypes.c_int.in_dll(loaded, name).value = status
         prepared = (ctypes.c_float * 64)()
-        assert loaded.scara_set_parameters((ctypes.c_float * 13)(), prepared) == wanted
+        assert loaded.scara_set_parameters((ctypes.c_float * 13)(), prepared) == expected
 
 
 @pytest.mark.slow
@@ -549,13 +556,13 @@ def test_a_plain_array_is_no_prepared_parameter(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "asked", [("joint1.stiffness",), ("gravity",), ("joint2.rest", "payload:link4.mass")]
+    "parameters", [("joint1.stiffness",), ("gravity",), ("joint2.rest", "payload:link4.mass")]
 )
 def test_a_folder_with_few_parameters_passes_verification(
-    tmp_path: Path, asked: tuple[str, ...]
+    tmp_path: Path, parameters: tuple[str, ...]
 ) -> None:
     """Parameters that need no check of inertia, or that cannot leave a joint without mass."""
-    symgen.generate("scara", tmp_path / "scara", ["bias_force"], parameters=asked)
+    symgen.generate("scara", tmp_path / "scara", ["bias_force"], parameters=parameters)
     assert selftest(tmp_path / "scara").returncode == 0
     assert verify(tmp_path / "scara").passed
 
@@ -696,7 +703,7 @@ def test_the_check_of_inertias_agrees_with_eigenvalues() -> None:
     """Random moments are valid if NumPy finds no negative eigenvalue of Σ about the mass centre."""
     robot = symgen.load("scara")
     judge = build.build_program(robot, JUDGE, None, ProgramOptions(parameters=("link4",)))
-    random, seen = np.random.default_rng(1), set()
+    random, validities = np.random.default_rng(1), set()
     for _ in range(200):
         second = (root := random.standard_normal((3, 3))) @ root.T + np.diag(
             random.uniform(-0.5, 1, 3)
@@ -710,8 +717,8 @@ def test_the_check_of_inertias_agrees_with_eigenvalues() -> None:
         numbers = [mass, *c, *inertia[np.triu_indices(3)]]
         results = evaluate(judge, {"parameters": numbers}, replace(EXACT, constant=float))
         assert (min(results["judged"]) >= 0) == bool(least > 0)
-        seen.add(bool(least > 0))
-    assert seen == {True, False}
+        validities.add(bool(least > 0))
+    assert validities == {True, False}
 
 
 @pytest.mark.slow
@@ -789,11 +796,11 @@ MORE = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("asked", [(), ("j1.damping", "j2.friction"), ("j3", "gravity"), ALL])
-def test_a_mimic_follower_can_have_a_drive_with_parameters(asked: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("parameters", [(), ("j1.damping", "j2.friction"), ("j3", "gravity"), ALL])
+def test_a_mimic_follower_can_have_a_drive_with_parameters(parameters: tuple[str, ...]) -> None:
     """The force and armature of a follower act on its leader, scaled by the transmission ratio."""
     mechanism = symgen.load(TOGETHER)
-    assert verify(mechanism, [*DYNAMICS, *MORE], 2, parameters=asked, compiled=False).passed
+    assert verify(mechanism, [*DYNAMICS, *MORE], 2, parameters=parameters, compiled=False).passed
 
 
 def test_a_run_time_armature_costs_one_addition_per_joint() -> None:
@@ -840,7 +847,7 @@ joint = { name = "j2", type = "prismatic", axis = [0, 0, 1], unapplied = { dampi
 
 
 @pytest.mark.parametrize(
-    ("description", "drives", "asked", "message"),
+    ("description", "drives", "parameters", "message"),
     [
         *(
             (
@@ -860,12 +867,12 @@ joint = { name = "j2", type = "prismatic", axis = [0, 0, 1], unapplied = { dampi
     ],
 )
 def test_a_declared_drive_that_is_not_applied_is_no_parameter(
-    description: str, drives: str | None, asked: str, message: str
+    description: str, drives: str | None, parameters: str, message: str
 ) -> None:
     """The default of such a parameter would be 0 and not the declared number."""
     with pytest.raises(ArgumentError, match=message):
         symgen.program(
-            symgen.load(description, drives=drives), "inverse_dynamics", parameters=[asked]
+            symgen.load(description, drives=drives), "inverse_dynamics", parameters=[parameters]
         )
 
 
@@ -882,19 +889,23 @@ def test_parameters_of_drives_start_from_the_declared_numbers(
     drives: str, kinds: tuple[str, ...]
 ) -> None:
     parameters = [f"j1.{kind}" for kind in kinds]
-    asked = adjusting.make_adjusting(symgen.load(DRIVEN, drives=drives), tuple(parameters))
+    adjusted = adjusting.make_adjusting(symgen.load(DRIVEN, drives=drives), tuple(parameters))
     assert dict(
-        zip((parameter.kind for parameter in asked.asked), map(float, asked.defaults), strict=True)
+        zip(
+            (parameter.kind for parameter in adjusted.parameters),
+            map(float, adjusted.defaults),
+            strict=True,
+        )
     ) == {k: NUMBERS[k] for k in kinds}
 
 
 def test_a_payload_starts_from_no_load() -> None:
     """Every number of a payload is zero at first; the mass of another link is the declared one."""
     scara = symgen.load("scara")
-    asked = adjusting.make_adjusting(scara, ("link2.mass", "payload:link4"))
-    sizes = {parameter.name: parameter.size for parameter in asked.asked}
-    assert sum(sizes.values()) == len(asked.defaults) == 11
-    assert sorted(asked.defaults) == [0] * 10 + [scara.bodies[1].parts[0].mass]
+    adjusted = adjusting.make_adjusting(scara, ("link2.mass", "payload:link4"))
+    sizes = {parameter.name: parameter.size for parameter in adjusted.parameters}
+    assert sum(sizes.values()) == len(adjusted.defaults) == 11
+    assert sorted(adjusted.defaults) == [0] * 10 + [scara.bodies[1].parts[0].mass]
 
 
 def test_a_pattern_leaves_out_the_drives_that_are_not_applied() -> None:
@@ -917,7 +928,7 @@ def test_the_controller_of_the_book_changes_its_payload_on_a_cortex_m4(tmp_path:
         encoding="utf-8"
     )
     program = next(sample.text for sample in samples(page) if sample.file == "load.c")
-    wanted = next(sample.text for sample in samples(page) if "./load" in sample.text).partition(
+    expected = next(sample.text for sample in samples(page) if "./load" in sample.text).partition(
         "./load\n"
     )[2]
     out = tmp_path / "scara"
@@ -931,12 +942,17 @@ def test_the_controller_of_the_book_changes_its_payload_on_a_cortex_m4(tmp_path:
     )
     (out / "app.c").write_text(program.replace("double", "float"))
     objects = [
-        f"scara_{part}.o"
-        for part in ("inverse_dynamics", "regroup_parameters", "judge_parameters", "set_parameters")
+        f"scara_{function}.o"
+        for function in (
+            "inverse_dynamics",
+            "regroup_parameters",
+            "judge_parameters",
+            "set_parameters",
+        )
     ]
     done = make(out, "run", f"OBJECTS={' '.join(objects)} app.o")
     assert done.returncode == 0, done.stdout
-    assert done.stdout.splitlines()[-2:] == wanted.splitlines()
+    assert done.stdout.splitlines()[-2:] == expected.splitlines()
 
 
 def test_dask_uses_the_current_parameters() -> None:

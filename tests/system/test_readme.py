@@ -71,8 +71,10 @@ def test_every_question_links_to_a_page_with_tested_samples() -> None:
         for file, heading in re.findall(r"\]\((docs/[^)#]+)#?([^)]*)\)", row):
             page = (ROOT / file).read_text(encoding="utf-8")
             if heading:
-                _, *parts = re.split(r"^(?=##+ )", page, flags=re.M)
-                (page,) = (part for part in parts if anchor(part.partition("\n")[0]) == heading)
+                _, *sections = re.split(r"^(?=##+ )", page, flags=re.M)
+                (page,) = (
+                    section for section in sections if anchor(section.partition("\n")[0]) == heading
+                )
             assert [sample for sample in samples(page) if sample.language in RUN], row
 
 

@@ -28,9 +28,9 @@ WRONG = {
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("as_users_have_them")
-@pytest.mark.parametrize("what", WRONG)
-def test_the_assertions_of_a_page_detect_a_wrong_line(what: str) -> None:
-    page, right, wrong = WRONG[what]
+@pytest.mark.parametrize("error", WRONG)
+def test_the_assertions_of_a_page_detect_a_wrong_line(error: str) -> None:
+    page, right, wrong = WRONG[error]
     text = (DOCS / page).read_text(encoding="utf-8")
     assert text.count(right) == 1
     with pytest.raises(AssertionError):

@@ -16,13 +16,13 @@ from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.precision import Array
 from symgen.verification.algebra import TOLERANCE
 from symgen.verification.evaluating import Results, Runner, machine_runner, scalar_runner
+from symgen.verification.exact_results import ExactResults
 from symgen.verification.floating import allowance
 from symgen.verification.identities import companions
 from symgen.verification.identities._identity import Functions, Identity
 from symgen.verification.identities.centroidal import IDENTITIES as CENTROIDAL
 from symgen.verification.identities.dynamics_derivatives import IDENTITIES as DYNAMICS_DERIVATIVES
 from symgen.verification.residuals import largest_ratio
-from symgen.verification.truth import Truth
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.poses import Z_AXIS
 from tests.shared.robots_for_tests import largest, random_mechanism
@@ -35,18 +35,18 @@ STATES = 2
 @cache
 def robot() -> Mechanism:
     """Return a free-floating tree with two branches, one of them helical, and gravity along no axis."""
-    made = random_mechanism(3, 5, "tree", ("revolute", "helical"))
-    first, *others = made.joints
+    mechanism = random_mechanism(3, 5, "tree", ("revolute", "helical"))
+    first, *more_joints = mechanism.joints
     joints = (
         replace(first, kind="free", axis=Z_AXIS, parameters=()),
-        *(replace(j, parent=0) for j in others),
+        *(replace(j, parent=0) for j in more_joints),
     )
-    return replace(made, joints=joints, gravity=(Fraction(1), Fraction(2), Fraction(-9)))
+    return replace(mechanism, joints=joints, gravity=(Fraction(1), Fraction(2), Fraction(-9)))
 
 
 @cache
-def truth() -> Truth:
-    return Truth(robot(), STATES, frame="link1", payload="link1")
+def exact_results() -> ExactResults:
+    return ExactResults(robot(), STATES, frame="link1", payload="link1")
 
 
 @cache
@@ -59,7 +59,7 @@ def functions(identity: Identity, exact: bool, **errors: Callable[[Results], Res
 
     def runner(name: str) -> Runner:
         run = (
-            scalar_runner(truth().scalars, program(name))
+            scalar_runner(exact_results().scalars, program(name))
             if exact
             else machine_runner(program(name))
         )
@@ -68,8 +68,8 @@ def functions(identity: Identity, exact: bool, **errors: Callable[[Results], Res
 
     return Functions(
         {name: runner(name) for name in identity.needs},
-        truth().balls if exact else truth().floats,
-        truth(),
+        exact_results().balls if exact else exact_results().floats,
+        exact_results(),
         exact,
     )
 
@@ -78,9 +78,9 @@ def holds(identity: Identity, called: Functions) -> bool:
     bound = (
         TOLERANCE
         if called.exact
-        else sum(allowance(program(f), truth()) for f in identity.needs) * 2.0**-52
+        else sum(allowance(program(f), exact_results()) for f in identity.needs) * 2.0**-52
     )
-    with truth().scalars.working():
+    with exact_results().scalars.working():
         return largest_ratio(*identity.distance(called))[0] <= bound
 
 
@@ -118,14 +118,16 @@ def test_an_identity_holds_and_detects_an_error_in_every_entry(title: str) -> No
                     ) -> Results:
                         changed = {**results, of: results[of].copy()}
                         changed[of][(slice(None), *at)] *= 1 + (
-                            truth().scalars.constant(RELATIVE_ERROR[by])
+                            exact_results().scalars.constant(RELATIVE_ERROR[by])
                             if by
                             else float(RELATIVE_ERROR[by])
                         )
                         return changed
 
-                    seen = not holds(identity, functions(identity, exact, **{name: off}))
-                    assert seen != UNCONSTRAINED.get(title, lambda *_: False)(result.name, entry), (
+                    detected = not holds(identity, functions(identity, exact, **{name: off}))
+                    assert detected != UNCONSTRAINED.get(title, lambda *_: False)(
+                        result.name, entry
+                    ), (
                         exact,
                         name,
                         result.name,
@@ -137,7 +139,7 @@ def test_the_size_of_a_jacobians_derivative_covers_its_terms_at_high_rates() -> 
     """The rates are a thousand times the drawn ones, and J̇ v grows with their square. With a
     Jacobian of zeros the difference is J̇ v itself.
     """
-    fast = Truth(robot(), 1, frame="link1", payload="link1")
+    fast = ExactResults(robot(), 1, frame="link1", payload="link1")
     for values in (fast.states, fast.floats, fast.balls):
         values["v"] = values["v"] * 1000
     zero = {"J": 0 * fast.results("jacobian")["J"]}
@@ -153,8 +155,8 @@ def test_the_size_of_a_jacobians_derivative_covers_its_terms_at_high_rates() -> 
         assert largest(difference) > 1e5
 
 
-def subtracting(result: str, part: Callable[[], Array]) -> Callable[[Results], Results]:
-    return lambda results: {**results, result: results[result] - part()}
+def subtracting(result: str, term: Callable[[], Array]) -> Callable[[Results], Results]:
+    return lambda results: {**results, result: results[result] - term()}
 
 
 def transposing(result: str) -> Callable[[Results], Results]:
@@ -162,7 +164,7 @@ def transposing(result: str) -> Callable[[Results], Results]:
 
 
 def expected(function: str) -> Array:
-    (values,) = truth().results(function).values()
+    (values,) = exact_results().results(function).values()
     return values
 
 
@@ -175,7 +177,7 @@ def lever_term() -> Array:
 def gyroscopic_term() -> Array:
     return (
         expected("centroidal_momentum_rate")
-        - (expected("centroidal_momentum_matrix") @ truth().balls["a"][..., None])[..., 0]
+        - (expected("centroidal_momentum_matrix") @ exact_results().balls["a"][..., None])[..., 0]
     )
 
 
@@ -231,7 +233,7 @@ def test_an_identity_detects_a_planted_error(title: str) -> None:
     for exact in runs(NAMED[title]):
 
         def planted(results: Results, balls: bool = exact) -> Results:
-            with truth().scalars.working():
+            with exact_results().scalars.working():
                 return {name: x if balls else x.astype(float) for name, x in plant(results).items()}
 
         assert not holds(NAMED[title], functions(NAMED[title], exact, **{function: planted}))
@@ -240,7 +242,7 @@ def test_an_identity_detects_a_planted_error(title: str) -> None:
 def test_a_single_function_is_checked_with_companions_of_every_robot() -> None:
     """Companions of a function without mass need no mass centre and no M⁻¹, so that every robot has them."""
     for name in dict.fromkeys(identity.needs[0] for identity in CENTROIDAL):
-        companion_names = companions(name, truth().mechanism)
+        companion_names = companions(name, exact_results().mechanism)
         assert companion_names
         if not FUNCTIONS[name].needs_mass:
             assert not any(

@@ -24,10 +24,10 @@ from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import build
 from symgen.verification.algebra import check_algebra
 from symgen.verification.evaluating import machine_runner
+from symgen.verification.exact_results import ExactResults
 from symgen.verification.floating import check_floating
 from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Files, Subject
-from symgen.verification.truth import Truth
 from symgen.vocabulary.poses import Shift, Turn
 from tests.shared.planted_rows import _drop, _flip, _sums, _uses, caught_by
 
@@ -59,18 +59,20 @@ def _joint(mechanism: Mechanism, index: int, **changes: Any) -> Mechanism:
     return replace(mechanism, joints=tuple(joints))
 
 
-def _part(mechanism: Mechanism, index: int, **changes: Any) -> Mechanism:
+def _changed_part(mechanism: Mechanism, index: int, **changes: Any) -> Mechanism:
     bodies = list(mechanism.bodies)
-    first, *rest = bodies[index].parts
-    bodies[index] = replace(bodies[index], parts=(replace(first, **changes), *rest))
+    first, *more_parts = bodies[index].parts
+    bodies[index] = replace(bodies[index], parts=(replace(first, **changes), *more_parts))
     return replace(mechanism, bodies=tuple(bodies))
 
 
 def _another_sign(mechanism: Mechanism) -> Mechanism:
-    part = mechanism.bodies[3].parts[0]
-    step = next(s for s in part.pose if isinstance(s, Shift))
+    changed_part = mechanism.bodies[3].parts[0]
+    step = next(s for s in changed_part.pose if isinstance(s, Shift))
     x, y, z = step.xyz
-    return _part(mechanism, 3, pose=tuple(Shift((x, -y, z)) if s is step else s for s in part.pose))
+    return _changed_part(
+        mechanism, 3, pose=tuple(Shift((x, -y, z)) if s is step else s for s in changed_part.pose)
+    )
 
 
 def _transposed_pose(mechanism: Mechanism) -> Mechanism:
@@ -84,7 +86,7 @@ def _transposed_pose(mechanism: Mechanism) -> Mechanism:
 
 
 def _lost_mass(mechanism: Mechanism) -> Mechanism:
-    return _part(mechanism, 4, mass=Fraction(0))
+    return _changed_part(mechanism, 4, mass=Fraction(0))
 
 
 def _wrong_parent(mechanism: Mechanism) -> Mechanism:
@@ -94,7 +96,7 @@ def _wrong_parent(mechanism: Mechanism) -> Mechanism:
 def _swapped_inertia(mechanism: Mechanism) -> Mechanism:
     xx, xy, xz, yy, yz, zz = mechanism.bodies[3].parts[0].moments
     assert xy != xz
-    return _part(mechanism, 3, moments=(xx, xz, xy, yy, yz, zz))
+    return _changed_part(mechanism, 3, moments=(xx, xz, xy, yy, yz, zz))
 
 
 @pytest.mark.parametrize(
@@ -195,17 +197,17 @@ def test_a_wrong_program_fails_comparisons_and_identities(
 def test_an_error_in_any_sum_fails_algebra_and_floating_point(name: str) -> None:
     """The sign of a sum is flipped, or its second term dropped."""
     mechanism = symgen.load(name)
-    truth = Truth(mechanism, STATES, frame=tip(mechanism))
+    exact_results = ExactResults(mechanism, STATES, frame=tip(mechanism))
     for function in build.requested(mechanism, None):
         program = build.program(mechanism, function)
         for index in _sums(program):
             for change in (_flip, _drop):
                 wrong = change(program, index)
                 where = f"{function}, row {index}, {change.__name__}"
-                assert not check_algebra(wrong, truth, function).passed, where
-                assert not check_floating(wrong, machine_runner(wrong), truth, function).passed, (
-                    where
-                )
+                assert not check_algebra(wrong, exact_results, function).passed, where
+                assert not check_floating(
+                    wrong, machine_runner(wrong), exact_results, function
+                ).passed, where
 
 
 # ---- errors in the C only ----------------------------------------------------------------------

@@ -60,8 +60,13 @@ def test_facts_of_the_command_equal_those_of_the_library(
         body.name for body in robot("ur5").bodies
     ]
     assert facts["ranges"]["q"][2] == pytest.approx([-3.14159265359, 3.14159265359])
-    uncompiled_facts = prove_programs(robot("ur5"), requested, options, states=100, compiled=False).facts()
-    assert uncompiled_facts["functions"]["forward_dynamics"]["round_off"]["results"]["a"]["observed"] is None
+    uncompiled_facts = prove_programs(
+        robot("ur5"), requested, options, states=100, compiled=False
+    ).facts()
+    assert (
+        uncompiled_facts["functions"]["forward_dynamics"]["round_off"]["results"]["a"]["observed"]
+        is None
+    )
     assert json.dumps(uncompiled_facts) == json.dumps(
         prove_programs(robot("ur5"), requested, options, states=100, compiled=False).facts()
     )

@@ -28,10 +28,10 @@ from symgen.reference.free_bodies import freedom
 from symgen.verification import verify
 from symgen.verification.compiled import LONG
 from symgen.verification.evaluating import Results, Runner, machine_runner
+from symgen.verification.exact_results import ExactResults
 from symgen.verification.floating import allowance, check_floating
 from symgen.verification.report import Check, Report
 from symgen.verification.run import UNCOMPILED
-from symgen.verification.truth import Truth
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.poses import Y_AXIS, Shift
@@ -44,7 +44,7 @@ HARD, EASY = "forward_dynamics=constraint_force:parallel", "forward_dynamics=com
 @cache
 def light_chain(mass_factor: str, n: int = 4) -> Mechanism:
     """Return a chain whose links, except the last, have their masses multiplied by `least`."""
-    plain, factor = random_mechanism(n, 3), Fraction(mass_factor)
+    chain, factor = random_mechanism(n, 3), Fraction(mass_factor)
     bodies = (
         *(
             replace(
@@ -58,11 +58,11 @@ def light_chain(mass_factor: str, n: int = 4) -> Mechanism:
                     for part in body.parts
                 ),
             )
-            for body in plain.bodies[:-1]
+            for body in chain.bodies[:-1]
         ),
-        plain.bodies[-1],
+        chain.bodies[-1],
     )
-    return replace(plain, name="light", bodies=bodies)
+    return replace(chain, name="light", bodies=bodies)
 
 
 @cache
@@ -131,7 +131,7 @@ def test_the_default_method_has_no_precision_loss(
     mechanism = light_chain("1e-20", 3)
     for function in ("forward_dynamics", "mass_matrix_determinant", "mass_matrix_log_determinant"):
         chosen = choose.best_program(mechanism, function, ProgramOptions(real))
-        assert not loses(allowance(chosen, Truth(mechanism, 1)), real), function
+        assert not loses(allowance(chosen, ExactResults(mechanism, 1)), real), function
     two_methods = (
         "constraint_force",
         "riccati",
@@ -139,7 +139,7 @@ def test_the_default_method_has_no_precision_loss(
     monkeypatch.setattr(choose, "methods_for", lambda *_: two_methods)
     original = choose.polished
 
-    def cheap(mechanism: Mechanism, function: str, method: str, *rest: object) -> object:
+    def cheap(mechanism: Mechanism, function: str, method: str, *arguments: object) -> object:
         program = original(mechanism, function, method, ProgramOptions(real))
         return replace(program, rows=(), outputs=()) if method == "constraint_force" else program
 
@@ -159,9 +159,11 @@ def test_the_default_method_has_no_precision_loss(
 
 def test_without_acceleration_the_scale_of_the_dynamics_is_that_of_the_bias() -> None:
     """At a = 0 the scale of M a + c − tau is the scale of tau plus that of c."""
-    truth = Truth(symgen.load("scara"), 4)
-    rest = truth.scales.dynamics_residual(0 * truth.floats["v"]) - np.abs(truth.floats["tau"])
-    np.testing.assert_allclose(rest, truth.scales.of("bias_force", "c"), rtol=1e-9)
+    exact_results = ExactResults(symgen.load("scara"), 4)
+    bias_scale = exact_results.scales.dynamics_residual(0 * exact_results.floats["v"]) - np.abs(
+        exact_results.floats["tau"]
+    )
+    np.testing.assert_allclose(bias_scale, exact_results.scales.of("bias_force", "c"), rtol=1e-9)
 
 
 def test_freedom_grows_with_lighter_links_and_does_not_depend_on_units() -> None:
@@ -189,23 +191,23 @@ def test_freedom_grows_with_lighter_links_and_does_not_depend_on_units() -> None
 
 def test_the_expected_loss_does_not_depend_on_the_joint_origin_along_its_axis() -> None:
     """`fixman` places the joint wrench where the axes are nearest, so the declared origin must not matter."""
-    made = light_chain("1e-3")
-    joint, offset = made.joints[-1], (Fraction(0), Fraction(2), Fraction(0))
+    original = light_chain("1e-3")
+    joint, offset = original.joints[-1], (Fraction(0), Fraction(2), Fraction(0))
     assert joint.axis == Y_AXIS
-    back = tuple(
+    parts_moved_back = tuple(
         replace(part, pose=(Shift((offset[0], -offset[1], offset[2])), *part.pose))
-        for part in made.bodies[-1].parts
+        for part in original.bodies[-1].parts
     )
-    moved = replace(
-        made,
+    displaced = replace(
+        original,
         name="along",
-        joints=(*made.joints[:-1], replace(joint, pose=(*joint.pose, Shift(offset)))),
-        bodies=(*made.bodies[:-1], replace(made.bodies[-1], parts=back)),
+        joints=(*original.joints[:-1], replace(joint, pose=(*joint.pose, Shift(offset)))),
+        bodies=(*original.bodies[:-1], replace(original.bodies[-1], parts=parts_moved_back)),
     )
-    assert freedom(moved) > 1.1 * freedom(made)
+    assert freedom(displaced) > 1.1 * freedom(original)
     ratios = [
         choose.term_ratio(mechanism, "mass_matrix_solve", "fixman", ProgramOptions())
-        for mechanism in (moved, made)
+        for mechanism in (displaced, original)
     ]
     assert ratios[0] == ratios[1]
 
@@ -234,7 +236,7 @@ def test_the_freedom_of_a_steep_screw_exceeds_that_of_a_flat_one() -> None:
 
 def test_directions_without_joint_motion_count_for_constraint_methods() -> None:
     """Prismatic joints block rotation of small links; det M by constraint forces loses seven digits there."""
-    made = random_mechanism(3, 5, joints=("prismatic",))
+    mechanism = random_mechanism(3, 5, joints=("prismatic",))
     small = tuple(
         replace(
             body,
@@ -242,20 +244,21 @@ def test_directions_without_joint_motion_count_for_constraint_methods() -> None:
                 replace(part, moments=tuple(x / 10**6 for x in part.moments)) for part in body.parts
             ),
         )
-        for body in made.bodies
+        for body in mechanism.bodies
     )
-    gantry = replace(made, bodies=small)
-    assert freedom(gantry) > 1e3 * freedom(made)
-    truth = Truth(gantry, 2)
+    gantry = replace(mechanism, bodies=small)
+    assert freedom(gantry) > 1e3 * freedom(mechanism)
+    exact_results = ExactResults(gantry, 2)
     for method, verdict in (
         ("constraint_force", "not judged"),
         ("fixman:spatial", "not judged"),
         ("riccati", "passed"),
     ):
         program = derive.derive(gantry, "mass_matrix_determinant", method, ProgramOptions("float"))
-        assert check_floating(program, machine_runner(program), truth, method).verdict == verdict, (
-            method
-        )
+        assert (
+            check_floating(program, machine_runner(program), exact_results, method).verdict
+            == verdict
+        ), method
 
 
 def nearly_singular() -> tuple[Mechanism, Mechanism]:
@@ -272,27 +275,29 @@ def nearly_singular() -> tuple[Mechanism, Mechanism]:
 def test_wrong_results_are_not_judged_if_m_is_singular_within_round_off() -> None:
     """A nearly zero pivot in float has no certain digit, nor has its inverse; M itself is judged."""
     arm, nearly = nearly_singular()
-    for made, function, verdict in (
+    for mechanism, function, verdict in (
         (arm, "mass_matrix_log_determinant_gradient", "failed"),
         (nearly, "mass_matrix", "failed"),
         (nearly, "mass_matrix_log_determinant_gradient", "not judged"),
     ):
         method = "composite_body" if function == "mass_matrix" else "riccati"
-        program = derive.derive(made, function, method, ProgramOptions("float"))
+        program = derive.derive(mechanism, function, method, ProgramOptions("float"))
         honest = machine_runner(program)
 
         def off(arguments: Any, run: Runner = honest) -> Results:
             return {result: 1e4 * values + 1e12 for result, values in run(arguments).items()}
 
-        assert check_floating(program, off, Truth(made, 2), function).verdict == verdict, function
+        assert (
+            check_floating(program, off, ExactResults(mechanism, 2), function).verdict == verdict
+        ), function
 
 
 def test_infinite_results_are_not_judged_if_m_is_singular_within_round_off() -> None:
     """A nearly zero pivot may round to zero in float."""
     arm, nearly = nearly_singular()
 
-    def broken(made: Mechanism, function: str) -> Check:
-        program = derive.derive(made, function, "composite_body", ProgramOptions("float"))
+    def broken(mechanism: Mechanism, function: str) -> Check:
+        program = derive.derive(mechanism, function, "composite_body", ProgramOptions("float"))
         honest = machine_runner(program)
 
         def infinite(arguments: Any) -> Results:
@@ -300,7 +305,7 @@ def test_infinite_results_are_not_judged_if_m_is_singular_within_round_off() -> 
                 result: np.full_like(values, np.inf) for result, values in honest(arguments).items()
             }
 
-        return check_floating(program, infinite, Truth(made, 2), function)
+        return check_floating(program, infinite, ExactResults(mechanism, 2), function)
 
     for function in ("mass_matrix_solve", "inverse_mass_matrix", "mass_matrix"):
         assert broken(arm, function).verdict == "failed", function
@@ -333,18 +338,18 @@ def test_an_undefined_logarithm_is_not_judged_if_m_is_singular_within_round_off(
             result: np.full_like(values, np.nan) for result, values in honest(arguments).items()
         }
 
-    assert check_floating(program, broken, Truth(nearly, 2), "").verdict == "not judged"
+    assert check_floating(program, broken, ExactResults(nearly, 2), "").verdict == "not judged"
     heavy = replace(nearly, bodies=(replace(solid, name=speck.name), solid))
     program = derive.derive(
         heavy, "mass_matrix_log_determinant", "composite_body", ProgramOptions("float")
     )
-    assert check_floating(program, broken, Truth(heavy, 2), "").verdict == "failed"
+    assert check_floating(program, broken, ExactResults(heavy, 2), "").verdict == "failed"
 
 
 def test_an_error_of_a_light_joint_fails_in_float() -> None:
     """Scara's wrist has 1e-4 of the shoulder's inertia, so each joint needs its own tolerance."""
-    made = robot("scara")
-    truth = Truth(made, 2, frame=tip(made))
+    mechanism = robot("scara")
+    exact_results = ExactResults(mechanism, 2, frame=tip(mechanism))
     for function in (
         "forward_dynamics",
         "mass_matrix_solve",
@@ -353,27 +358,27 @@ def test_an_error_of_a_light_joint_fails_in_float() -> None:
         "operational_inertia_inverse",
         "link_accelerations",
     ):
-        program = choose.best_program(made, function, ProgramOptions("float"))
+        program = choose.best_program(mechanism, function, ProgramOptions("float"))
         honest = machine_runner(program)
-        assert check_floating(program, honest, truth, function).passed, function
+        assert check_floating(program, honest, exact_results, function).passed, function
 
         def wrong(arguments: Any, run: Runner = honest) -> Results:
             results = run(arguments)
             return {result: values * np.float32(1.01) for result, values in results.items()}
 
-        assert check_floating(program, wrong, truth, function).verdict == "failed", function
+        assert check_floating(program, wrong, exact_results, function).verdict == "failed", function
 
 
 def test_an_observed_precision_loss_is_not_judged() -> None:
     """The bound is below 1e-3 of the terms but not of their sum, and the result is off by that bound."""
-    made = symgen.load("planar_point_mass:6")
-    program = choose.best_program(made, "interbody_forces", ProgramOptions("float"))
-    truth, honest = Truth(made, 2), machine_runner(program)
-    answers = honest(truth.arguments(program.function, truth.floats))
+    mechanism = symgen.load("planar_point_mass:6")
+    program = choose.best_program(mechanism, "interbody_forces", ProgramOptions("float"))
+    exact_results, honest = ExactResults(mechanism, 2), machine_runner(program)
+    honest_results = honest(exact_results.arguments(program.function, exact_results.floats))
 
     def off(by: float) -> Check:
-        results = answers | {"F": answers["F"] * np.float32(1 + by)}
-        return check_floating(program, lambda _: results, truth, "f")
+        results = honest_results | {"F": honest_results["F"] * np.float32(1 + by)}
+        return check_floating(program, lambda _: results, exact_results, "f")
 
     assert [off(by).verdict for by in (0, 1e-4, 0.005, 10)] == [
         "passed",
@@ -407,9 +412,9 @@ def test_long_functions_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     levels: list[str] = []
     run = compiled._compile
 
-    def watched(where: Path, arguments: list[str], made: str) -> str:
+    def watched(where: Path, arguments: list[str], output: str) -> str:
         levels.extend(word for word in arguments if word.startswith("-O"))
-        return run(where, arguments, made)
+        return run(where, arguments, output)
 
     monkeypatch.setattr(compiled, "_compile", watched)
     monkeypatch.setattr(compiled, "LONG", 20)
@@ -462,19 +467,19 @@ def test_the_reason_of_a_singular_robot_is_printed_once() -> None:
 
 
 def test_a_self_test_prints_a_wide_tolerance() -> None:
-    made = light_chain("1e-20", 2)
+    mechanism = light_chain("1e-20", 2)
     programs = {
         "forward_dynamics": derive.derive(
-            made, "forward_dynamics", "constraint_force", ProgramOptions()
+            mechanism, "forward_dynamics", "constraint_force", ProgramOptions()
         )
     }
     printed = {
         name: folder.texts(
-            FolderContents(made, derived, cases=cases(made, derived, ProgramOptions()))
-        )[f"{made.name}_selftest.c"]
+            FolderContents(mechanism, derived, cases=cases(mechanism, derived, ProgramOptions()))
+        )[f"{mechanism.name}_selftest.c"]
         for name, derived in (
             ("hard", programs),
-            ("easy", build.programs(made, ["forward_dynamics"])),
+            ("easy", build.programs(mechanism, ["forward_dynamics"])),
         )
     }
     assert 'report("forward_dynamics (to within ' in printed["hard"]

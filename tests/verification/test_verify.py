@@ -17,13 +17,13 @@ from symgen.pipeline import choose
 from symgen.reference.singularity import find_rank_loss
 from symgen.reference.states import GRID, INSTANT, draw_states
 from symgen.support.errors import RequestError
+from symgen.verification.exact_results import ExactResults
 from symgen.verification.identities import IDENTITIES
 from symgen.verification.identities.dynamics import pivots
 from symgen.verification.magnitude import largest
 from symgen.verification.report import Check, Report
 from symgen.verification.residuals import largest_ratio
 from symgen.verification.scales.centroidal import BY_RESULT as WHOLE
-from symgen.verification.truth import Truth
 from symgen.vocabulary.functions import BY_DEFAULT, FUNCTIONS
 from symgen.vocabulary.poses import Z_AXIS
 from tests.shared.oracles import CLOSED_FORMS, random_tree
@@ -175,7 +175,7 @@ def test_states_are_exact_seeded_and_within_limits() -> None:
 def test_scales_bound_the_results() -> None:
     """The scale of round-off is at least each entry of the result and at most 1e4 times the largest."""
     for seed in range(5):
-        truth = Truth(random_tree(40 + seed, 6), 6, frame="tool")
+        exact_results = ExactResults(random_tree(40 + seed, 6), 6, frame="tool")
         for function in (
             "inverse_dynamics",
             "bias_force",
@@ -189,10 +189,10 @@ def test_scales_bound_the_results() -> None:
             "mass_matrix_log_determinant_gradient",
             *OF_THE_WHOLE,
         ):
-            for result, answers in truth.results(function).items():
+            for result, values in exact_results.results(function).items():
                 entries, size = (
-                    np.abs(np.asarray(answers, dtype=float)),
-                    truth.scales.of(function, result),
+                    np.abs(np.asarray(values, dtype=float)),
+                    exact_results.scales.of(function, result),
                 )
                 assert size.shape == entries.shape
                 assert (size >= entries * (1 - 1e-12)).all(), result
@@ -202,34 +202,39 @@ def test_scales_bound_the_results() -> None:
 def test_the_scale_of_momentum_does_not_depend_on_base_placement() -> None:
     """Scales of positions and of potential energy grow with the distance from the origin."""
     tree = replace(random_tree(7, 5), gravity=(Fraction(0), Fraction(0), Fraction(-10)))
-    here, there = (Truth(made, 4, frame="tool") for made in (tree, based(tree, (FAR,))))
+    original, displaced = (
+        ExactResults(mechanism, 4, frame="tool") for mechanism in (tree, based(tree, (FAR,)))
+    )
     for function in OF_THE_WHOLE:
         for result in FUNCTIONS[function].results:
-            near, far = (truth.scales.of(function, result.name) for truth in (here, there))
+            original_scale, displaced_scale = (
+                exact_results.scales.of(function, result.name)
+                for exact_results in (original, displaced)
+            )
             if result.name in ("com", "p_links", "U"):
-                assert (far > 100 * near).all()
-                assert (far < 2e5).all()
+                assert (displaced_scale > 100 * original_scale).all()
+                assert (displaced_scale < 2e5).all()
             else:
-                assert near == pytest.approx(far, rel=1e-9)
+                assert original_scale == pytest.approx(displaced_scale, rel=1e-9)
 
 
 def test_a_light_wrist_has_its_own_scale() -> None:
     """The load of the shoulder must not widen the tolerance of the wrist."""
-    truth = Truth(robot("panda"), 4)
+    exact_results = ExactResults(robot("panda"), 4)
     for function, result in (
         ("inverse_dynamics", "tau"),
         ("bias_force", "c"),
         ("gravity_force", "g"),
     ):
-        size = truth.scales.of(function, result)
+        size = exact_results.scales.of(function, result)
         assert (size[:, 6] < size[:, 1] / 10).all(), result
 
 
 def test_the_scale_of_a_robot_of_prismatic_joints_does_not_depend_on_velocity() -> None:
     """Without rotation there are no velocity-product forces, so that the bias is gravity."""
-    truth = Truth(robot("prismatic_prismatic"), 4)
+    exact_results = ExactResults(robot("prismatic_prismatic"), 4)
     np.testing.assert_array_equal(
-        truth.scales.of("bias_force", "c"), truth.scales.of("gravity_force", "g")
+        exact_results.scales.of("bias_force", "c"), exact_results.scales.of("gravity_force", "g")
     )
 
 
@@ -240,7 +245,7 @@ def test_progress_is_reported_and_zero_states_are_refused() -> None:
         ["mass_matrix"],
         states=1,
         compiled=False,
-        progress=lambda *what: steps.append(what),
+        progress=lambda *step: steps.append(step),
     )
     assert steps[-1][0] == "done"
     assert steps[-1][1] == steps[-1][2]
@@ -318,7 +323,7 @@ def test_a_joint_without_inertia_causes_no_failure(real: str, length: int) -> No
 
     Verification once called the determinant wrong, because it related the zero pivot to zero terms.
     """
-    made = random_mechanism(2, 4)
+    mechanism = random_mechanism(2, 4)
     rod = Body(
         "link1",
         (
@@ -330,9 +335,11 @@ def test_a_joint_without_inertia_causes_no_failure(real: str, length: int) -> No
             ),
         ),
     )
-    turning = replace(made.joints[1], axis=Z_AXIS)
+    turning = replace(mechanism.joints[1], axis=Z_AXIS)
     report = symgen.verify(
-        replace(made, joints=(made.joints[0], turning), bodies=(made.bodies[0], rod)),
+        replace(
+            mechanism, joints=(mechanism.joints[0], turning), bodies=(mechanism.bodies[0], rod)
+        ),
         None,
         2,
         real=real,
@@ -347,9 +354,9 @@ def test_a_joint_without_inertia_causes_no_failure(real: str, length: int) -> No
 
 def test_a_balanced_wheel_passes_and_a_wrong_zero_fails() -> None:
     """All terms of the gravity force are zero, but balls around zero have a width."""
-    made = random_mechanism(1, 4)
-    part = replace(made.bodies[0].parts[0], pose=())
-    wheel = replace(made, bodies=(replace(made.bodies[0], parts=(part,)),))
+    mechanism = random_mechanism(1, 4)
+    balanced_part = replace(mechanism.bodies[0].parts[0], pose=())
+    wheel = replace(mechanism, bodies=(replace(mechanism.bodies[0], parts=(balanced_part,)),))
     report = symgen.verify(wheel, ["gravity_force", "bias_force"], 2)
     assert report.passed, str(report)
     assert largest_ratio(np.array([1e-30]), np.zeros(1))[0] > 1e9

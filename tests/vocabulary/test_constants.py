@@ -143,22 +143,22 @@ def test_vector_operations_agree_with_numpy() -> None:
         ka, kb = vec(*a), vec(*b)
         km, kn = (tuple(vec(*row) for row in x) for x in (m, n))
 
-        def back(v: object) -> np.ndarray:
+        def to_fractions(v: object) -> np.ndarray:
             return np.array([k.to_fraction(x) for x in np.ravel(np.array(v, dtype=object))])
 
         fa, fb = np.array(a), np.array(b)
-        assert (back(k.add(ka, kb)) == fa + fb).all()
-        assert (back(k.sub(ka, kb)) == fa - fb).all()
-        assert (back(k.scale(k.rational(3), ka)) == 3 * fa).all()
+        assert (to_fractions(k.add(ka, kb)) == fa + fb).all()
+        assert (to_fractions(k.sub(ka, kb)) == fa - fb).all()
+        assert (to_fractions(k.scale(k.rational(3), ka)) == 3 * fa).all()
         assert k.to_fraction(k.dot(ka, kb)) == fa @ fb
         assert (
-            back(k.cross(ka, kb))
+            to_fractions(k.cross(ka, kb))
             == [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
         ).all()
-        assert (back(k.apply(km, ka)) == m @ fa).all()
-        assert (back(k.product(km, kn)) == (m @ n).ravel()).all()
-        assert (back(k.transpose(km)) == m.T.ravel()).all()
-        assert (back(k.columns(*km)) == m.T.ravel()).all()
+        assert (to_fractions(k.apply(km, ka)) == m @ fa).all()
+        assert (to_fractions(k.product(km, kn)) == (m @ n).ravel()).all()
+        assert (to_fractions(k.transpose(km)) == m.T.ravel()).all()
+        assert (to_fractions(k.columns(*km)) == m.T.ravel()).all()
 
 
 def test_a_unit_vector_of_rational_length_is_exact() -> None:

@@ -103,7 +103,7 @@ class MujocoPlaces(Places):
 
     def velocity_transform(self, q: Any) -> tuple[Any, list[tuple[Any, Any, Any]]]:
         """Return T (nv, nv), and for each joint that slides freely its velocities, their axes, and which of them slide."""
-        transform, parts = np.eye(len(self.order)), []
+        transform, sliding_joints = np.eye(len(self.order)), []
         mechanism = self.mechanism
         for i, joint in enumerate(mechanism.joints):
             kind = joint.type
@@ -115,13 +115,13 @@ class MujocoPlaces(Places):
             transform[np.ix_(entries[slides], entries[slides])] = R[
                 np.ix_(along[slides], along[slides])
             ]
-            parts.append((entries, along, slides))
-        return transform, parts
+            sliding_joints.append((entries, along, slides))
+        return transform, sliding_joints
 
-    def _drift(self, parts: Any, v: Any) -> Any:
+    def _drift(self, sliding_joints: Any, v: Any) -> Any:
         """Return (ω × v, 0) of each joint (nv,), in the axes of its body."""
         drift = np.zeros(len(self.order))
-        for entries, along, slides in parts:
+        for entries, along, slides in sliding_joints:
             spin, shift = np.zeros(3), np.zeros(3)
             spin[along[~slides]], shift[along[slides]] = v[entries[~slides]], v[entries[slides]]
             drift[entries[slides]] = np.cross(spin, shift)[along[slides]]
@@ -129,7 +129,7 @@ class MujocoPlaces(Places):
 
     def state(self, state: Mapping[str, Any]) -> dict[str, Any]:
         """Return a state in MuJoCo's order and axes."""
-        turn, parts = self.velocity_transform(state["q"])
+        turn, sliding_joints = self.velocity_transform(state["q"])
         converted = {
             name: self.position(x)
             if name in POSITIONS
@@ -139,19 +139,21 @@ class MujocoPlaces(Places):
             for name, x in state.items()
         }
         if "a" in state:
-            converted["a"] = self.velocity(turn @ (state["a"] + self._drift(parts, state["v"])))
+            converted["a"] = self.velocity(
+                turn @ (state["a"] + self._drift(sliding_joints, state["v"]))
+            )
         return converted
 
     def ours(self, function: str, state: Mapping[str, Any], answer: Any) -> Any:
         """Return inverse or forward dynamics, or a matrix, in symgen's axes. A bias force is an inverse dynamics at zero acceleration."""
-        values, (turn, parts) = (
+        values, (turn, sliding_joints) = (
             super().ours(function, state, answer),
             self.velocity_transform(state["q"]),
         )
         if values.ndim == 2:
             return turn.T @ values @ turn
         return turn.T @ values - (
-            self._drift(parts, state["v"]) if function == "forward_dynamics" else 0.0
+            self._drift(sliding_joints, state["v"]) if function == "forward_dynamics" else 0.0
         )
 
 

@@ -33,20 +33,20 @@ def joint_model(pin: Any, joint: Joint) -> Any:
     axis = unit(joint)
     along = np.flatnonzero(axis == 1.0)
 
-    def one(kind: type[Turning] | type[Sliding]) -> Any:
+    def single_axis_model(kind: type[Turning] | type[Sliding]) -> Any:
         return aligned[kind][int(along[0])]() if len(along) else general[kind](axis)
 
     match joint.motions:
         case (Turning(0, 1),):
-            return one(Turning)
+            return single_axis_model(Turning)
         case (Sliding(0, 1),):
-            return one(Sliding)
+            return single_axis_model(Sliding)
         case (Turning(0, rate), Sliding(0, advance)):
             return pin.JointModelHelicalUnaligned(axis, float(advance / rate))
         case (Turning(0, 1), Sliding(1, 1)):
-            both = pin.JointModelComposite(one(Turning))
-            both.addJoint(one(Sliding))
-            return both
+            composite = pin.JointModelComposite(single_axis_model(Turning))
+            composite.addJoint(single_axis_model(Sliding))
+            return composite
         case (Placing(0, 2), Turning(2, 1)):
             return pin.JointModelPlanar()
         case (Orienting(0),):

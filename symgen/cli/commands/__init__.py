@@ -77,7 +77,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **settings: Any) -> None:
         if sys.version_info >= (3, 14):
             settings["color"] = (
-                False  # from there on argparse colours its help; nothing here is coloured, NO_COLOR or not
+                False  # later versions of argparse colour the help; symgen never prints colours
             )
         super().__init__(
             allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter, **settings
@@ -115,9 +115,9 @@ class Parser(argparse.ArgumentParser):
     def parse(self, words: Sequence[str]) -> argparse.Namespace:
         """Return the parsed options. RequestError for unknown ones, SystemExit(0) after --help."""
         self._check_options(words)
-        options, rest = self.parse_known_intermixed_args(self._with_joined_values(words))
-        if rest:
-            self.error(f"'{rest[0]}' is one argument too many")
+        options, surplus = self.parse_known_intermixed_args(self._with_joined_values(words))
+        if surplus:
+            self.error(f"'{surplus[0]}' is one argument too many")
         return options
 
     def _check_options(self, words: Sequence[str]) -> None:

@@ -35,7 +35,7 @@ class Progress:
         self._log = log().info if log().isEnabledFor(20) else None  # 20: logging.INFO
         self._shown = self._log is None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self._dirty = False
-        self._step = self._what = ""
+        self._step = self._task = ""
         self._begun = self._started = time.monotonic()
         self._lock = threading.RLock()
         self._over = threading.Event()
@@ -58,16 +58,16 @@ class Progress:
         """Log the time of the previous step."""
         if self._log is not None:
             now = time.monotonic()
-            if self._what:
-                self._log(f"{now - self._begun:.2f} s {self._what}")
-            self._what, self._begun = following, now
+            if self._task:
+                self._log(f"{now - self._begun:.2f} s {self._task}")
+            self._task, self._begun = following, now
 
-    def __call__(self, what: str, done: int, total: int) -> None:
-        self._close(what)
+    def __call__(self, task: str, done: int, total: int) -> None:
+        self._close(task)
         if not self._shown:
             return
         with self._lock:
-            self._step, self._begun = f"[{done}/{total}] {what[:WIDTH]} …", time.monotonic()
+            self._step, self._begun = f"[{done}/{total}] {task[:WIDTH]} …", time.monotonic()
             self._draw()
         if self._clock is None:
             self._clock = threading.Thread(target=self._tick, name="symgen progress", daemon=True)
@@ -106,5 +106,5 @@ def elapsed(step_seconds: float, total_seconds: float) -> str:
 
 
 def _clock(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    minutes, seconds_over_minutes = divmod(int(seconds), 60)
+    return f"{minutes} min {seconds_over_minutes} s" if minutes else f"{seconds_over_minutes} s"

@@ -46,10 +46,10 @@ LINE = 140
 
 
 def robot_arguments(
-    parser: Parser, what: str = "a built-in name (see 'symgen robots') or a path"
+    parser: Parser, help_text: str = "a built-in name (see 'symgen robots') or a path"
 ) -> None:
     """Add ROBOT and the options of reading it."""
-    parser.add_argument("robot", metavar="ROBOT", help=what)
+    parser.add_argument("robot", metavar="ROBOT", help=help_text)
     add_options(parser, ReadingOptions)
 
 
@@ -77,7 +77,7 @@ def of_options(options: Namespace, kind: Any) -> dict[str, Any]:
     }
 
 
-def read(options: Namespace) -> Mechanism:
+def read_mechanism(options: Namespace) -> Mechanism:
     """Return the mechanism that the options of `robot_arguments` name."""
     from symgen.description.loading import is_text, load
     from symgen.description.namesakes import KIND
@@ -156,12 +156,17 @@ def generated_folder(
         return None
     same_named_folder = namesake(robot)
     decided = {**declarations(ReadingOptions), **declarations(VerifyRequest)}
-    kept = {
+    default_values = {
         name: None if option.repeat else option.default for name, (_, option) in decided.items()
     }
-    kept |= usual or {}
+    default_values |= usual or {}
     changed = next(
-        (name for name, default in kept.items() if getattr(options, name, default) != default), None
+        (
+            name
+            for name, default in default_values.items()
+            if getattr(options, name, default) != default
+        ),
+        None,
     )
     if changed is not None:
         flag = decided[changed][1].flag
@@ -188,7 +193,7 @@ USUAL_FUNCTIONS = "every function except those that must be named, which a note 
 
 
 def function_arguments(parser: Parser, usual: str = USUAL_FUNCTIONS) -> None:
-    """Add -f; `usual` says which functions are taken without it."""
+    """Add -f; `usual` describes the functions that are used without it."""
     parser.group(FUNCTIONS).add_argument(
         "-f",
         "--function",
@@ -238,7 +243,7 @@ def functions(words: Sequence[str] | None) -> list[str] | None:
 
 
 def say_notes(mechanism: Mechanism, robot: str, drives: str | None = None) -> None:
-    """Print the loud notes on stderr, similar ones in one line, and what `--drives` would apply if it was not given.
+    """Print the loud notes on stderr, similar ones in one line, and the drives that `--drives` would apply if it is not given.
 
     `symgen.cli` prints the warnings, last. On a terminal, lines are shortened between words, and two of a kind are printed.
     """
@@ -319,11 +324,11 @@ def _name_frame_of_folder(folder: Path, names: Iterable[str] | None) -> None:
     options = manifest["options"]
     frame = options["frame"]
     axes, order = options.get("jacobian_frame"), options.get("jacobian_order")
-    said = (
+    sentence = (
         f"the frame is {frame}" if isinstance(frame, str) else f"the frames are {', '.join(frame)}"
     )
-    said += f", J is {axes} and has the {order} part first" if axes and order else ""
-    print(f"symgen: note: {said}, as the folder was generated", file=sys.stderr)
+    sentence += f", J is {axes} and has the {order} part first" if axes and order else ""
+    print(f"symgen: note: {sentence}, as the folder was generated", file=sys.stderr)
 
 
 def _name_functions_of_one_frame(
@@ -392,14 +397,14 @@ def account(options: Namespace, text: str) -> None:
 
 def as_json(facts: Any) -> str:
     """Return JSON that every reader accepts: no NaN, no infinity."""
-    return json.dumps(_plain(facts), indent=2, ensure_ascii=False, allow_nan=False)
+    return json.dumps(_json_value(facts), indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(key): _plain(entry) for key, entry in value.items()}
+        return {str(key): _json_value(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
+        return [_json_value(entry) for entry in value]
     if isinstance(value, Fraction):
         return float(value)
     if isinstance(value, float) and value - value != 0:

@@ -12,7 +12,7 @@ from symgen.cli.commands._sharing import (
     function_arguments,
     functions,
     name_frame,
-    read,
+    read_mechanism,
     robot_arguments,
 )
 from symgen.vocabulary.options import ProgramChoices
@@ -35,7 +35,7 @@ def run(options: Namespace) -> int:
     """Measure all times, then print the table."""
     from symgen.benchmarks.bench import bench
 
-    mechanism = read(options)
+    mechanism = read_mechanism(options)
     with Progress() as progress:
         measured = bench(
             mechanism,

@@ -11,7 +11,7 @@ from symgen.cli.commands._sharing import (
     as_json,
     functions,
     name_frame,
-    read,
+    read_mechanism,
     robot_arguments,
 )
 from symgen.vocabulary.options import ProgramChoices
@@ -50,7 +50,7 @@ def run(options: Namespace) -> int:
     from symgen.benchmarks.compare import compare
     from symgen.vocabulary.names import nearest
 
-    mechanism = read(options)
+    mechanism = read_mechanism(options)
     draw = None  # function that draws the picture, if `--plot` is given
     if options.plot is not None:
         from symgen.pages.pictures.comparison import drawer

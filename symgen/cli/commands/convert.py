@@ -6,7 +6,13 @@ import sys
 from argparse import Namespace
 
 from symgen.cli.commands import Parser
-from symgen.cli.commands._sharing import account, read, robot_arguments, say_notes, shortened
+from symgen.cli.commands._sharing import (
+    account,
+    read_mechanism,
+    robot_arguments,
+    say_notes,
+    shortened,
+)
 from symgen.support.errors import RequestError
 
 SUMMARY = "write the robot as TOML, URDF or MJCF, and say what the format cannot express"
@@ -31,19 +37,19 @@ def arguments(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Write the file, then print what it leaves out."""
-    from symgen.delivery.converting import STDOUT, chosen, put, target
+    from symgen.delivery.converting import STDOUT, target, write_whole, writer_of
 
     printed = options.output == STDOUT
     if printed and options.to is None:
         raise RequestError(
             "'-o -' does not state the format; add --to toml, --to urdf or --to mjcf"
         )
-    of_format = chosen(options.output, options.to)
+    of_format = writer_of(options.output, options.to)
     path = None if printed else target(options.output, options.robot)
-    mechanism = read(options)
+    mechanism = read_mechanism(options)
     written = of_format.write(mechanism)
     if path is not None:
-        put(path, written.text)
+        write_whole(path, written.text)
     say_notes(mechanism, options.robot, drives=options.drives)
     for sentence in written.left_out:
         line = f"symgen: note: {sentence}"

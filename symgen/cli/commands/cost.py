@@ -17,7 +17,7 @@ from symgen.cli.commands._sharing import (
     generated_folder,
     of_options,
     program_arguments,
-    read,
+    read_mechanism,
     robot_arguments,
 )
 from symgen.machine import targets
@@ -136,18 +136,18 @@ def _robot(options: Namespace) -> tuple[Measured, str, str, str]:
             f"cost: name what runs the C with --target, one of {', '.join(targets.targets_with_costs())}"
         )
     request = make_request(
-        read(options),
+        read_mechanism(options),
         functions(options.functions),
         of_options(options, TextRequest),
         real=options.real or targets.default_real(options.target),
         trig=options.trig or "libm",
     )
-    made, refused = programs_and_refusals(request)
+    programs, refused = programs_and_refusals(request)
     for _, sentence in absence_notices(refused, LEFT_OUT):
         print(f"symgen: note: {sentence}", file=sys.stderr)
     mechanism, chosen, text = request.mechanism, request.options, request.text
-    divisor_bounds = checked_bounds(mechanism, made, chosen, text)
-    figures = measured(mechanism, made, options.target, chosen, text, divisor_bounds)
+    divisor_bounds = checked_bounds(mechanism, programs, chosen, text)
+    figures = measured(mechanism, programs, options.target, chosen, text, divisor_bounds)
     return figures, mechanism.name, options.target, chosen.real
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from symgen.cli.commands import Parser
 from symgen.cli.commands._progress import Progress
-from symgen.cli.commands._sharing import account, read, robot_arguments, say_notes
+from symgen.cli.commands._sharing import account, read_mechanism, robot_arguments, say_notes
 from symgen.support.errors import RequestError
 from symgen.vocabulary.names import nearest
 
@@ -45,7 +45,7 @@ def run(options: Namespace) -> int:
 
     nearest(options.method, METHODS, "method to derive")
     format = _format(options.format, options.output)
-    mechanism = read(options)
+    mechanism = read_mechanism(options)
     say_notes(mechanism, options.robot)
     with Progress() as progress:
         document = derive(mechanism, options.method, progress, options.robot)

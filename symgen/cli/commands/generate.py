@@ -19,7 +19,7 @@ from symgen.cli.commands._sharing import (
     name_frame,
     of_options,
     program_arguments,
-    read,
+    read_mechanism,
     robot_arguments,
     say_notes,
 )
@@ -82,7 +82,7 @@ def run(options: Namespace) -> int:
         raise RequestError("--output is empty; name a folder, or leave the option out")
     wrap = tuple(wrappers(options.wrap or ()))
     request = make_request(
-        read(options),
+        read_mechanism(options),
         functions(options.functions),
         of_options(options, FolderRequest),
         real=options.real or targets.default_real(options.target),
@@ -99,11 +99,11 @@ def run(options: Namespace) -> int:
             functions_only=options.functions_only,
             progress=progress,
         )
-    made, refused = making.programs_and_refusals(request)  # only looked up
+    programs, refused = making.programs_and_refusals(request)  # only looked up
     say_notes(request.mechanism, options.robot, drives=options.drives)
     for line in (
         *_notes_on_robot(request.mechanism, options),
-        *_notes_on_methods(request.mechanism, made.values(), request.options),
+        *_notes_on_methods(request.mechanism, programs.values(), request.options),
         *_notes_on_target(options, request.options.real),
         *_notes_on_folder(manifest, request),
     ):
@@ -202,8 +202,8 @@ def _next_steps(out: Path, manifest: dict[str, Any]) -> str:
     # ./NAME always means the folder; a bare name may also be a built-in robot.
     path = str(out) if out.is_absolute() or len(out.parts) > 1 else f"./{out}"
     folder, build = shlex.quote(path), shlex.quote(path + "-build")
-    made = len(manifest["functions"])
-    count = "1 function" if made == 1 else f"{made} functions"
+    function_count = len(manifest["functions"])
+    count = "1 function" if function_count == 1 else f"{function_count} functions"
     wrote = f"\nwrote {manifest['robot']}, {count} in C ({manifest['real']}), to {path}"
     if "manifest.json" not in manifest["files"]:
         return f"{wrote}: functions and headers alone, which 'symgen verify' cannot judge"

@@ -11,7 +11,7 @@ from symgen.cli.commands._progress import Progress
 from symgen.cli.commands._sharing import (
     add_options,
     name_frame,
-    read,
+    read_mechanism,
     robot_arguments,
 )
 from symgen.support.errors import RequestError
@@ -81,7 +81,7 @@ def run(options: Namespace) -> int:
     nearest(options.format, FORMATS, "format")
     if options.form is not None:
         nearest(options.form, FORMS, "form")
-    mechanism = read(options)
+    mechanism = read_mechanism(options)
     if options.what is None:
         _refuse_without_what(options)
         from symgen.inspection.catalogue import listing

@@ -17,7 +17,7 @@ from symgen.cli.commands._sharing import (
     name_frame,
     of_options,
     program_arguments,
-    read,
+    read_mechanism,
     robot_arguments,
     say_notes,
 )
@@ -113,7 +113,7 @@ def run(options: Namespace) -> int:
     robot: Mechanism | Path | None = generated_folder(options, "proved")
     chosen, text = None, PLAIN
     if robot is None:
-        robot = read(options)
+        robot = read_mechanism(options)
         say_notes(robot, options.robot, drives=options.drives)
         values = of_options(options, VerifyRequest)
         chosen, text = values_of(ProgramOptions, values), values_of(TextOptions, values)
@@ -141,7 +141,7 @@ def _identities(options: Namespace) -> int:
     from symgen.papers.identities import prove_identities
 
     _refuse_with_identities(options)
-    mechanism = read(options)
+    mechanism = read_mechanism(options)
     say_notes(mechanism, options.robot)
     papers = None if options.papers is None else [x.strip() for x in options.papers.split(",")]
     states = {} if options.states is None else {"states": options.states}

@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from symgen.cli.commands import Parser
 from symgen.cli.commands._progress import Progress
-from symgen.cli.commands._sharing import account, read, robot_arguments, say_notes
+from symgen.cli.commands._sharing import account, read_mechanism, robot_arguments, say_notes
 
 SUMMARY = "write one robot's facts as one self-contained HTML page"
 
@@ -30,7 +30,7 @@ def run(options: Namespace) -> int:
     """Write the page and print its path."""
     from symgen.pages.report import report
 
-    mechanism = read(options)
+    mechanism = read_mechanism(options)
     say_notes(mechanism, options.robot, drives=options.drives)
     with Progress() as progress:
         written = report(mechanism, options.output, states=options.states, progress=progress)

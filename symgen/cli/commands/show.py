@@ -6,7 +6,7 @@ import sys
 from argparse import Namespace
 
 from symgen.cli.commands import Parser
-from symgen.cli.commands._sharing import as_json, read, robot_arguments
+from symgen.cli.commands._sharing import as_json, read_mechanism, robot_arguments
 from symgen.support.errors import collected
 
 SUMMARY = "print what was read: tree, joints, inertias, lumped and snapped parts, warnings"
@@ -23,7 +23,7 @@ def run(options: Namespace) -> int:
     from symgen.pages.report.show import facts, show
 
     with collected():  # the output has the warnings
-        mechanism = read(options)
+        mechanism = read_mechanism(options)
     print(
         as_json(facts(mechanism))
         if options.json

@@ -15,7 +15,7 @@ from symgen.cli.commands._sharing import (
     name_frame,
     of_options,
     program_arguments,
-    read,
+    read_mechanism,
     robot_arguments,
     say_notes,
 )
@@ -49,7 +49,7 @@ def run(options: Namespace) -> int:
 
     robot: Mechanism | Path | None = generated_folder(options, "verified")
     if robot is None:
-        robot = read(options)
+        robot = read_mechanism(options)
     say_notes(
         robot if isinstance(robot, Mechanism) else load(robot), options.robot, drives=options.drives
     )

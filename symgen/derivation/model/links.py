@@ -223,8 +223,8 @@ def _part_inertia(part: Part) -> Inertia:
 def body_inertia(body: Body) -> Inertia:
     if not body.parts:
         return ZERO_INERTIA
-    first, *others = map(_part_inertia, body.parts)
-    return sum(others, first)
+    first, *further_inertias = map(_part_inertia, body.parts)
+    return sum(further_inertias, first)
 
 
 def compensated_body(body: Body) -> Body:

@@ -87,9 +87,9 @@ def read_declared(top: Table) -> Tree:
         chain = _Rows(convention, base_link.name, {base_link.name: ()})
         for row in rows:
             chain.read(row)
-        links, connections, ends = chain.links, chain.connections, chain.ends
+        links, connections, row_frames = chain.links, chain.connections, chain.row_frames
     else:
-        links, connections, ends = [], [], {}
+        links, connections, row_frames = [], [], {}
         for body in bodies:
             links.append(_body(body))
             between, joints = _joints(body)
@@ -99,7 +99,7 @@ def read_declared(top: Table) -> Tree:
         name=top.text("name", ""),
         links=(base_link, *links),
         connections=tuple(connections),
-        frames=tuple(_frame(frame, ends) for frame in top.tables("frame")),
+        frames=tuple(_frame(frame, row_frames) for frame in top.tables("frame")),
         gravity=top.vector("gravity") if "gravity" in top else None,
         source=top.text("source", "")
         + (f" (licence: {top.text('licence')})" if "licence" in top else ""),
@@ -110,7 +110,7 @@ def read_declared(top: Table) -> Tree:
         read_before=bool(top.tables("note")),
         names_unapplied=True,
         friction_speed=top.number("friction_speed") if "friction_speed" in top else None,
-        loops=read_loops(top.tables("loop"), ends),
+        loops=read_loops(top.tables("loop"), row_frames),
         start=read_start(top.table("start")),
         independent=top.texts("independent"),
         actuated=top.texts("actuated"),
@@ -133,8 +133,8 @@ def _adopt_tolerance(top: Table, snapper: Snapper) -> None:
     try:
         snapper.prefer(snap_tolerance(top.text("snap")))
     except ArgumentError as error:
-        what, _, hint = str(error).partition("; ")
-        raise top.location.error(what, hint) from None
+        fault, _, hint = str(error).partition("; ")
+        raise top.location.error(fault, hint) from None
 
 
 def _inertials(table: Table, within: Pose) -> tuple[Inertial, ...]:
@@ -270,10 +270,10 @@ def _parameters(table: Table, kind: str) -> tuple[tuple[str, Fraction], ...]:
     zero parameter.
     """
     parameters = []
-    for name, what in _required_parameters(kind):
+    for name, meaning in _required_parameters(kind):
         if name not in table:
             raise table.location.error(
-                f"the key '{name}' of a {kind} joint is missing", f"add {name} = …, {what}"
+                f"the key '{name}' of a {kind} joint is missing", f"add {name} = …, {meaning}"
             )
         value = table.number(name)
         if not value:
@@ -380,13 +380,13 @@ def _mimic(joint: Table) -> Mimic | None:
 class _Rows:
     """Links and joints of Denavit-Hartenberg rows so far.
 
-    `ends` has the pose of each row's frame from the frame that its joint moves. The joint of a
+    `row_frames` has the pose of each row's frame in the frame that its joint moves. The joint of a
     standard row rotates about the z axis of the previous row, so that its body's frame is there.
     """
 
     convention: str
-    before: str
-    ends: dict[str, Pose]
+    previous_link: str
+    row_frames: dict[str, Pose]
     links: list[Link] = field(default_factory=list)
     connections: list[Connection] = field(default_factory=list)
     copies: int = 0
@@ -401,8 +401,8 @@ class _Rows:
 
     def _add(self, row: Table, kind: str) -> None:
         name, joint = self._numbered(row, "name", "link"), self._numbered(row, "joint", "joint")
-        parent = self.before if "repeat" in row else row.text("parent", self.before)
-        if parent not in self.ends:
+        parent = self.previous_link if "repeat" in row else row.text("parent", self.previous_link)
+        if parent not in self.row_frames:
             raise row.at("parent").error(
                 f"{quote(parent)} is not an earlier row", "name the base or an earlier row"
             )
@@ -414,7 +414,7 @@ class _Rows:
                 kind,
                 parent,
                 name,
-                compose(self.ends[parent], to_joint),
+                compose(self.row_frames[parent], to_joint),
                 Z_AXIS,
                 _limits(row.table("limits")),
                 _mimic(row),
@@ -425,8 +425,8 @@ class _Rows:
             )
         )
         self.links.append(Link(name, _inertials(row, end), row.location, end))
-        self.ends[name] = end
-        self.before = name
+        self.row_frames[name] = end
+        self.previous_link = name
 
     def _numbered(self, row: Table, key: str, stem: str) -> str:
         """Return the declared name, with a number appended if the row is repeated, or a numbered
@@ -466,11 +466,11 @@ def _steps_of_row(row: Table, kind: str, convention: str) -> tuple[Pose, Pose]:
     return ((turn, lift), (length, twist)) if slides else ((turn,), (lift, length, twist))
 
 
-def _frame(table: Table, ends: dict[str, Pose]) -> ExtraFrame:
+def _frame(table: Table, row_frames: dict[str, Pose]) -> ExtraFrame:
     table.allow("name", "body", *_POSE)
     body = table.text("body")
     return ExtraFrame(
-        table.text("name"), body, compose(ends.get(body, ()), table.pose()), table.location
+        table.text("name"), body, compose(row_frames.get(body, ()), table.pose()), table.location
     )
 
 

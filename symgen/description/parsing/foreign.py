@@ -35,13 +35,13 @@ def by_suffix(suffix: str) -> tuple[str, str] | None:
     return _refusal(_SUFFIXES.get(suffix.lower()))
 
 
-def _refusal(what: str | None) -> tuple[str, str] | None:
+def _refusal(format_name: str | None) -> tuple[str, str] | None:
     """Return (fault, remedy) of a format."""
-    if what is None:
+    if format_name is None:
         return None
-    if what == "a web page":
+    if format_name == "a web page":
         return "this is a web page, not the file itself", "download the raw file"
     return (
-        f"this is {what}, which symgen does not read",
+        f"this is {format_name}, which symgen does not read",
         "give the URDF of that robot, or write it in symgen's own TOML",
     )

@@ -13,13 +13,13 @@ from symgen.vocabulary.poses import Angle, Pose, compose
 _POSE = ("xyz", "rpy", "steps")
 
 
-def read_loops(tables: list[Table], ends: dict[str, Pose]) -> tuple[DeclaredLoop, ...]:
-    """Return the loops of the tables [[loop]]; `ends` leads from the joint frames of rows to the
-    frames with their names.
+def read_loops(tables: list[Table], row_frames: dict[str, Pose]) -> tuple[DeclaredLoop, ...]:
+    """Return the loops of the tables [[loop]]; `row_frames` leads from the joint frames of rows to
+    the frames with their names.
     """
     if tables:
         refuse_many(len(tables), "loops", tables[-1].location)
-    return tuple(_loop(table, f"loop{k}", ends) for k, table in enumerate(tables, start=1))
+    return tuple(_loop(table, f"loop{k}", row_frames) for k, table in enumerate(tables, start=1))
 
 
 def refuse_wrong_loop(table: Table) -> None:
@@ -34,7 +34,7 @@ def read_start(table: Table) -> tuple[tuple[str, tuple[Angle, ...]], ...]:
     return tuple((joint, table.coordinates(joint)) for joint in table.content)
 
 
-def _loop(table: Table, name: str, ends: dict[str, Pose]) -> DeclaredLoop:
+def _loop(table: Table, name: str, row_frames: dict[str, Pose]) -> DeclaredLoop:
     """Return the loop of a table."""
     kind = table.text("type")
     if kind not in closures():
@@ -49,18 +49,20 @@ def _loop(table: Table, name: str, ends: dict[str, Pose]) -> DeclaredLoop:
         if parameter.name not in table:
             raise table.location.error(
                 f"the key '{parameter.name}' of a {kind} is missing",
-                f"add {parameter.name} = …, {parameter.what}",
+                f"add {parameter.name} = …, {parameter.description}",
             )
         parameters.append((parameter.name, table.number(parameter.name)))
         if parameters[-1][1] <= 0:
-            raise table.at(parameter.name).error("it is not positive", f"give {parameter.what}")
-    first, second = (_loop_end(table, key, ends) for key in ("first", "second"))
+            raise table.at(parameter.name).error(
+                "it is not positive", f"give {parameter.description}"
+            )
+    first, second = (_loop_end(table, key, row_frames) for key in ("first", "second"))
     return DeclaredLoop(
         table.text("name", name), kind, first, second, tuple(parameters), table.location
     )
 
 
-def _loop_end(table: Table, key: str, ends: dict[str, Pose]) -> LoopEnd:
+def _loop_end(table: Table, key: str, row_frames: dict[str, Pose]) -> LoopEnd:
     """Return one end of a loop."""
     if key not in table:
         raise table.location.error(
@@ -69,4 +71,4 @@ def _loop_end(table: Table, key: str, ends: dict[str, Pose]) -> LoopEnd:
     end = table.table(key)
     end.allow("link", *_POSE)
     link = end.text("link")
-    return LoopEnd(link, compose(ends.get(link, ()), end.pose()), end.location)
+    return LoopEnd(link, compose(row_frames.get(link, ()), end.pose()), end.location)

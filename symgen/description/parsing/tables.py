@@ -284,7 +284,7 @@ class Table:
         return self.content[key]
 
     @staticmethod
-    def _token(value: Any, location: Location, what: str) -> str:
+    def _token(value: Any, location: Location, expected: str) -> str:
         # Floats arrive as text. Python refuses to print very long integers, so they are refused before.
         if isinstance(value, int) and not isinstance(value, bool):
             if value.bit_length() > 4 * CANONICAL_DIGITS:
@@ -294,7 +294,7 @@ class Table:
             return str(value)
         if isinstance(value, str):
             return value
-        raise location.error(f"{quote(value)} is not {what}", "write a decimal")
+        raise location.error(f"{quote(value)} is not {expected}", "write a decimal")
 
     def _number(self, value: Any, location: Location) -> Fraction:
         return rational(self._token(value, location, "a number"), location)

@@ -32,7 +32,7 @@ class Words:
     closed: bool = False
     """True if an unknown name could change the dynamics."""
     refused: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """Known names that are refused: (what each is, what to do)."""
+    """Known names that are refused, each with (fault, remedy)."""
 
     def __contains__(self, name: str) -> bool:
         return name in self.reads or name in self.passes
@@ -119,18 +119,18 @@ class Unread:
             )
         self.leave_out(f"the text {quote(text)} in <{name}> is not read", location)
 
-    def leave_out(self, what: str, location: Location, hint: str = "") -> None:
+    def leave_out(self, omission: str, location: Location, hint: str = "") -> None:
         """Note what is left out at `location`. All locations of one name share a note."""
-        self._places.setdefault((what, hint), {})[location] = None
+        self._places.setdefault((omission, hint), {})[location] = None
 
     def notes(self) -> list[Note]:
         """Return one warning for each name that is left out."""
         return [
             Note(
                 "warning",
-                f"{next(iter(places)).short}: {what}{_more(len(places) - 1)}{f'; {hint}' if hint else ''}",
+                f"{next(iter(places)).short}: {omission}{_more(len(places) - 1)}{f'; {hint}' if hint else ''}",
             )
-            for (what, hint), places in self._places.items()
+            for (omission, hint), places in self._places.items()
         ]
 
     def _judge(
@@ -139,21 +139,19 @@ class Unread:
         name: str,
         present: Collection[str],
         location: Location,
-        what: tuple[str, str],
+        name_and_parent: tuple[str, str],
         otherwise: str,
     ) -> None:
-        """Refuse an unknown name, or leave it out. `what` has the name and its parent; `otherwise`
-        is its known form, if any.
-        """
+        """Refuse an unknown name, or leave it out. `otherwise` is its known form, if any."""
         near = words.nearest(name, present)
         if near is not None:
             hint = f"did you mean {quote(near)}?"
         else:
             hint = f"there are: {', '.join(words.reads)}" if words.reads else "remove it"
         if otherwise or words.closed or near in words.reads:
-            raise location.error(f"{what[0]} is not known here", otherwise or hint)
+            raise location.error(f"{name_and_parent[0]} is not known here", otherwise or hint)
         self.leave_out(
-            f"{' '.join(what)} is not known in {self.form}, and is left out",
+            f"{' '.join(name_and_parent)} is not known in {self.form}, and is left out",
             location,
             hint if near is not None else "",
         )

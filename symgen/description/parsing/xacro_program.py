@@ -66,13 +66,17 @@ class Packages:
     def folder(self, name: str) -> str:
         """Return the folder of a package. Raises NoPackage if there is none."""
         if name not in self.folders:
-            self.folders[name] = self._below(name) or self._installed(name) or self._above(name)
+            self.folders[name] = (
+                self._folder_in_package_path(name)
+                or self._installed(name)
+                or self._folder_above_file(name)
+            )
         if not self.folders[name]:
             raise NoPackage(name)
         return self.folders[name]
 
     @staticmethod
-    def _below(name: str) -> str:
+    def _folder_in_package_path(name: str) -> str:
         """Return the folder of a package below ROS_PACKAGE_PATH; "" if it is not there."""
         remaining = MOST_FOLDERS
         for root in filter(None, os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep)):
@@ -96,7 +100,7 @@ class Packages:
                 return str(folder.absolute())
         return ""
 
-    def _above(self, name: str) -> str:
+    def _folder_above_file(self, name: str) -> str:
         """Return the folder of a package above the file; "" if it is not there."""
         for folder in Path(self._file).absolute().parents if self._file else ():
             if folder.name == name or _package_name(folder) == name:
@@ -178,11 +182,11 @@ def _fault(error: BaseException, files: list[str | None], text: str) -> dict[str
             "hint": f"give one: --xacro {cause}:=VALUE",
         }
     if isinstance(error, ExpatError):
-        what = re.sub(r": line \d+, column \d+$", "", message)
-        hint = _DECLARE if what == "unbound prefix" else "correct the XML"
+        reason = re.sub(r": line \d+, column \d+$", "", message)
+        hint = _DECLARE if reason == "unbound prefix" else "correct the XML"
         return {
             **fault,
-            "what": f"not well-formed XML: {what}",
+            "what": f"not well-formed XML: {reason}",
             "hint": hint,
             "file": files[-1] or "",
             "line": error.lineno,
@@ -190,22 +194,22 @@ def _fault(error: BaseException, files: list[str | None], text: str) -> dict[str
     if isinstance(error, RecursionError):
         return {**fault, "what": "its macros call each other without end"}
     match = _NAMED.search(message)
-    piece = next(filter(None, match.groups()), "") if match else ""
+    excerpt = next(filter(None, match.groups()), "") if match else ""
     for file in files:
-        line = _line(piece, file, text)
+        line = _line(excerpt, file, text)
         if line is not None:
             return {**fault, "file": file or "", "line": line}
     return fault
 
 
-def _line(piece: str, file: str | None, text: str) -> int | None:
+def _line(excerpt: str, file: str | None, text: str) -> int | None:
     """Return the line of an expression or macro that a message names. The package does not provide
     lines.
     """
     with contextlib.suppress(OSError, UnicodeDecodeError):
         source = Path(file).read_text(encoding="utf-8") if file else text
-        if piece and source.count(piece) == 1:
-            return source.count("\n", 0, source.index(piece)) + 1
+        if excerpt and source.count(excerpt) == 1:
+            return source.count("\n", 0, source.index(excerpt)) + 1
     return None
 
 

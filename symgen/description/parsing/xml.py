@@ -23,7 +23,7 @@ from symgen.mechanism.mechanism import Note
 
 _DECLARATION = re.compile(r"\s*<\?xml\b[^>]*\?>")
 _ENCODING = re.compile(rb"""<\?xml\b[^>]*\bencoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']""")
-_KNOWN = re.compile(
+_ACCEPTED_ENCODINGS = re.compile(
     r"(iso-?8859-\d+|latin-?1|windows-125\d|cp125\d|us-ascii|gb2312|gbk|gb18030|big5|shift[-_]jis|euc-(jp|kr))",
     re.IGNORECASE,
 )
@@ -33,7 +33,7 @@ _NO_DOCTYPE = (
     "a DOCTYPE or entity declaration is not accepted in a description",
     "remove it and write the values out",
 )
-_FIRST = re.compile(r"<(?:!--|\?|!|([^\s<>/?!]+))")
+_TAG_OR_SKIPPED = re.compile(r"<(?:!--|\?|!|([^\s<>/?!]+))")
 _CLOSES = {"<!--": "-->", "<![CDATA[": "]]>", "<?": "?>"}
 _OPENS = re.compile("|".join(map(re.escape, _CLOSES)))
 _POINTER = "version https://git-lfs.github.com/"
@@ -74,7 +74,7 @@ def parse(data: bytes, file: str, form: str = "a URDF") -> tuple[Any, list[Note]
         reason = re.sub(
             r", line \d+, column \d+.*", "", str(error.msg or "it ends early"), flags=re.DOTALL
         )
-        what, hint = _WORDS.get(
+        fault, hint = _WORDS.get(
             reason,
             (
                 f"not well-formed XML: {quote(reason, 100)[1:-1]}",
@@ -82,7 +82,7 @@ def parse(data: bytes, file: str, form: str = "a URDF") -> tuple[Any, list[Note]
             ),
         )
         raise Location(file, error.lineno or None).error(
-            what, hint.replace("a URDF", form)
+            fault, hint.replace("a URDF", form)
         ) from None
     if root is None:
         raise location.error("the file holds no XML element", f"give {form} file")
@@ -101,7 +101,7 @@ def root_name(data: bytes) -> str:
     not examined.
     """
     text, position = _decode(data)[0], 0
-    while (match := _FIRST.search(text, position)) is not None and match[1] is None:
+    while (match := _TAG_OR_SKIPPED.search(text, position)) is not None and match[1] is None:
         closes = _CLOSES.get(match[0], ">")
         end = text.find(closes, match.end())
         if end < 0:
@@ -178,7 +178,7 @@ def _decode(data: bytes) -> tuple[str, list[Note]]:
     except UnicodeDecodeError as error:
         first = error.start
     declared = _ENCODING.search(data[:1000])
-    if declared is not None and _KNOWN.fullmatch(declared[1].decode()):
+    if declared is not None and _ACCEPTED_ENCODINGS.fullmatch(declared[1].decode()):
         try:
             return data.decode(declared[1].decode()), []
         except (UnicodeDecodeError, LookupError):
@@ -195,20 +195,20 @@ def _without_comments(text: str) -> str:
     Text that looks like a comment in a CDATA section or an instruction is kept. An unclosed comment
     is kept too, so that the parser refuses it.
     """
-    pieces, position = [], 0
+    passages, position = [], 0
     while (match := _OPENS.search(text, position)) is not None:
         start, closes = match.start(), _CLOSES[match[0]]
         end = text.find(closes, match.end())
         if end < 0:
             break
         end += len(closes)
-        pieces.append(
+        passages.append(
             text[position:start] + "\n" * text.count("\n", start, end)
             if closes == "-->"
             else text[position:end]
         )
         position = end
-    return "".join([*pieces, text[position:]])
+    return "".join([*passages, text[position:]])
 
 
 def _without_declaration(text: str) -> str:

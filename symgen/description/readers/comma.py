@@ -53,12 +53,12 @@ _ROBOT_KEYS = (
 )
 _KEY_LINE = re.compile(r"#\s*(\w+)\s*:\s*(.*)")
 _DECIMAL_COMMA = re.compile(r"[0-9],[0-9]", re.ASCII)
-_OF_ROWS = ("a", "alpha", "d", "theta")
+_ROW_COLUMNS = ("a", "alpha", "d", "theta")
 _XYZ = ("x", "y", "z")
 _MOMENTS = ("xx", "xy", "xz", "yy", "yz", "zz")
 
 # column -> the keys that lead to its value; a number is an index of an array
-_BOTH: dict[str, tuple[str | int, ...]] = {
+_INERTIA_COLUMNS: dict[str, tuple[str | int, ...]] = {
     "name": ("name",),
     "parent": ("parent",),
     "mass": ("mass",),
@@ -67,7 +67,7 @@ _BOTH: dict[str, tuple[str | int, ...]] = {
     **{f"c{axis}": ("centre", k) for k, axis in enumerate(_XYZ)},
     **{f"i{two}": ("inertia", two) for two in _MOMENTS},
 }
-_OF_JOINTS: dict[str, tuple[str | int, ...]] = {
+_JOINT_COLUMNS: dict[str, tuple[str | int, ...]] = {
     "type": ("type",),
     **{key: (key,) for key in (*NUMBERS, "rotor_inertia", "gear_ratio")},
     "screw_pitch": ("pitch",),
@@ -76,22 +76,22 @@ _OF_JOINTS: dict[str, tuple[str | int, ...]] = {
     "multiplier": ("mimic", "multiplier"),
     "offset": ("mimic", "offset"),
 }
-_POSED: dict[str, tuple[str | int, ...]] = {
+_POSE_COLUMNS: dict[str, tuple[str | int, ...]] = {
     **{axis: ("xyz", k) for k, axis in enumerate(_XYZ)},
     **{key: ("rpy", k) for k, key in enumerate(("roll", "pitch", "yaw"))},
     **{f"q{entry}": ("quaternion", k) for k, entry in enumerate("wxyz")},
     **{f"axis_{axis}": ("axis", k) for k, axis in enumerate(_XYZ)},
 }
 ROWS = {
-    **_BOTH,
-    **_OF_JOINTS,
+    **_INERTIA_COLUMNS,
+    **_JOINT_COLUMNS,
     "joint": ("joint",),
-    **{key: (key,) for key in (*_OF_ROWS, "repeat")},
+    **{key: (key,) for key in (*_ROW_COLUMNS, "repeat")},
 }
 BODIES = {
-    **_BOTH,
+    **_INERTIA_COLUMNS,
     "joint": ("joint", "name"),
-    **{column: ("joint", *keys) for column, keys in {**_OF_JOINTS, **_POSED}.items()},
+    **{column: ("joint", *keys) for column, keys in {**_JOINT_COLUMNS, **_POSE_COLUMNS}.items()},
 }
 _TEXTS = {"name", "parent", "about", "type", "joint", "mimic"}
 _ANGLES = {"alpha", "theta", "roll", "pitch", "yaw"}
@@ -105,7 +105,7 @@ def read(data: bytes, file: str, snapper: Snapper, options: FileOptions = NO_OPT
     location = Location(file)
     content: dict[str, Any] = {}
     header, lines, cells = _cells(data, location, content)
-    has_rows = any(column in _OF_ROWS for column in header)
+    has_rows = any(column in _ROW_COLUMNS for column in header)
     key_paths = [(ROWS if has_rows else BODIES)[column] for column in header]
     if has_rows and "convention" not in content:
         raise location.error(
@@ -136,10 +136,10 @@ class _Sheet(Table):
         lines: Sequence[int],
     ) -> None:
         super().__init__(content, location, snapper)
-        self._of, self._numbers = key, lines
+        self._line_key, self._line_numbers = key, lines
 
     def _lines(self, key: str) -> Iterator[int]:
-        yield from self._numbers if key == self._of else ()
+        yield from self._line_numbers if key == self._line_key else ()
 
 
 def _cells(
@@ -152,23 +152,25 @@ def _cells(
     header: list[str] = []
     lines, cells = [], []
     for number, line in enumerate(text.split("\n"), start=1):
-        bare, here = line.strip(), location.at("", number)
+        bare, line_location = line.strip(), location.at("", number)
         if bare.startswith("#"):
-            _read_key_line(bare, content, here, refuse_similar=number <= LOOKED_AT)
+            _read_key_line(bare, content, line_location, refuse_similar=number <= LOOKED_AT)
             continue
         if not bare.strip(", \t"):
             continue
         try:
             (row,) = csv.reader([bare], skipinitialspace=True, strict=True)
         except (csv.Error, ValueError):
-            raise here.error("its quotation marks do not match", "close each on its line") from None
+            raise line_location.error(
+                "its quotation marks do not match", "close each on its line"
+            ) from None
         row = [cell.strip() for cell in row]
         if not header:
             header = [cell.lower().replace(" ", "_") for cell in row]
-            _refuse_separators(header, text, here)
-            _refuse_unknown(header, here)
+            _refuse_separators(header, text, line_location)
+            _refuse_unknown(header, line_location)
         elif len(row) != len(header):
-            raise here.error(
+            raise line_location.error(
                 f"it has {len(row)} cells, but the header has {len(header)}",
                 "write one cell per column, separated by commas",
             )
@@ -230,16 +232,16 @@ def _read_key_line(
 
 def _refuse_unknown(header: list[str], location: Location) -> None:
     """Raise DescriptionError for an unknown or repeated column."""
-    columns = ROWS if any(column in _OF_ROWS for column in header) else BODIES
-    seen = set()
+    columns = ROWS if any(column in _ROW_COLUMNS for column in header) else BODIES
+    previous_columns = set()
     for column in header:
         if column not in columns:
             close = difflib.get_close_matches(column[:40], columns, n=1, cutoff=0.6)
             hint = f"did you mean '{close[0]}'?" if close else f"there are: {', '.join(columns)}"
             raise location.error(f"the column {quote(column)} is not known", hint)
-        if column in seen:
+        if column in previous_columns:
             raise location.error(f"the column {quote(column)} appears twice", "keep one of the two")
-        seen.add(column)
+        previous_columns.add(column)
 
 
 def _refuse_separators(header: list[str], text: str, location: Location) -> None:
@@ -282,8 +284,8 @@ def _refuse_invalid_cell(header: list[str], cells: list[str], location: Location
     is one.
     """
     for column, cell in zip(header, cells, strict=True):
-        here = location.at(f"column '{column}'")
+        cell_location = location.at(f"column '{column}'")
         if cell and column in _ANGLES:
-            Snapper(None).angle(cell, here)
+            Snapper(None).angle(cell, cell_location)
         elif cell and column not in _TEXTS and column != "repeat":
-            rational(cell, here)
+            rational(cell, cell_location)

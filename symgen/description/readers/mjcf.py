@@ -69,14 +69,17 @@ def read(data: bytes, file: str, snapper: Snapper, options: FileOptions = NO_OPT
             "give the file that includes it",
         )
     for section in root.children:
-        for flexible in section.all("flex") if section.name == "deformable" else ():
+        for flexible in section.children_named("flex") if section.name == "deformable" else ():
             raise unsupported(flexible.location, "element is a flexible body")
     unread = Unread("an MJCF")
     check(root, unread)
-    compiler_settings, classes = read_settings(root, snapper), Classes(root.all("default"))
+    compiler_settings, classes = (
+        read_settings(root, snapper),
+        Classes(root.children_named("default")),
+    )
     gravity, notes = read_world(root, compiler_settings)
     bodies = Bodies(compiler_settings, classes, Names(root))
-    for section in root.all("worldbody"):
+    for section in root.children_named("worldbody"):
         bodies.read_world(section)
     force_notes = remarks.note_unmodelled_forces(root, classes)
     links = bodies.links_with_inertia()
@@ -89,10 +92,14 @@ def read(data: bytes, file: str, snapper: Snapper, options: FileOptions = NO_OPT
         bodies.notes,
     )
     connections = with_mimics(
-        connections, bodies.reference_coordinates, root.all("equality"), classes, force_notes
+        connections,
+        bodies.reference_coordinates,
+        root.children_named("equality"),
+        classes,
+        force_notes,
     )
     loops = Loops(bodies)
-    force_notes += loops.read(root.all("equality"))
+    force_notes += loops.read(root.children_named("equality"))
     return Tree(
         root.attributes.get("model", "").strip(),
         links,
@@ -144,8 +151,8 @@ def with_mimics(
         elif element.name not in LOOPS:
             unsupported.setdefault(element.name, []).append(f"line {element.location.line}")
     notes += [
-        Note("warning", f"equality of {kind}s is left out: {list_names(where)}")
-        for kind, where in unsupported.items()
+        Note("warning", f"equality of {kind}s is left out: {list_names(lines)}")
+        for kind, lines in unsupported.items()
     ]
     return [joints[connection.name] for connection in connections]
 
@@ -158,10 +165,10 @@ def _read_mimic(
 ) -> None:
     """Record that a joint follows another; note what is left out."""
     name, leader = attributes.text("joint1"), attributes.text("joint2")
-    for which, joint in (("joint1", name), ("joint2", leader)):
-        if joint not in joints and (joint or which == "joint1"):
+    for attribute, joint in (("joint1", name), ("joint2", leader)):
+        if joint not in joints and (joint or attribute == "joint1"):
             raise attributes.location.error(
-                f"its {which} {quote(joint)} is not a joint of the model",
+                f"its {attribute} {quote(joint)} is not a joint of the model",
                 "name a joint of the model",
             )
     numbers = attributes.numbers("polycoef", 1, 5) if "polycoef" in attributes else []
@@ -236,7 +243,7 @@ class Loops:
             name = attributes.text("name") or unused_name(
                 f"loop{len(self.declared_loops) + 1}", used_names
             )
-            first, second = self._ends(attributes, element.name)
+            first, second = self._loop_ends(attributes, element.name)
             self.declared_loops.append(
                 DeclaredLoop(
                     name, _CLOSED_BY[element.name], first, second, location=attributes.location
@@ -277,7 +284,7 @@ class Loops:
         names = {joint.name for joint in joints if joint_type(joint.kind).nv == 1}
         driven = (
             actuator.attributes.get(key)
-            for section in root.all("actuator")
+            for section in root.children_named("actuator")
             for actuator in section.children
             for key in _JOINT_ATTRIBUTES
         )
@@ -294,7 +301,7 @@ class Loops:
             [self.bodies.reference_coordinates[joint]] if of_type.nq == 1 else list(of_type.neutral)
         )
 
-    def _ends(self, attributes: Attributes, kind: str) -> tuple[LoopEnd, LoopEnd]:
+    def _loop_ends(self, attributes: Attributes, kind: str) -> tuple[LoopEnd, LoopEnd]:
         """Return both ends of a loop."""
         sites, body_attributes = (
             [name for name in names if name in attributes] for names in (_SITES, _REFERENCES[kind])
@@ -308,10 +315,10 @@ class Loops:
             first, second = (self._site(attributes, name) for name in _SITES)
             return first, second
         first_body, second_body = attributes.text("body1"), attributes.text("body2", WORLD)
-        for which, body in (("body1", first_body), ("body2", second_body)):
+        for attribute, body in (("body1", first_body), ("body2", second_body)):
             if body not in self.bodies.body_poses:
                 raise attributes.location.error(
-                    f"its {which} {quote(body)} is not a body of the model",
+                    f"its {attribute} {quote(body)} is not a body of the model",
                     "name two bodies of the model",
                 )
         anchor = (Shift(attributes.vector("anchor", ZERO3)),)
@@ -357,9 +364,9 @@ class Loops:
             )
         site_attributes = self.bodies.classes.of(site.element, site.childclass)
         if "fromto" in site_attributes:
-            ends = site_attributes.numbers("fromto", 6)
-            x, y, z = (a - b for a, b in zip(ends[:3], ends[3:], strict=True))
-            middle = [(a + b) / 2 for a, b in zip(ends[:3], ends[3:], strict=True)]
+            endpoints = site_attributes.numbers("fromto", 6)
+            x, y, z = (a - b for a, b in zip(endpoints[:3], endpoints[3:], strict=True))
+            middle = [(a + b) / 2 for a, b in zip(endpoints[:3], endpoints[3:], strict=True)]
             own_pose: Pose = (
                 Shift((middle[0], middle[1], middle[2])),
                 *rotation_of_z((x, y, z), site_attributes.at("fromto")),
@@ -377,10 +384,11 @@ class Loops:
         down, up = list(self._ancestors(end)), list(self._ancestors(start))
         while down and up and down[-1] == up[-1]:
             del down[-1], up[-1]
-        back, there = (
-            [self.bodies.body_poses[body].pose for body in reversed(way)] for way in (up, down)
+        steps_to_start, steps_to_end = (
+            [self.bodies.body_poses[body].pose for body in reversed(bodies)]
+            for bodies in (up, down)
         )
-        pose = compose(inverse(compose(*back)), compose(*there))
+        pose = compose(inverse(compose(*steps_to_start)), compose(*steps_to_end))
         self._steps += len(pose) + len(up) + len(down)
         if self._steps > MOST_STEPS:
             raise location.error(
@@ -398,7 +406,9 @@ class Loops:
 
 def _home_keyframe(root: Element) -> Element | None:
     """Return the keyframe `home` if it has coordinates."""
-    keys = (key for section in root.all("keyframe") for key in section.all("key"))
+    keys = (
+        key for section in root.children_named("keyframe") for key in section.children_named("key")
+    )
     named = (key for key in keys if key.attributes.get("name") == HOME)
     return next((key for key in named if "qpos" in key.attributes), None)
 
@@ -424,14 +434,14 @@ def _keyframe(key: Element, types: Sequence[JointType]) -> list[list[Fraction]]:
 # describe no body and are ignored.
 
 
-_WHERE = "axisangle euler pos quat xyaxes zaxis"
+_POSE_ATTRIBUTES = "axisangle euler pos quat xyaxes zaxis"
 _JOINT = (
     "actuatorfrclimited actuatorfrcrange actuatorgravcomp armature axis class damping frictionloss group limited margin "
     "name pos range ref solimpfriction solimplimit solreffriction solreflimit springdamper springref springyield stiffness "
     "type user"
 )
 _GEOM = (
-    f"{_WHERE} adhesion castshadow class conaffinity condim contype density fitscale fluidcoef fluidshape friction fromto "
+    f"{_POSE_ATTRIBUTES} adhesion castshadow class conaffinity condim contype density fitscale fluidcoef fluidshape friction fromto "
     "gap group hfield margin mass material mesh name priority rgba shellinertia size solimp solmix solref surfacevel type "
     "user"
 )
@@ -447,7 +457,7 @@ def _words(reads: str, passes: str = "", closed: bool = True) -> Words:
 
 
 _IN_BODY = _words(_BODY, f"{_PASSED} {_COMPILED}")
-_NONE = _words("")
+_NO_WORDS = _words("")
 KINDS = {
     "mujoco": Kind(
         _words("model", closed=False),
@@ -484,7 +494,7 @@ KINDS = {
             "sleep speculative warmstart",
             closed=False,
         ),
-        _NONE,
+        _NO_WORDS,
     ),
     "default": Kind(
         _words("class", closed=False),
@@ -493,39 +503,44 @@ KINDS = {
             "mesh texture material camera light pair",
         ),
     ),
-    "worldbody": Kind(_NONE, _IN_BODY),
+    "worldbody": Kind(_NO_WORDS, _IN_BODY),
     "body": Kind(
-        _words(f"{_WHERE} childclass gravcomp mocap name", "fuse simple sleep user"), _IN_BODY
+        _words(f"{_POSE_ATTRIBUTES} childclass gravcomp mocap name", "fuse simple sleep user"),
+        _IN_BODY,
     ),
-    "frame": Kind(_words(f"{_WHERE} childclass name scale"), _IN_BODY),
-    "inertial": Kind(_words(f"{_WHERE} diaginertia fullinertia mass"), _NONE),
-    "freejoint": Kind(_words("align name", "group"), _NONE),
-    "joint": Kind(_words(_JOINT), _NONE),
+    "frame": Kind(_words(f"{_POSE_ATTRIBUTES} childclass name scale"), _IN_BODY),
+    "inertial": Kind(_words(f"{_POSE_ATTRIBUTES} diaginertia fullinertia mass"), _NO_WORDS),
+    "freejoint": Kind(_words("align name", "group"), _NO_WORDS),
+    "joint": Kind(_words(_JOINT), _NO_WORDS),
     "geom": Kind(_words(_GEOM), _words("", "plugin")),
     "site": Kind(
         _words(
-            f"{_WHERE} class fromto name", "group material mesh rgba size type user", closed=False
+            f"{_POSE_ATTRIBUTES} class fromto name",
+            "group material mesh rgba size type user",
+            closed=False,
         ),
-        _NONE,
+        _NO_WORDS,
     ),
     "equality": Kind(
-        _NONE, _words("connect weld joint tendon flex flexstrain", "flexvert distance")
+        _NO_WORDS, _words("connect weld joint tendon flex flexstrain", "flexvert distance")
     ),
     "connect": Kind(
-        _words("active anchor body1 body2 class name site1 site2", "solimp solref"), _NONE
+        _words("active anchor body1 body2 class name site1 site2", "solimp solref"), _NO_WORDS
     ),
     "weld": Kind(
         _words(
             "active anchor body1 body2 class name relpose site1 site2", "solimp solref torquescale"
         ),
-        _NONE,
+        _NO_WORDS,
     ),
     "equality joint": Kind(
-        _words("active class joint1 joint2 name polycoef", "solimp solref"), _NONE
+        _words("active class joint1 joint2 name polycoef", "solimp solref"), _NO_WORDS
     ),
-    "default equality": Kind(_words("active", "solimp solref", closed=False), _NONE),
-    "keyframe": Kind(_NONE, _words("key")),
-    "key": Kind(_words("name qpos", "act ctrl mpos mquat plastic qvel time", closed=False), _NONE),
+    "default equality": Kind(_words("active", "solimp solref", closed=False), _NO_WORDS),
+    "keyframe": Kind(_NO_WORDS, _words("key")),
+    "key": Kind(
+        _words("name qpos", "act ctrl mpos mquat plastic qvel time", closed=False), _NO_WORDS
+    ),
 }
 """Vocabulary of each element. If the same name is used elsewhere, the parent's name precedes it."""
 
@@ -544,5 +559,10 @@ def check(root: Element, unread: Unread) -> None:
             if child.name not in kind.children:
                 unread.child(kind, element.name, child.name, child.location)
         inside = [(f"{name} {child.name}", child) for child in element.children]
-        inside = [(of if of in KINDS else child.name, child) for of, child in inside]
-        waiting += reversed([(of, child) for of, child in inside if of in KINDS])
+        inside = [
+            (child_kind if child_kind in KINDS else child.name, child)
+            for child_kind, child in inside
+        ]
+        waiting += reversed(
+            [(child_kind, child) for child_kind, child in inside if child_kind in KINDS]
+        )

@@ -37,12 +37,15 @@ from symgen.description.snapping import Snapper
 from symgen.description.tree import UNKNOWN, Connection, ExtraFrame, Inertial, Link, Tree, sha256_of
 from symgen.mechanism.mechanism import Note
 from symgen.support.errors import DescriptionError, RequestError, printable
+from symgen.support.lists import shortened_list
 from symgen.vocabulary.names import nearest
 from symgen.vocabulary.poses import Z_AXIS, ZERO3, Pose, Vector3, compose, rotation_steps
 
 SUFFIXES = (".sdf", ".world")
 ROOTS = ("sdf", "gazebo")
 TAKES = ("model", "packages")
+SHOWN = 8
+"""Number of links or models that a message names; the others are counted."""
 GRAVITY: Vector3 = (Fraction(0), Fraction(0), Fraction(-98, 10))
 """Default gravity of a world."""
 
@@ -102,7 +105,7 @@ def read(data: bytes, file: str, snapper: Snapper, options: FileOptions = NO_OPT
         read_file.note_unread()
     model = _Model(scope, joints, frame_poses, ground, options.floating, files.notes)
     gravity = _gravity(chosen.world, text, model.is_weightless, files.notes)
-    return replace(model.tree(gravity), read_sha256=sha256_of(data, files.read))
+    return replace(model.tree(gravity), read_sha256=sha256_of(data, files.included_contents))
 
 
 @dataclass
@@ -135,7 +138,7 @@ class _Model:
     @cached_property
     def grounded(self) -> bool:
         """True if a joint leads to the world."""
-        return any(joint.parent is self.ground for joint in self.joints.all)
+        return any(joint.parent is self.ground for joint in self.joints.axis_joints)
 
     @property
     def is_weightless(self) -> bool:
@@ -176,7 +179,7 @@ class _Model:
 
     def _free_root_joints(self) -> tuple[list[Link], list[Connection]]:
         """Return the world, and a free joint for each root link."""
-        used_names = {joint.frame.name for joint in self.joints.all}
+        used_names = {joint.frame.name for joint in self.joints.axis_joints}
         return [self._world()], _free_root_joints(self.roots, used_names)
 
     def _base(self) -> tuple[list[Link], list[Connection]]:
@@ -250,17 +253,15 @@ def _free_root_joints(roots: Sequence[Frame], used_names: set[str]) -> list[Conn
 
 def _refuse_several(roots: Sequence[Frame], grounded: bool) -> None:
     """Raise DescriptionError for several root links of a fixed robot."""
-    listed = ", ".join(quote(root.name) for root in roots[:8]) + (
-        f" and {len(roots) - 8} more" if len(roots) > 8 else ""
-    )
+    listed = shortened_list((quote(root.name) for root in roots), SHOWN)
     several = (
         f"the links {listed} have no joint to a parent"
         if len(roots) > 1
         else f"the link {listed} has no joint to a parent"
     )
-    what = f"{several}, while others are connected to the world" if grounded else several
+    fault = f"{several}, while others are connected to the world" if grounded else several
     raise roots[-1].location.error(
-        f"{what}; in Gazebo each moves freely",
+        f"{fault}; in Gazebo each moves freely",
         "use --base free, or connect all but one to a parent"
         if not grounded
         else "use --base free, or connect each to a parent or the world",
@@ -311,12 +312,12 @@ def _selected_model(
         model = _only_moving(candidates, location)
     if model.lost is not None:
         raise model.lost
-    rest = [candidate for candidate in candidates if candidate is not model]
-    if rest:
+    omitted_models = [candidate for candidate in candidates if candidate is not model]
+    if omitted_models:
         notes.append(
             Note(
                 "info",
-                f"model {quote(model.name)} of the file is read; left out: {_list_names(rest)}",
+                f"model {quote(model.name)} of the file is read; left out: {_list_names(omitted_models)}",
             )
         )
     return model
@@ -328,8 +329,8 @@ def _model_named(requested: str, candidates: list[Candidate], location: Location
     try:
         return by_name[nearest(requested, [candidate.name for candidate in candidates], "model")]
     except RequestError as error:
-        what, _, hint = str(error).partition("; ")
-        raise location.error(what, hint) from None
+        fault, _, hint = str(error).partition("; ")
+        raise location.error(fault, hint) from None
 
 
 def _only_moving(candidates: list[Candidate], location: Location) -> Candidate:
@@ -352,9 +353,7 @@ def _only_moving(candidates: list[Candidate], location: Location) -> Candidate:
 
 
 def _list_names(models: Sequence[Candidate]) -> str:
-    return ", ".join(quote(model.name) for model in models[:8]) + (
-        f" and {len(models) - 8} more" if len(models) > 8 else ""
-    )
+    return shortened_list((quote(model.name) for model in models), SHOWN)
 
 
 def _with_distinct_names(models: Iterable[Candidate]) -> list[Candidate]:
@@ -379,12 +378,12 @@ def _keep_joints_of_model(world_scope: Scope, scope: Scope, other_models: set[st
     """
     model_joints = []
     for frame, element in world_scope.joints:
-        ends = {
+        joined_models = {
             world_scope.text.word(element, role, frame.location).partition("::")[0]
             for role in ("parent", "child")
         }
-        if scope.frame.name in ends:
-            other_model = next(iter(sorted(ends & other_models)), None)
+        if scope.frame.name in joined_models:
+            other_model = next(iter(sorted(joined_models & other_models)), None)
             if other_model is not None:
                 raise frame.location.error(
                     f"it connects the model to another model, {quote(other_model)}",
@@ -435,12 +434,12 @@ def link(
     """Return a link that moves with the frame `seat`. The inertia of a fixed link has no effect."""
     text, location = scope.text, frame.location
     link_pose = frame_poses.relative_pose(seat, frame, location)
-    for name, what in (
+    for name, reason in (
         ("enable_wind", "wind is not modelled"),
         ("must_be_base_link", "the joints determine the base link"),
     ):
         if text.flag(element, name, location):
-            text.note("info", location, f"<{name}> is left out: {what}")
+            text.note("info", location, f"<{name}> is left out: {reason}")
     decay = text.only_child(element, "velocity_decay", location)
     if decay is not None and any(
         text.number(decay, name, location) for name in ("linear", "angular")

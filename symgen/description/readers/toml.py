@@ -125,13 +125,13 @@ DEEPEST = 64
 MOST_PARTS = 16
 """Largest number of parts of a dotted key. A description needs three."""
 
-_PART = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]++|\\[^\n])*+"?|'[^'\n]*+'?)"""
+_KEY_PART = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]++|\\[^\n])*+"?|'[^'\n]*+'?)"""
 TOKEN = re.compile(
     rf"""
     (?:\"{{3}} (?:[^"\\]++ | \\. | "(?!""))*+ (?:"{{3,5}} | \Z)
      | '{{3}} (?:[^']++ | '(?!''))*+ (?:'{{3,5}} | \Z)
      | \# [^\n]*+)
-    | (?P<key> {_PART} (?:[ \t]*+ \. [ \t]*+ {_PART})*+)
+    | (?P<key> {_KEY_PART} (?:[ \t]*+ \. [ \t]*+ {_KEY_PART})*+)
     | (?P<opens> [\[{{]) | (?P<closes> [\]}}])
 """,
     re.VERBOSE | re.DOTALL,
@@ -150,35 +150,35 @@ def refuse_deep(text: str, location: Location) -> None:
     """
     depth = 0
     for token in TOKEN.finditer(text):
-        part = token.lastgroup
-        if part == "opens":
+        token_kind = token.lastgroup
+        if token_kind == "opens":
             depth += 1
-        elif part == "closes":
+        elif token_kind == "closes":
             depth = max(0, depth - 1)
         elif (
-            part == "key"
+            token_kind == "key"
             and token["key"].count(".") >= MOST_PARTS
-            and len(re.findall(_PART, token["key"])) > MOST_PARTS
+            and len(re.findall(_KEY_PART, token["key"])) > MOST_PARTS
         ):
-            raise _at(token, location).error(
+            raise _token_location(token, location).error(
                 f"a key has more than {MOST_PARTS} parts with a '.' between them",
                 "write tables in brackets",
             )
         if depth > DEEPEST:
-            raise _at(token, location).error(
+            raise _token_location(token, location).error(
                 f"its arrays or tables are nested more than {DEEPEST} deep",
                 "reduce the nesting",
             )
 
 
-def _at(token: re.Match[str], location: Location) -> Location:
+def _token_location(token: re.Match[str], location: Location) -> Location:
     return Location(location.file, token.string.count("\n", 0, token.start()) + 1)
 
 
 _INTEGER = re.compile(r"-?(0x[0-9A-Fa-f_]+|0o[0-7_]+|0b[01_]+|[0-9]+(_[0-9]+)+)", re.ASCII)
 _MAYBE_INTEGER = re.compile(r"(?<![A-Za-z0-9_-])-?(?:0[xob]|[0-9]+_)", re.ASCII)
 """Occurs before or in every such integer, and is found quickly."""
-_OF_A_KEY = re.compile(r"[ \t]*[=.]")
+_KEY_END = re.compile(r"[ \t]*[=.]")
 
 
 def refuse_integers(text: str, location: Location) -> None:
@@ -192,17 +192,17 @@ def refuse_integers(text: str, location: Location) -> None:
         return
     for token in TOKEN.finditer(text):
         written = token["key"]
-        if written and _INTEGER.fullmatch(written) and not _OF_A_KEY.match(text, token.end()):
+        if written and _INTEGER.fullmatch(written) and not _KEY_END.match(text, token.end()):
             line = text.count("\n", 0, token.start()) + 1
             raise Location(location.file, line).error(
                 f"{quote(written)} is not a plain decimal",
-                f"write {quote(_plain(written))}"
+                f"write {quote(_decimal_integer(written))}"
                 if len(written) <= 40
                 else "write its decimal figures",
             )
 
 
-def _plain(written: str) -> str:
+def _decimal_integer(written: str) -> str:
     """Return the integer in plain decimal digits."""
     return str(
         int(written, 0) if written.lstrip("-").startswith(("0x", "0o", "0b")) else int(written)

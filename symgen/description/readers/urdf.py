@@ -172,12 +172,15 @@ def _fixed_links(joints: Iterable[Any]) -> Callable[[str | None], bool]:
     """
     joint_above: dict[str, tuple[str, bool]] = {}
     for joint in joints:
-        ends = {
+        link_of_role = {
             full_name(child): child.get("link")
             for child in joint
             if isinstance(child.tag, str) and full_name(child) in ("parent", "child")
         }
-        joint_above[str(ends.get("child"))] = str(ends.get("parent")), joint.get("type") == "fixed"
+        joint_above[str(link_of_role.get("child"))] = (
+            str(link_of_role.get("parent")),
+            joint.get("type") == "fixed",
+        )
 
     verdicts: dict[str, bool] = {}
 
@@ -255,14 +258,14 @@ def _connection(
     elements.check(element, location)
     name, kind = elements.text(element, "name", location), elements.text(element, "type", location)
     kind = _JOINT_TYPES.get(kind, kind)
-    ends = []
+    link_names = []
     for role in ("parent", "child"):
         end = elements.only_child(element, role, location)
         if end is None:
             raise location.error(f"<{role}> is missing", f'add <{role} link="…"/>')
         element_location = location.at(f"{location.element}: {role}", end.sourceline)
         elements.check(end, element_location)
-        ends.append(elements.text(end, "link", element_location))
+        link_names.append(elements.text(end, "link", element_location))
     axis = X_AXIS
     declared = elements.only_child(element, "axis", location) if kind in _ALONG_AN_AXIS else None
     if declared is not None:
@@ -281,7 +284,7 @@ def _connection(
     axis = Z_AXIS if kind in kinds() and not joint_type(kind).directed else axis
     origin = elements.origin(element, location)
     if kind == "fixed":
-        return Connection(name, kind, ends[0], ends[1], origin, axis, location=location)
+        return Connection(name, kind, link_names[0], link_names[1], origin, axis, location=location)
     limits, (mimic, unsure) = (
         _limits(element, kind, location, elements),
         _mimic(element, location, elements),
@@ -290,8 +293,8 @@ def _connection(
     return Connection(
         name,
         kind,
-        ends[0],
-        ends[1],
+        link_names[0],
+        link_names[1],
         origin,
         axis,
         limits,
@@ -352,17 +355,17 @@ def _limit(
 
 def _remark_on_range(
     declared: Any,
-    ends: tuple[Fraction | None, Fraction | None],
+    limits: tuple[Fraction | None, Fraction | None],
     turns: bool,
     location: Location,
     elements: Elements,
 ) -> None:
     """Warn of a range whose ends are swapped, or seem to be in degrees."""
-    lower, upper = ends
+    lower, upper = limits
     span = quote(f"{declared.get('lower')} … {declared.get('upper')}")
     if lower is not None and upper is not None and lower > upper:
         elements.note("warning", location, f"the lower limit is above the upper limit in {span}")
-    far = any(end is not None and 2 * FULL_TURN < abs(end) <= 720 for end in ends)
+    far = any(end is not None and 2 * FULL_TURN < abs(end) <= 720 for end in limits)
     if turns and far:
         elements.note(
             "warning",
@@ -466,9 +469,11 @@ def _rotor_data(
         for item in inside:
             if tag(item).rpartition(":")[2] != kind:
                 continue
-            here = location.at(f"{location.element}: {kind}", item.sourceline)
+            number_location = location.at(f"{location.element}: {kind}", item.sourceline)
             text = item.text or "" if item.get("value") is None else item.get("value")
-            value, fault = elements.drive_number(partial(number, text, here), Fraction(neutral))
+            value, fault = elements.drive_number(
+                partial(number, text, number_location), Fraction(neutral)
+            )
             numbers += [(name, value)] if value != neutral else []
             faults += [(name, fault)] if fault else []
     return numbers, faults
@@ -511,8 +516,10 @@ class DriveData:
     @property
     def drive(self) -> Drive:
         """The drive of these numbers."""
-        plain: dict[str, Any] = {name: value for name, value in self.numbers if name in _KINDS}
-        return Drive(**plain, armature=self._armature)
+        drive_values: dict[str, Any] = {
+            name: value for name, value in self.numbers if name in _KINDS
+        }
+        return Drive(**drive_values, armature=self._armature)
 
     @property
     def read_from(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -545,8 +552,8 @@ class DriveData:
         if declared:
             return declared[0]
         rotors, ratios = (
-            [value for name, value in self.numbers if _is_name(name, what)]
-            for what in ("rotor inertia", "gear ratio")
+            [value for name, value in self.numbers if _is_name(name, quantity)]
+            for quantity in ("rotor inertia", "gear ratio")
         )
         if len(rotors) != 1 or len(ratios) > 1:
             return Fraction(0)
@@ -554,10 +561,10 @@ class DriveData:
         return armature if is_writable(armature) else Fraction(0)
 
 
-def _is_name(name: str, what: str) -> bool:
-    """True if a name is `what`, or `what` with a count."""
+def _is_name(name: str, quantity: str) -> bool:
+    """True if a name is `quantity`, or `quantity` with a count."""
     stem, _, count = name.rpartition(" ")
-    return name.replace("_", " ") == what or (stem == what and count.isdigit())
+    return name.replace("_", " ") == quantity or (stem == quantity and count.isdigit())
 
 
 # -- vocabulary --
@@ -572,20 +579,20 @@ _DRAKE = (
     "write it as a <joint> of URDF, or the robot in TOML",
 )
 _MISPLACED = "it is not read directly in a <link>", "move it into the link's <inertial>"
-_PLACE = (
+_NO_POSE = (
     "URDF gives the pose of a link or joint only by <origin>",
     'write <origin xyz="x y z" rpy="roll pitch yaw"/>',
 )
-_OF_DYNAMICS = (
+_NOT_IN_JOINT = (
     "it is not read directly in a <joint>",
     'write <dynamics damping="…" friction="…"/>',
 )
 _PLACES = dict.fromkeys(
     ("orientation", "pose", "position", "rotation", "rpy", "transform", "translation", "xyz"),
-    _PLACE,
+    _NO_POSE,
 )
 _WEIGHTS = dict.fromkeys(("mass", "inertia"), _MISPLACED)
-_DRIVES = dict.fromkeys(("damping", "friction"), _OF_DYNAMICS)
+_DRIVES = dict.fromkeys(("damping", "friction"), _NOT_IN_JOINT)
 
 
 def _closed(*names: str, passes: tuple[str, ...] = ()) -> Kind:
@@ -665,7 +672,7 @@ QUATERNIONS_SINCE = (1, 1)
 """First version with `quat_xyzw`."""
 _VERSIONS = ((1, 0), (1, 1), (1, 2))
 _VERSION = re.compile(r"\s*([0-9]{1,4})\.([0-9]{1,4})\s*", re.ASCII)
-Read = TypeVar("Read")
+Result = TypeVar("Result")
 
 
 class Elements:
@@ -698,8 +705,8 @@ class Elements:
         self._notes.append(Note(kind, f"{location.short}: {text}"))
 
     def read_or_note(
-        self, read: Callable[[], Read], instead: Read, kind: str, consequence: str
-    ) -> Read:
+        self, read: Callable[[], Result], instead: Result, kind: str, consequence: str
+    ) -> Result:
         """Return the result of `read`; if the text is malformed, `instead` and a note. No result
         depends on such numbers.
         """
@@ -825,10 +832,14 @@ class Elements:
         """
         named = [child for child in self.children(parent, location) if full_name(child) == name]
         for duplicate in named[1:]:
-            here = location.at(location.element, duplicate.sourceline)
+            duplicate_location = location.at(location.element, duplicate.sourceline)
             if name in ("inertial", "mass", "inertia") or not are_equal(named[0], duplicate):
-                raise here.error(f"<{name}> appears twice", "keep one of the two")
-            self.note("info", here, f"<{name}> appears twice with the same content; read once")
+                raise duplicate_location.error(f"<{name}> appears twice", "keep one of the two")
+            self.note(
+                "info",
+                duplicate_location,
+                f"<{name}> appears twice with the same content; read once",
+            )
         return named[0] if named else None
 
     def first_child(self, parent: Any, name: str, location: Location) -> Any:

@@ -54,7 +54,7 @@ class Link:
 
 
 @dataclass
-class _Work:
+class _LinkAssembly:
     """State while links are added."""
 
     mechanism: Mechanism
@@ -81,27 +81,29 @@ def links(mechanism: Mechanism, reserved: Iterable[str] = ()) -> tuple[list[Link
             raise RequestError(
                 f"{mechanism.name}: the name {name!r} has characters that XML cannot represent; choose another name"
             )
-    work = _Work(mechanism, frames, dict.fromkeys((*names, *reserved), 1), dict.fromkeys(joints, 1))
-    work.bodies[BASE] = _add_moving_link(work, BASE, mechanism.base, Link(""))
+    assembly = _LinkAssembly(
+        mechanism, frames, dict.fromkeys((*names, *reserved), 1), dict.fromkeys(joints, 1)
+    )
+    assembly.bodies[BASE] = _add_moving_link(assembly, BASE, mechanism.base, Link(""))
     for index, (joint, body) in enumerate(zip(mechanism.joints, mechanism.bodies, strict=True)):
-        parent = work.bodies[joint.parent]
-        work.bodies[index] = _add_moving_link(
-            work, index, body.name, Link("", parent, joint.pose, joint)
+        parent = assembly.bodies[joint.parent]
+        assembly.bodies[index] = _add_moving_link(
+            assembly, index, body.name, Link("", parent, joint.pose, joint)
         )
     for frame in mechanism.frames:
-        if frame.name not in work.links:
-            _add_fixed_link(work, frame.name, frame.body, frame.pose)
+        if frame.name not in assembly.links:
+            _add_fixed_link(assembly, frame.name, frame.body, frame.pose)
     for index, parts in enumerate(
         (mechanism.base_parts, *(body.parts for body in mechanism.bodies)), start=BASE
     ):
-        for part in _parts_by_link(work, parts):
-            _assign_part(work, index, part)
+        for part in _parts_by_link(assembly, parts):
+            _assign_part(assembly, index, part)
     sentences = (
-        [f"the inertias of {list_all(work.combined_links)} are combined into one"]
-        if work.combined_links
+        [f"the inertias of {list_all(assembly.combined_links)} are combined into one"]
+        if assembly.combined_links
         else []
     )
-    return list(work.links.values()), sentences
+    return list(assembly.links.values()), sentences
 
 
 def note_motor_links(links: Iterable[Link]) -> list[str]:
@@ -116,51 +118,51 @@ def note_motor_links(links: Iterable[Link]) -> list[str]:
     )
 
 
-def _add_moving_link(work: _Work, body: int, name: str, link: Link) -> str:
+def _add_moving_link(assembly: _LinkAssembly, body: int, name: str, link: Link) -> str:
     """Add the moving link of a body; with another name if the frame of that name has another pose."""
-    frame = work.frames.get(name)
+    frame = assembly.frames.get(name)
     if frame is not None and (frame.body != body or frame.pose):
         link = replace(link, moves=name)
-        name = unused_name(name + MOVED, work.used_names)
-    work.links[name] = replace(link, name=name)
+        name = unused_name(name + MOVED, assembly.used_names)
+    assembly.links[name] = replace(link, name=name)
     return name
 
 
-def _add_fixed_link(work: _Work, name: str, body: int, pose: Pose) -> None:
+def _add_fixed_link(assembly: _LinkAssembly, name: str, body: int, pose: Pose) -> None:
     """Add a fixed link."""
-    joint = unused_name(f"{name}_fixed", work.joints)
-    work.links[name] = Link(name, work.bodies[body], pose, fixed_joint=joint)
+    joint = unused_name(f"{name}_fixed", assembly.joints)
+    assembly.links[name] = Link(name, assembly.bodies[body], pose, fixed_joint=joint)
 
 
-def _parts_by_link(work: _Work, parts: Iterable[Part]) -> list[Part]:
+def _parts_by_link(assembly: _LinkAssembly, parts: Iterable[Part]) -> list[Part]:
     """Return the inertia of each link of a body; several if their gravity compensation differs."""
     groups: dict[tuple[str, Fraction], list[Part]] = {}
     for part in parts:
         groups.setdefault((part.link, part.gravcomp), []).append(part)
-    work.combined_links += dict.fromkeys(
+    assembly.combined_links += dict.fromkeys(
         name for (name, _), group in groups.items() if len(group) > 1
     )
     return [sum_of_parts(group) for group in groups.values()]
 
 
-def _assign_part(work: _Work, body: int, part: Part) -> None:
+def _assign_part(assembly: _LinkAssembly, body: int, part: Part) -> None:
     """Assign a part to its declared link, or to a new one."""
-    moving, link = work.bodies[body], work.links.get(part.link)
+    moving, link = assembly.bodies[body], assembly.links.get(part.link)
     if link is not None and link.part is None and link.name == moving:
-        work.links[link.name] = replace(link, part=part)
+        assembly.links[link.name] = replace(link, part=part)
     elif link is not None and link.part is None and link.joint is None and link.parent == moving:
-        work.links[link.name] = replace(
+        assembly.links[link.name] = replace(
             link, part=replace(part, pose=compose(inverse(link.pose), part.pose))
         )
     else:
         name = (
             part.link
-            if link is None and part.link not in work.used_names
-            else unused_name(part.link, work.used_names)
+            if link is None and part.link not in assembly.used_names
+            else unused_name(part.link, assembly.used_names)
         )
-        work.used_names[name] = 1
-        _add_fixed_link(work, name, body, ())
-        work.links[name] = replace(work.links[name], part=part)
+        assembly.used_names[name] = 1
+        _add_fixed_link(assembly, name, body, ())
+        assembly.links[name] = replace(assembly.links[name], part=part)
 
 
 def unused_name(stem: str, used_names: dict[str, int]) -> str:

@@ -203,8 +203,8 @@ def _offset(step: Shift | Slide) -> Vec3:
     if isinstance(step, Shift):
         return _vector(step.xyz)
     x, y, z = _vector(step.axis)
-    part = rational(step.distance) / _length(step.axis)
-    return _short(part * x), _short(part * y), _short(part * z)
+    factor = rational(step.distance) / _length(step.axis)
+    return _short(factor * x), _short(factor * y), _short(factor * z)
 
 
 def _quaternion(step: Turn | Rotate) -> Vec4:

@@ -48,7 +48,7 @@ WORLD = "world"
 """MuJoCo's own body; no other body may have this name."""
 DEEPEST = 240
 """Largest depth of nested bodies: lxml reads 256 elements, MuJoCo 500."""
-_SEEN = 1e-45
+_LEAST_ANGLE_CHANGE = 1e-45
 _DRIVE = {
     "armature": "armature",
     "damping": "damping",
@@ -61,7 +61,7 @@ HOME = "home"
 """Name of the keyframe from which loops are closed."""
 LEAST = Fraction(1, 10**15)
 """Smallest mass and moment of inertia that MuJoCo accepts (mjMINVAL)."""
-_LEAST_OF_SIX = Fraction(1, 10**14)
+_LEAST_PRINCIPAL_MOMENT = Fraction(1, 10**14)
 """Smallest principal moment that MuJoCo accepts if it computes the principal axes itself (mjEPS).
 """
 SeatedJoints = list[tuple[Joint, Pose]]
@@ -82,13 +82,16 @@ def write(mechanism: Mechanism) -> Written:
     almost_right: list[str] = []
     world = _world_content(mechanism, bodies, words, almost_right, sites.names)
     order = _mujoco_order(mechanism, bodies.links[0])
-    written, plain = {link.name for link in bodies.links}, _plain_joints(mechanism, words)
+    written_links, plain_joints = (
+        {link.name for link in bodies.links},
+        _plain_joints(mechanism, words),
+    )
     remarks += [
         *bodies.remarks,
         *_joint_remarks(mechanism, words),
         *_order_remarks(mechanism, order),
         *_drive_remarks(mechanism),
-        *sites.remarks(written, plain),
+        *sites.remarks(written_links, plain_joints),
         *_right_angle_remarks(almost_right),
     ]
     root = element(
@@ -98,9 +101,9 @@ def write(mechanism: Mechanism) -> Written:
             element("compiler", {"angle": "radian", "autolimits": "true"}),
             element("option", {"gravity": decimals(mechanism.gravity)}),
             element("worldbody", {}, world),
-            *_section("equality", [*_mimics(mechanism), *sites.equalities(written)]),
-            *_section("actuator", sites.motors(written, plain)),
-            *_section("keyframe", sites.keys(order, written, plain)),
+            *_section("equality", [*_mimics(mechanism), *sites.equalities(written_links)]),
+            *_section("actuator", sites.motors(written_links, plain_joints)),
+            *_section("keyframe", sites.keys(order, written_links, plain_joints)),
         ],
     )
     return Written(document(title(mechanism), remarks, root), tuple(remarks))
@@ -236,7 +239,7 @@ def _pose_attributes(pose: Pose, name: str, almost_right: list[str]) -> dict[str
         tokens = list(map(decimal, normalised(rotation)))
         snapper = Snapper()
         snapper.quaternion(tokens, NOWHERE)
-        almost_right += [name for snap in snapper.snaps if snap.angle_change > _SEEN]
+        almost_right += [name for snap in snapper.snaps if snap.angle_change > _LEAST_ANGLE_CHANGE]
         attributes["quat"] = " ".join(tokens)
     return attributes
 
@@ -350,11 +353,11 @@ def _equality(joint: Joint) -> list[str]:
     )
 
 
-Holds = Callable[[Joint, Mapping[str, MujocoJoints]], bool]
+JointPredicate = Callable[[Joint, Mapping[str, MujocoJoints]], bool]
 """A predicate: True if a remark applies to a joint, given MuJoCo's joints for each joint of the
 robot.
 """
-_ON_JOINTS: tuple[tuple[Holds, str], ...] = (
+_JOINT_REMARKS: tuple[tuple[JointPredicate, str], ...] = (
     (
         lambda joint, words: len(words[joint.name]) > 1,
         "several joints of one body, each with the name of its coordinate, replace {}",
@@ -393,8 +396,8 @@ _ON_JOINTS: tuple[tuple[Holds, str], ...] = (
 def _joint_remarks(mechanism: Mechanism, words: Mapping[str, MujocoJoints]) -> list[str]:
     """Return remarks on joints that are changed or left out."""
     remarks = []
-    for holds, text in _ON_JOINTS:
-        names = [joint.name for joint in mechanism.joints if holds(joint, words)]
+    for applies, text in _JOINT_REMARKS:
+        names = [joint.name for joint in mechanism.joints if applies(joint, words)]
         remarks += [text.format(list_all(names))] if names else []
     if mechanism.coupled:
         remarks.append(
@@ -452,8 +455,8 @@ def _drive_remarks(mechanism: Mechanism) -> list[str]:
 
 @dataclass
 class _Bodies:
-    """Links as MuJoCo's bodies: `joints` by the name of the link; `below`, the children of each
-    link; remarks on omissions.
+    """Links as MuJoCo's bodies: `joints` by the name of the link; `children` of each link; remarks
+    on omissions.
     """
 
     links: list[Link]
@@ -539,7 +542,7 @@ def _merge_massless_links(
     """Return the links without moving massless ones, whose `joints` go to the next link; and the
     names of the removed links.
     """
-    below, by_name, merged = (
+    children_by_link, by_name, merged = (
         _children_by_link(all_links),
         {link.name: link for link in all_links},
         set[str](),
@@ -548,9 +551,9 @@ def _merge_massless_links(
         link.name for link in all_links if link.joint is not None and link.name in with_mass
     ]:
         parent = by_name.get(by_name[name].parent or "")
-        while parent is not None and _is_removable(parent, below, along_axes):
+        while parent is not None and _is_removable(parent, children_by_link, along_axes):
             by_name[name] = _merge(by_name[name], parent, joints)
-            merged |= {parent.name, *_fixed_children(parent, below)}
+            merged |= {parent.name, *_fixed_children(parent, children_by_link)}
             parent = by_name.get(parent.parent or "")
     remaining = [by_name[link.name] for link in all_links if link.name not in merged]
     return remaining, [link.name for link in all_links if link.name in merged]
@@ -579,14 +582,18 @@ def _children_by_link(all_links: Sequence[Link]) -> dict[str | None, list[Link]]
 
 
 def _is_removable(
-    link: Link, below: Mapping[str | None, list[Link]], along_axes: Container[str]
+    link: Link, children_by_link: Mapping[str | None, list[Link]], along_axes: Container[str]
 ) -> bool:
     """True for a moving massless link with one child joint, whose own joint consists of hinges and
     slides.
     """
-    children_of_link = below.get(link.name, [])
-    parts = [item.part for item in (link, *children_of_link) if item is link or item.joint is None]
-    has_mass = any(part is not None and (part.mass or any(part.moments)) for part in parts)
+    children_of_link = children_by_link.get(link.name, [])
+    link_inertias = [
+        item.part for item in (link, *children_of_link) if item is link or item.joint is None
+    ]
+    has_mass = any(
+        inertia is not None and (inertia.mass or any(inertia.moments)) for inertia in link_inertias
+    )
     return (
         link.joint is not None
         and link.joint.name in along_axes
@@ -644,7 +651,7 @@ def _is_refused_inertia(part: Part | None) -> bool:
         return False
     not_definite = any(
         (part.moments[1], part.moments[2], part.moments[4])
-    ) and not is_positive_semidefinite(part.moments, -_LEAST_OF_SIX)
+    ) and not is_positive_semidefinite(part.moments, -_LEAST_PRINCIPAL_MOMENT)
     return not_definite or not is_positive_semidefinite(second_moments(part.moments), LEAST)
 
 
@@ -653,16 +660,16 @@ def _is_refused_inertia(part: Part | None) -> bool:
 
 @dataclass(frozen=True)
 class _Sites:
-    """A robot with a frame at each end of the loops that MuJoCo can represent; `ends` has their
-    names by loop.
+    """A robot with a frame at each end of the loops that MuJoCo can represent; `site_names` has
+    their names by loop.
     """
 
     mechanism: Mechanism
-    ends: dict[str, tuple[str, str]]
+    site_names: dict[str, tuple[str, str]]
 
     @property
     def names(self) -> set[str]:
-        return {name for pair in self.ends.values() for name in pair}
+        return {name for pair in self.site_names.values() for name in pair}
 
     def equalities(self, written: set[str]) -> list[list[str]]:
         """Return an element for each loop whose two ends are among the `written` links."""
@@ -671,20 +678,22 @@ class _Sites:
                 _CLOSURES[loop.kind],
                 {
                     "name": loop.name,
-                    "site1": self.ends[loop.name][0],
-                    "site2": self.ends[loop.name][1],
+                    "site1": self.site_names[loop.name][0],
+                    "site2": self.site_names[loop.name][1],
                 },
             )
             for loop in self.mechanism.loops
             if self._is_written(loop.name, written)
         ]
 
-    def keys(self, order: Sequence[int], written: set[str], plain: set[str]) -> list[list[str]]:
+    def keys(
+        self, order: Sequence[int], written: set[str], plain_joints: set[str]
+    ) -> list[list[str]]:
         """Return the keyframe from which loops are closed, joints in MuJoCo's `order`; empty if a
-        joint is not `plain`.
+        joint is not among `plain_joints`.
         """
         mechanism = self.mechanism
-        if not self._has_start(written, plain):
+        if not self._has_start(written, plain_joints):
             return []
         declared, qpos = dict(mechanism.start), list[Fraction]()
         for joint in (mechanism.joints[k] for k in order):
@@ -694,37 +703,37 @@ class _Sites:
             qpos += values
         return [element("key", {"name": HOME, "qpos": decimals(qpos)})]
 
-    def motors(self, written: set[str], plain: set[str]) -> list[list[str]]:
+    def motors(self, written: set[str], plain_joints: set[str]) -> list[list[str]]:
         """Return an element for each actuated joint."""
         return [
             element("motor", {"name": name, "joint": name})
             for name in self.mechanism.actuated
-            if self._is_driven(name, written, plain)
+            if self._is_driven(name, written, plain_joints)
         ]
 
-    def _is_driven(self, name: str, written: set[str], plain: set[str]) -> bool:
+    def _is_driven(self, name: str, written: set[str], plain_joints: set[str]) -> bool:
         """True if MuJoCo can represent that the joint is actuated: a hinge or a slide, in a robot
         with written loops.
         """
         return (
-            name in plain
+            name in plain_joints
             and len(self.mechanism.velocities_of[name]) == 1
             and any(self._is_written(loop.name, written) for loop in self.mechanism.loops)
         )
 
     def _is_written(self, loop: str, written: set[str]) -> bool:
         """True if both ends of a loop are written."""
-        return loop in self.ends and {*self.ends[loop]} <= written
+        return loop in self.site_names and {*self.site_names[loop]} <= written
 
-    def _has_start(self, written: set[str], plain: set[str]) -> bool:
+    def _has_start(self, written: set[str], plain_joints: set[str]) -> bool:
         mechanism = self.mechanism
         return (
             bool(mechanism.start)
-            and all(joint.name in plain for joint in mechanism.joints)
+            and all(joint.name in plain_joints for joint in mechanism.joints)
             and any(self._is_written(loop.name, written) for loop in mechanism.loops)
         )
 
-    def remarks(self, written: set[str], plain: set[str]) -> list[str]:
+    def remarks(self, written: set[str], plain_joints: set[str]) -> list[str]:
         """Return remarks on loops that are changed or left out."""
         mechanism = self.mechanism
         omitted = [
@@ -739,12 +748,12 @@ class _Sites:
             else []
         )
         remarks += [f"loops that MuJoCo's solver enforces softly: {list_all(soft)}"] if soft else []
-        start_omitted = bool(mechanism.start) and not self._has_start(written, plain)
+        start_omitted = bool(mechanism.start) and not self._has_start(written, plain_joints)
         remarks += (
             ["the coordinates from which loops are closed are left out"] if start_omitted else []
         )
         not_driven = [
-            name for name in mechanism.actuated if not self._is_driven(name, written, plain)
+            name for name in mechanism.actuated if not self._is_driven(name, written, plain_joints)
         ]
         remarks += [f"the actuation of {list_all(not_driven)} is left out"] if not_driven else []
         return remarks + (
@@ -758,7 +767,7 @@ def _with_sites(mechanism: Mechanism) -> _Sites:
     """Return the robot with the sites of its loops."""
     used_names = dict.fromkeys((frame.name for frame in mechanism.frames), 1)
     frames: list[Frame] = []
-    ends: dict[str, tuple[str, str]] = {}
+    site_names: dict[str, tuple[str, str]] = {}
     for loop in (loop for loop in mechanism.loops if loop.kind in _CLOSURES):
         names = (
             unused_name(f"{loop.name}_first", used_names),
@@ -768,7 +777,7 @@ def _with_sites(mechanism: Mechanism) -> _Sites:
             Frame(name, end.body, end.pose)
             for name, end in zip(names, (loop.first, loop.second), strict=True)
         ]
-        ends[loop.name] = names
+        site_names[loop.name] = names
     return _Sites(
-        replace(mechanism, frames=(*mechanism.frames, *frames)) if frames else mechanism, ends
+        replace(mechanism, frames=(*mechanism.frames, *frames)) if frames else mechanism, site_names
     )

@@ -8,7 +8,7 @@ from symgen.mechanism.mechanism import Mechanism
 
 NAME = "toml"
 SUFFIXES = (".toml",)
-_OF_A_FOLDER = ("source_sha256 = ", "text_sha256 = ")
+_HASH_KEYS = ("source_sha256 = ", "text_sha256 = ")
 """Keys by which a generated folder detects an edited description. A converted file is meant to be
 edited.
 """
@@ -22,5 +22,5 @@ def write(mechanism: Mechanism) -> Written:
         "# Rotations snapped, fixed and locked joints lumped, every number exact.",
     ]
     top = lines.index("[base]")
-    kept = [line for line in lines[:top] if not line.startswith(_OF_A_FOLDER)]
-    return Written("\n".join([*head, *kept, *lines[top:]]) + "\n")
+    top_lines = [line for line in lines[:top] if not line.startswith(_HASH_KEYS)]
+    return Written("\n".join([*head, *top_lines, *lines[top:]]) + "\n")

@@ -145,12 +145,12 @@ def _link(link: Link, almost_right: list[str]) -> list[str]:
 def _joint(link: Link, almost_right: list[str], unapplied: Sequence[str]) -> list[str]:
     """Return a <joint>."""
     joint, parent = link.joint, link.parent or ""
-    ends = [element("parent", {"link": parent}), element("child", {"link": link.name})]
+    parent_and_child = [element("parent", {"link": parent}), element("child", {"link": link.name})]
     if joint is None:
-        inside = [*_origin(link.pose, link.fixed_joint, almost_right), *ends]
+        inside = [*_origin(link.pose, link.fixed_joint, almost_right), *parent_and_child]
         return element("joint", {"name": link.fixed_joint, "type": "fixed"}, inside)
     urdf_type = _urdf_type(joint)
-    inside = [*_origin(link.pose, joint.name, almost_right), *ends]
+    inside = [*_origin(link.pose, joint.name, almost_right), *parent_and_child]
     if urdf_type not in _WITHOUT_AXIS:
         inside.append(element("axis", {"xyz": decimals(joint.axis)}))
     inside += _limit(joint.limits, urdf_type in _LIMITED) if joint.type.nq == 1 else []

@@ -112,11 +112,11 @@ def _derivative(
     slopes = [source for source in sources if source is not None]
     if not target.rates or len(slopes) < len(pairs):
         return None
-    plain = _function(program, target, patterns)
+    value_function = _function(program, target, patterns)
     array_of = dict(
         zip(
             (port.name for port in program.inputs),
-            (port["array"] for port in plain["given"]),
+            (port["array"] for port in value_function["given"]),
             strict=True,
         )
     )
@@ -124,9 +124,9 @@ def _derivative(
     blocks = [
         _block(k, *pair, *slope) for k, (pair, slope) in enumerate(zip(pairs, slopes, strict=True))
     ]
-    return plain | {
-        "symbol": f"jac_{plain['symbol']}",
-        "arrays": [*plain["given"], *arrays],
+    return value_function | {
+        "symbol": f"jac_{value_function['symbol']}",
+        "arrays": [*value_function["given"], *arrays],
         "calls": calls,
         "found": [
             block | {"array": slope_of[source.function, port.name]}
@@ -190,17 +190,19 @@ def _block(k: int, result: Port, argument: Port, derivative: Program, port: Port
         for column, of_argument in enumerate(columns)
         for row, of_result in enumerate(rows)
     ]
-    there = [(entry, at) for entry, at in entries if derivative.rows[port.rows[at]].value != 0]
-    full = len(there) == len(entries)
+    nonzero_entries = [
+        (entry, at) for entry, at in entries if derivative.rows[port.rows[at]].value != 0
+    ]
+    full = len(nonzero_entries) == len(entries)
     straight = full and [*rows, *columns] == [*range(len(rows)), *range(len(columns))]
     return {
         "k": k,
         "rows": result.size,
         "columns": argument.size,
         "which": "" if straight else f"which_{k}",
-        "count": len(there),
-        "places": _lines([at for _, at in there]),
-        "there": None if full else [at for at, _ in there],
+        "count": len(nonzero_entries),
+        "places": _lines([at for _, at in nonzero_entries]),
+        "there": None if full else [at for at, _ in nonzero_entries],
     }
 
 

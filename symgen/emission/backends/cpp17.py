@@ -66,8 +66,12 @@ def _function(
     declared = FUNCTIONS.get(program.function)
 
     def described(port: Port, array: Array) -> dict[str, str]:
-        what = with_forces(meaning(array, target.sizes), target, program.inputs)
-        return {"name": names[port.name], "size": _size(array, port, target), "what": comment(what)}
+        description = with_forces(meaning(array, target.sizes), target, program.inputs)
+        return {
+            "name": names[port.name],
+            "size": _size(array, port, target),
+            "what": comment(description),
+        }
 
     argument_ports = [
         described(port, array) | _argument_type(port, names[port.name], target)
@@ -116,13 +120,13 @@ def _returned(program: Form, results: list[dict[str, str]]) -> dict[str, Any]:
             f"{derivatives.identifier_part(program.function)}_results",
             [f"results.{r['name']}.data()" for r in results],
         )
-        held = status | {"fields": results, "held": f"{kind} results", "pointers": pointers}
-        return held | {"returned": kind, "answer": "results"}
+        context = status | {"fields": results, "held": f"{kind} results", "pointers": pointers}
+        return context | {"returned": kind, "answer": "results"}
     kind, name = f"std::array<real, {first['size']}>", first["name"]
-    held = status | {"fields": [], "held": f"{kind} {name}", "pointers": [f"{name}.data()"]}
+    context = status | {"fields": [], "held": f"{kind} {name}", "pointers": [f"{name}.data()"]}
     if not program.outputs[0].shape:
-        return held | {"returned": "real", "answer": f"{name}[0]"}
-    return held | {"returned": kind, "answer": name}
+        return context | {"returned": "real", "answer": f"{name}[0]"}
+    return context | {"returned": kind, "answer": name}
 
 
 def _outcome(program: Form, results: list[dict[str, str]]) -> dict[str, Any]:
@@ -133,13 +137,13 @@ def _outcome(program: Form, results: list[dict[str, str]]) -> dict[str, Any]:
         pointers = [f"found.value.{r['name']}.data()" for r in results]
     else:
         pointers = ["found.value.data()" if program.outputs[0].shape else "&found.value"]
-    held = {
+    context = {
         "held": f"{kind} found{{}}",
         "pointers": pointers,
         "answer": "found",
         "status": "found.status = ",
     }
-    return plain | held | {"returned": kind}
+    return plain | context | {"returned": kind}
 
 
 def _size(array: Array, port: Port, target: Target) -> str:

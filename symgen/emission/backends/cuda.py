@@ -136,11 +136,13 @@ def _function(program: Form, target: Target, divisor_bounds: Mapping[int, Bound]
         else _straight_line(program, target, divisor_bounds)
     )
     arrays = printer().driver(program, target)["parameters"]
-    taken = {array[kind] for array in arrays for kind in ("name", "state", "element", "block")}
+    taken_names = {
+        array[kind] for array in arrays for kind in ("name", "state", "element", "block")
+    }
     local_names = {}
     for name in LOCALS:
-        local_names[name] = C.local(name, taken)
-        taken.add(local_names[name])
+        local_names[name] = C.local(name, taken_names)
+        taken_names.add(local_names[name])
     function = target.symbol(program.function)
     symbol = f"{function}_device"
     return facts | {

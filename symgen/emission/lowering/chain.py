@@ -28,7 +28,13 @@ from symgen.emission.lowering.loop_checks import (
     check_step,
     zeros,
 )
-from symgen.emission.lowering.loop_function import LINK, STATUS, LoopFunction
+from symgen.emission.lowering.loop_function import (
+    LINK,
+    NEXT_CARRY,
+    STATUS,
+    WRITTEN,
+    LoopFunction,
+)
 from symgen.emission.part_layout import layout, size_of
 from symgen.emission.statements import (
     FIXED,
@@ -52,13 +58,26 @@ from symgen.emission.statements import (
     in_lanes,
     integers,
 )
-from symgen.ir.loops import BEFORE, CHECKED, CONSTANTS, WORK, LoopProgram, as_function
+from symgen.ir.loops import (
+    BEFORE,
+    CARRY,
+    CHECKED,
+    CONSTANTS,
+    FINAL_CARRY,
+    INITIAL_CARRY,
+    SAVED,
+    WORK,
+    LoopProgram,
+    as_function,
+)
 from symgen.ir.program import Program
 from symgen.vocabulary.reals import REALS
 from symgen.vocabulary.target import Target
 
-NUMBERS, GROUP, ROW, SEGMENT = "numbers", "group", "row", "segment"
-"""The caller's array; the indices of a group, of a row of a group, and of a part."""
+GROUP, ROW, SEGMENT = "group", "row", "segment"
+"""The indices of a group, of a row of a group, and of a part."""
+GROUP_WORK, LOCAL = "group_work", "local_"
+"""A group's part of the workspace; the beginning of the names of buffers for arguments and results of a row of all lanes."""
 STATUSES = "statuses"
 """The statuses of all parts."""
 
@@ -107,9 +126,7 @@ class Chain:
     @cached_property
     def loops(self) -> LoopFunction:
         """The function, as those of other loops over links are."""
-        return LoopFunction(
-            self.form, self.target, self.vector if self.states else 0, workspace=NUMBERS
-        )
+        return LoopFunction(self.form, self.target, self.vector if self.states else 0)
 
     @cached_property
     def name(self) -> str:
@@ -152,6 +169,11 @@ class Chain:
         return self.lanes * layout(self.form).group_size
 
     @cached_property
+    def constants(self) -> str:
+        """The name of the table of link constants."""
+        return f"{self.symbol}_{CONSTANTS}"
+
+    @cached_property
     def arrays(self) -> list[str]:
         """Arguments and results."""
         return [port.name for port in (*self.form.inputs, *self.form.outputs)]
@@ -177,11 +199,11 @@ class Chain:
     ) -> Program:
         """Return a step as a function of the file that is taken by every lane; with sines of the text's `own` where it has some."""
         function = as_function(step, f"{self.loops.function}_{name}")
-        alike = (CONSTANTS,) if self.states else ()
-        self.steps.append(lane_step(function, self._plain, kind, alike, has_own_sines))
+        shared_ports = (CONSTANTS,) if self.states else ()
+        self.steps.append(lane_step(function, self._plain, kind, shared_ports, has_own_sines))
         return function
 
-    def step_alone(self, step: Program, name: str, kind: str) -> Program:
+    def scalar_step(self, step: Program, name: str, kind: str) -> Program:
         """Return a step that one state takes once: a straight-line function, or one of the lanes of a block of states."""
         if self.states:
             return self.step_in_lanes(step, name, kind, has_own_sines=False)
@@ -195,19 +217,19 @@ class Chain:
         self,
         step: Program,
         places: Mapping[str, Value],
-        alone: bool = False,
+        scalar: bool = False,
         only_where: Value = "",
     ) -> tuple[Statement, ...]:
         """Return the call of a step, with the comparisons behind it in the lanes for which `only_where` holds.
 
-        Each port is in its place, or in the buffer of its row. A step that is taken `alone` has no lanes but those of states.
+        Each port is in its place, or in the buffer of its row. A `scalar` step has no lanes other than those of states.
         """
         ports = [port.name for port in (*step.inputs, *step.outputs)]
         arguments = [
-            CHECKED if name == CHECKED else places.get(name, f"own_{name}") for name in ports
+            CHECKED if name == CHECKED else places.get(name, f"{LOCAL}{name}") for name in ports
         ]
         call = Call(self.target.symbol(step.function), tuple(arguments))
-        status = Status(self.target, REALS[self.form.real], self.states or not alone)
+        status = Status(self.target, REALS[self.form.real], self.states or not scalar)
         declared, compare = check_step(status, step, step, only_where)
         return (*declared, call, *compare)
 
@@ -224,12 +246,12 @@ class Chain:
     def first_row(self, step: Program) -> Declare | None:
         """Return the number of a group's first row in the table of link constants, for a step that takes them."""
         takes = size_of(step.inputs, CONSTANTS) > 0
-        return Declare("const int", "first", f"{self.rows}*group") if takes else None
+        return Declare("const int", "first_row", f"{self.rows}*group") if takes else None
 
     def buffers(self, ports: Iterable[str]) -> Iterator[Declare]:
         """Give the buffers for a row of arguments and results."""
         line = f"{self.name}_LINE"
-        return (Declare(self.form.real, f"own_{port}", None, (1,), "", line) for port in ports)
+        return (Declare(self.form.real, f"{LOCAL}{port}", None, (1,), "", line) for port in ports)
 
     def unused(self, used: Sequence[str] = ()) -> Iterator[Unused]:
         """Give the arguments and results that a function takes without using them."""
@@ -268,7 +290,7 @@ class Chain:
             takes_status = any(parameter.name == STATUS for parameter in function.parameters)
             compares |= takes_status
             status = (self._statuses,) if takes_status else ()
-            calls.append(Call(function.name, (*self._arguments, NUMBERS, GROUP, *status)))
+            calls.append(Call(function.name, (*self._arguments, WORK, GROUP, *status)))
         parallel = PARALLEL if self.groups > 1 and not self.states else None
         loop = body(parallel, For(GROUP, 0, self.groups, tuple(calls)))
         if not self.checked:
@@ -368,7 +390,7 @@ class Chain:
 
     def in_lanes(self, function: Function) -> Function:
         """Return a function of lanes: its pointers to real numbers and its buffers are of lanes."""
-        arrays = _VECTORS | {f"own_{name}{end}" for name in self.arrays for end in ("", BEFORE)}
+        arrays = _VECTORS | {f"{LOCAL}{name}{end}" for name in self.arrays for end in ("", BEFORE)}
         if self.states:
             arrays |= _STATES | {*self.arrays}
         (function_of_lanes,) = in_lanes([function], arrays, self.vector)
@@ -379,7 +401,7 @@ class Chain:
     def parameter(self) -> Declare:
         """The parameter for the caller's array."""
         size = "" if self.states else work(self.form, self.checked)
-        return Declare(self.form.real, NUMBERS, size=(size,))
+        return Declare(self.form.real, WORK, size=(size,))
 
     @cached_property
     def _parameters(self) -> tuple[Declare, ...]:
@@ -393,11 +415,11 @@ class Chain:
         )
 
 
-_VECTORS = frozenset(
-    ("work", "before", "behind", "handed", "known", "runs", "told", "run", "front", "both", "kept")
-) | {CHECKED}
+_VECTORS = frozenset((GROUP_WORK, SAVED, CARRY, NEXT_CARRY, WRITTEN, CHECKED)) | {
+    *("upsweeps", "downsweeps", "upsweep", "downsweep", "left", "right", "combined")
+}
 """Pointers to real numbers of a group, and the numbers that its lanes compare."""
-_STATES = frozenset(("ended", "carried", "start", "held", "tree", "root", NUMBERS))
+_STATES = frozenset((WORK, INITIAL_CARRY, FINAL_CARRY, "tree", "root"))
 """Arrays of real numbers that have lanes in a block of states alone."""
 
 

@@ -62,7 +62,7 @@ class Vectors:
         )
         puts = body(
             Comment("values for later loops"),
-            (Assign(put["place"], put["name"]) for put in loop["puts"]),
+            (Assign(saved_value["place"], saved_value["name"]) for saved_value in loop["puts"]),
         )
         computed = list(rows(loop["groups"]))
         stores = [Assign(store["place"], store["value"]) for store in loop["stores"]]
@@ -103,16 +103,19 @@ class Vectors:
 
     def _sines(self, facts: Facts, angle: str, turn: str) -> Iterator[Statement]:
         """Give the loads of the angles and their sines and cosines, by the text's own loop or one angle after the other."""
-        loads = (Assign(f"{angle}[{read['place']}]", read["value"]) for read in facts["read"])
+        loads = (
+            Assign(f"{angle}[{sine_argument['place']}]", sine_argument["value"])
+            for sine_argument in facts["read"]
+        )
         yield For(LANE, 0, self.lanes, tuple(loads))
         if facts["own_loop"]:
             yield Assign(turn, f"{self.macros}_sincos({angle})")
         else:
             pairs = (("sine", self.trig["sin"]), ("cosine", self.trig["cos"]))
-            each = (
+            calls = (
                 Assign(f"{turn}.{part}[{LANE}]", f"{call}({angle}[{LANE}])") for part, call in pairs
             )
-            yield For(LANE, 0, facts["angles"], tuple(each))
+            yield For(LANE, 0, facts["angles"], tuple(calls))
 
     def steps(self, steps: Iterable[Facts], symbol: str) -> Iterator[Function]:
         """Give the functions of steps of a loop over links."""

@@ -31,7 +31,7 @@ from symgen.emission.statements import (
 )
 from symgen.emission.writer import live_rows
 from symgen.ir import loops as forms
-from symgen.ir.loops import CHECKED, LoopProgram
+from symgen.ir.loops import CHECKED, WORK, LoopProgram
 from symgen.ir.program import POSITIONS, Program
 from symgen.vocabulary.reals import Real
 from symgen.vocabulary.target import Target
@@ -126,7 +126,7 @@ def check_results(loops: LoopFunction) -> list[Statement]:
     """Set the status where a result is not finite; of one state, store the results where all are finite."""
     arrays = [
         (
-            loops.workspace if loops.result_places else loops.ports[p.name],
+            WORK if loops.result_places else loops.ports[p.name],
             loops.result_places.get(p.name, 0),
             p.size,
         )
@@ -144,17 +144,17 @@ def check_results(loops: LoopFunction) -> list[Statement]:
 
 
 def _sum_zeros(
-    loops: LoopFunction, arrays: Sequence[tuple[str, int, int]], what: str
+    loops: LoopFunction, arrays: Sequence[tuple[str, int, int]], array_kind: str
 ) -> tuple[list[Statement], Value]:
     """Add up zero times each element of arrays; return the statements, and the condition that an element is not finite.
 
     An array is a name, its first element, and the number of its elements.
     """
     total, zero = loops.lane_of(zeros(loops)), loops.zero
-    comment = f"zero if all {what} are finite, else NaN"
+    comment = f"zero if all {array_kind} are finite, else NaN"
     sums: list[Statement] = [Declare(loops.form.real, zeros(loops), zero, comment=comment)]
     if loops.lanes:
-        sums = [Assign(total, zero, comment=comment if what == "results" else "")]
+        sums = [Assign(total, zero, comment=comment if array_kind == "results" else "")]
     for name, first, size in arrays:
         element = Element(name, f"{first} + {LINK}" if first else LINK)
         term = Assign(total, expression("{} + ({}*{})", total, zero, element))

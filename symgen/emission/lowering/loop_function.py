@@ -35,10 +35,10 @@ from symgen.vocabulary.target import Target
 
 LINK, ELEMENT, STATUS, COLUMN = "i", "k", "status", "column"
 """Locals: the number of a link, that of an element, the status of a checked function, and the columns of a joint."""
-CARRIES, OWN, BEFORE, BEHIND, JOINED = "rows", "own", "before", "behind", "left"
-"""Locals for carries: those of the base and all links of a tree; that of a link, and of the link before it; in lanes, the half
-that the next step along a chain writes, and what a link of a tree adds to its parent's.
-"""
+CARRIES, LINK_CARRY, PARENT_CARRY = "carries", "link_carry", "parent_carry"
+"""Locals for the carries of a tree: those of the base and all links, that of a link, and that of its parent."""
+NEXT_CARRY, WRITTEN = RESULT_NAMES[CARRY], "written"
+"""Locals in lanes: the carry that a step writes, and the half of a chain's carry that the step of a link has written."""
 THREADS = "threads"
 """The number of threads that run at once: the distance between the elements of a thread's workspace."""
 BLOCK, TURN = "block", "turn"
@@ -60,8 +60,6 @@ class LoopFunction:
     target: Target
     lanes: int = 0
     threads: bool = False
-    workspace: str = WORK
-    """The parameter for the workspace."""
 
     @cached_property
     def real(self) -> Real:
@@ -142,8 +140,10 @@ class LoopFunction:
     def link_tables(self) -> LoopTables:
         """The tables that the statements lowered so far read."""
         steps = self.steps.items()
-        read = {c for (_, c), step in steps for port in step.inputs if port.name == CONSTANTS}
-        return LoopTables(self.form, self.target.symbol(self.function), read)
+        read_classes = {
+            c for (_, c), step in steps for port in step.inputs if port.name == CONSTANTS
+        }
+        return LoopTables(self.form, self.target.symbol(self.function), read_classes)
 
     @cached_property
     def angle_count(self) -> int:
@@ -164,8 +164,10 @@ class LoopFunction:
     def result_places(self) -> dict[str, int]:
         """The places in the workspace where a checked function of one state holds results until all are finite; else empty."""
         outputs = self.form.outputs if self.needed_size else ()
-        ends = itertools.accumulate((port.size for port in outputs), initial=work(self.form))
-        return {port.name: index for port, index in zip(outputs, ends, strict=False)}
+        first_elements = itertools.accumulate(
+            (port.size for port in outputs), initial=work(self.form)
+        )
+        return {port.name: index for port, index in zip(outputs, first_elements, strict=False)}
 
     @cached_property
     def strides(self) -> dict[str, str]:
@@ -173,7 +175,7 @@ class LoopFunction:
         if not self.threads:
             return {}
         ports = {name: f"{name}_element" for name in self.ports.values()}
-        return ports | dict.fromkeys((WORK, CARRIES, OWN, BEFORE), THREADS)
+        return ports | dict.fromkeys((WORK, CARRIES, LINK_CARRY, PARENT_CARRY), THREADS)
 
     @cached_property
     def is_ok(self) -> str:
@@ -199,13 +201,13 @@ class LoopFunction:
     def element(self, port: str, index: Value) -> Element:
         """Return an element of an argument or a result."""
         if port in self.result_places:
-            return Element(self.workspace, plus(index, self.result_places[port]))
+            return Element(WORK, plus(index, self.result_places[port]))
         return Element(self.ports[port], index)
 
     def array(self, port: str) -> Value:
         """Return the array of an argument or a result."""
-        held = port in self.result_places
-        return Address(self.workspace, self.result_places[port]) if held else self.ports[port]
+        is_buffered = port in self.result_places
+        return Address(WORK, self.result_places[port]) if is_buffered else self.ports[port]
 
 
 def times(factor: int, index: Value) -> Value:
@@ -230,7 +232,7 @@ def current_link(loops: LoopFunction, s: int) -> Value:
     form, sweep = loops.form, loops.form.sweeps[s]
     if sweep.only_path_to < 0 or form.serial:
         return LINK
-    return Element(loops.link_tables.integers("way", form.path_to(sweep.only_path_to)), LINK)
+    return Element(loops.link_tables.integers("path", form.path_to(sweep.only_path_to)), LINK)
 
 
 def first_index(loops: LoopFunction, port: str, link: Value) -> Value:
@@ -239,7 +241,9 @@ def first_index(loops: LoopFunction, port: str, link: Value) -> Value:
     if len({(kind.nq, kind.nv) for kind in kinds}) == 1:
         return times(kinds[0].nq if is_position else kinds[0].nv, link)
     firsts = [offset[0 if is_position else 1] for offset in loops.form.offsets]
-    return Element(loops.link_tables.integers("q" if is_position else "v", firsts), link)
+    return Element(
+        loops.link_tables.integers("first_q" if is_position else "first_v", firsts), link
+    )
 
 
 def step_carries(loops: LoopFunction, s: int) -> tuple[str, str]:
@@ -248,10 +252,10 @@ def step_carries(loops: LoopFunction, s: int) -> tuple[str, str]:
     In lanes the arrays differ: a compiler makes no vectors of a step that may write what it reads.
     """
     if loops.form.straight(loops.form.sweeps[s]):
-        return (BEFORE, BEHIND) if loops.lanes else (loops.carry(s), loops.carry(s))
+        return (CARRY, NEXT_CARRY) if loops.lanes else (loops.carry(s), loops.carry(s))
     if loops.form.sweeps[s].inward:
-        return OWN, JOINED if loops.lanes else OWN
-    return BEFORE, OWN
+        return LINK_CARRY, NEXT_CARRY if loops.lanes else LINK_CARRY
+    return PARENT_CARRY, LINK_CARRY
 
 
 def step_call(
@@ -270,9 +274,9 @@ def step_call(
 def _argument(loops: LoopFunction, s: int, c: int, port: str, link: Value) -> Value:
     """Return the array that a step gets for one of its ports."""
     form, sweep = loops.form, loops.form.sweeps[s]
-    taken, written = step_carries(loops, s)
+    carry, next_carry = step_carries(loops, s)
     per_link, columns = dict(form.per_link), dict.fromkeys(dict(form.columns), COLUMN)
-    local = {CARRY: taken, RESULT_NAMES[CARRY]: written, CHECKED: CHECKED, **columns}
+    local = {CARRY: carry, RESULT_NAMES[CARRY]: next_carry, CHECKED: CHECKED, **columns}
     if port in local:
         return local[port]
     if port == CONSTANTS:

@@ -9,7 +9,7 @@ from math import prod
 from typing import NamedTuple
 
 from symgen.emission.c_text import WIDTH, C
-from symgen.ir.loops import CONSTANTS, LoopProgram
+from symgen.ir.loops import CONSTANTS, INITIAL_CARRY, LoopProgram
 from symgen.vocabulary.reals import REALS
 
 SHORT_LIMIT = 2**15
@@ -58,19 +58,19 @@ class LoopTables:
         for c in self.form.class_of:
             rows.append(counts[c])
             counts[c] += 1
-        return self.integers("rows", rows)
+        return self.integers(f"{CONSTANTS}_row", rows)
 
-    def latest_children(self) -> str:
+    def last_children(self) -> str:
         """Return the name of the table of the child with the highest number, of the base and of each link; -1 for a leaf."""
-        latest = {parent: link for link, parent in enumerate(self.form.parents)}
+        last_child = {parent: link for link, parent in enumerate(self.form.parents)}
         links = range(-1, len(self.form))
-        return self.integers("latest", [latest.get(link, -1) for link in links])
+        return self.integers("last_child", [last_child.get(link, -1) for link in links])
 
     def initial_carry(self, s: int) -> str:
         """Return the name of the table of the initial carry of a sweep."""
         sweep = self.form.sweeps[s]
         values = self._literals(sweep.initial)
-        name = f"{self.symbol}_start_{s + 1}"
+        name = f"{self.symbol}_{INITIAL_CARRY}_{s + 1}"
         return self._add(self.form.real, name, (len(values),), (_listed(values, 4),))
 
     def integers(self, suffix: str, values: Sequence[int]) -> str:

@@ -1,8 +1,9 @@
 """Maps over the elements of a chain in parts, and parallel scans along the elements between two maps.
 
-A map takes a step for each element by itself, row by row. The upsweep combines two runs as soon as both are there, and two pairs
-as well, so that a level never holds more than two. The next map goes through the rows the other way, and the downsweep computes
-what is known of a row when the map comes to it. The runs of whole parts are combined in the same way, one pair after the other.
+A map takes a step for each element by itself, row by row. The upsweep combines the values of two rows as soon as it has
+both. It combines the values of two pairs likewise, so that a level never holds more than two values. The next map goes through the rows the
+other way, and the downsweep computes the value of a row when the map comes to it. The upsweep values of the parts are combined in
+the same way, one pair after the other.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from typing import NamedTuple
 
 from symgen.emission.lowering.chain import (
     GROUP,
-    NUMBERS,
+    GROUP_WORK,
+    LOCAL,
     ROW,
     SEGMENT,
     Chain,
@@ -48,10 +50,12 @@ from symgen.ir.loops import (
     CONSTANTS,
     DOWNSWEEP,
     LEFT,
+    OF_SEGMENTS,
     RESULT_NAMES,
     RIGHT,
     SAVED,
     UPSWEEP,
+    WORK,
     ParallelScan,
 )
 from symgen.ir.program import Program
@@ -68,8 +72,8 @@ class _Scan(NamedTuple):
     places: Places
     up: Program
     down: Program
-    up_alone: Program
-    down_alone: Program
+    up_of_segments: Program
+    down_of_segments: Program
 
 
 class Lowering:
@@ -108,17 +112,19 @@ class Lowering:
         for name, step in (("up", tree.up), ("down", tree.down)):
             kind = f"{name}sweep of a pair"
             in_lanes = self.chain.step_in_lanes(step, f"{name}_{t + 1}", kind)
-            alone = f"{name}_{t + 1}_alone"
+            name_of_segments = f"{name}_{t + 1}_{OF_SEGMENTS}"
             functions += (
                 in_lanes,
-                in_lanes if self.chain.states else self.chain.step_alone(step, alone, kind),
+                in_lanes
+                if self.chain.states
+                else self.chain.scalar_step(step, name_of_segments, kind),
             )
-        up, up_alone, down, down_alone = functions
-        return _Scan(t + 1, tree, self.layout.places[t], up, down, up_alone, down_alone)
+        up, up_of_segments, down, down_of_segments = functions
+        return _Scan(t + 1, tree, self.layout.places[t], up, down, up_of_segments, down_of_segments)
 
     def _over(self, scan: _Scan) -> str:
         """Return the name of a scan's table of levels over the parts."""
-        return f"{self.chain.symbol}_over_{scan.number}"
+        return f"{self.chain.symbol}_segment_levels_{scan.number}"
 
     def functions(self) -> Iterator[Function]:
         """Give the functions of each scan, of each map and of the sums, and the one that runs all stages."""
@@ -132,12 +138,12 @@ class Lowering:
             yield self._pair(scan, up=True)
             yield self._pair(scan, up=False)
             yield self._over_parts(scan)
-        for s, (before, behind) in enumerate(pairwise((None, *self.scans, None))):
-            function = self._map(s, before, behind)
+        for s, (previous_scan, next_scan) in enumerate(pairwise((None, *self.scans, None))):
+            function = self._map(s, previous_scan, next_scan)
             yield function
             stages += chain.over_groups([function])
-            if behind:
-                stages += self._call_over_parts(behind)
+            if next_scan:
+                stages += self._call_over_parts(next_scan)
         sums = self._sums()
         yield sums
         yield chain.function([GROUP], (*stages, *chain.over_groups([sums])))
@@ -147,7 +153,7 @@ class Lowering:
         up = (Assign(ROW, "2", "/="), Assign("level", "1", "+="))
         count = While(expression("(level < {}) && {}", self.top, holds), up)
         return Function(
-            f"{self.chain.symbol}_{end}_of",
+            self._levels_as(end),
             (*integers(ROW),),
             (Declare("int", "level", "0"), count, Return("level")),
             "int",
@@ -155,37 +161,46 @@ class Lowering:
             comment=comment,
         )
 
+    def _levels_as(self, end: str) -> str:
+        """Return the name of the function that counts the levels of which a row is the "first" or the "last" one."""
+        return f"{self.chain.symbol}_levels_as_{end}"
+
     # -- scans -----------------------------------------------------------------------------------------------------------------
 
     def _pair(self, scan: _Scan, up: bool) -> Function:
-        """Return the function that combines a pair of rows of a group, or makes of what is known of both what is known of each."""
+        """Return the function that combines the upsweep values of a pair of rows of a group, or splits its downsweep value."""
         chain, places, tree = self.chain, scan.places, scan.tree
         if up:
-            name, array, first, size = "raised", "runs", places.runs, tree.up_size
-            step, copied = scan.up, ("both", "front")
+            name, array, first, size = "upsweep", "upsweeps", places.upsweeps, tree.up_size
+            step, copied = scan.up, ("combined", "left")
             comment = "upsweep: combine the pairs of a level, in a group of segments; a value without a partner is copied"
         else:
-            name, array, first, size = "lowered", "known", places.downsweeps, len(tree.initial)
-            step, copied = scan.down, ("front", "both")
+            name, array, first, size = (
+                "downsweep",
+                "downsweeps",
+                places.downsweeps,
+                len(tree.initial),
+            )
+            step, copied = scan.down, ("left", "combined")
             comment = "downsweep: from the values of a pair compute those of each partner"
         rows_below, pairs_below = (Element(self.levels, "level - 1", column) for column in (0, 1))
         saved = expression(
             f"{{}}\n    + ({tree.saved_size}*({{}} + pair))",
-            Address(NUMBERS, chain.in_group(places.saved)),
+            Address(WORK, chain.in_group(places.saved)),
             pairs_below,
         )
         guarded = chain.is_guarded(step)
         pair = body(
-            chain.pointer("behind", f"front + {size}"),
-            chain.pointer("kept", saved),
+            chain.pointer("right", f"left + {size}"),
+            chain.pointer(SAVED, saved),
             integers(LANE) if guarded else None,
             chain.call(step, _PAIR),
         )
         single = body(integers("k", LANE), copy("k", size, *copied))
         statements = (
-            chain.pointer(array, Address(NUMBERS, chain.in_group(first))),
-            chain.pointer("front", f"{array} + ({size}*2*(level - 1))"),
-            chain.pointer("both", f"{array} + ({size}*((2*level) + ((row >> level) % 2)))"),
+            chain.pointer(array, Address(WORK, chain.in_group(first))),
+            chain.pointer("left", f"{array} + ({size}*2*(level - 1))"),
+            chain.pointer("combined", f"{array} + ({size}*((2*level) + ((row >> level) % 2)))"),
             Declare("const int", "pair", "row >> level"),
             If(expression("(2*pair) + 1 < {}", rows_below), pair, single),
         )
@@ -200,62 +215,68 @@ class Lowering:
         """Return the function that scans over the parts, each of which is one row."""
         chain, tree = self.chain, scan.tree
         levels = levels_over_parts(tree, self.form.part_count)
-        run, row_size = tree.up_size, levels[0][2]
-        top_known = scan.places.over + levels[-1][0] + run
-        saved = f"both + {row_size}"
+        up_size, row_size = tree.up_size, levels[0][2]
+        root_downsweep = scan.places.over + levels[-1][0] + up_size
+        saved = f"combined + {row_size}"
         guarded = chain.is_guarded(scan.up, scan.down)
         status = guarded and not chain.states
         pair = {
-            UPSWEEP: "both",
-            DOWNSWEEP: f"both + {run}",
+            UPSWEEP: "combined",
+            DOWNSWEEP: f"combined + {up_size}",
             SAVED: saved,
             RESULT_NAMES[SAVED]: saved,
         }
-        up = pair | {LEFT: "front", RIGHT: "behind"}
-        down = pair | {LEFT: f"front + {run}", RIGHT: f"behind + {run}"}
+        up = pair | {LEFT: "left", RIGHT: "right"}
+        down = pair | {LEFT: f"left + {up_size}", RIGHT: f"right + {up_size}"}
         statements = body(
-            chain.pointer("tree", Address(NUMBERS, scan.places.over)),
+            chain.pointer("tree", Address(WORK, scan.places.over)),
             Declare("int", STATUS, chain.loops.status("OK")) if status else None,
             integers("level", "segment", "pair", "k"),
             integers(LANE) if chain.states else None,
             self._roots(scan, up=True),
-            self._over_levels(scan, chain.call(scan.up_alone, up, alone=True), 1, len(levels)),
+            self._over_levels(
+                scan, chain.call(scan.up_of_segments, up, scalar=True), 1, len(levels)
+            ),
             (
-                Assign(Element(NUMBERS, f"{top_known} + {k}"), chain.literal(value))
+                Assign(Element(WORK, f"{root_downsweep} + {k}"), chain.literal(value))
                 for k, value in enumerate(tree.initial)
             ),
             self._over_levels(
-                scan, chain.call(scan.down_alone, down, alone=True), len(levels) - 1, 0
+                scan, chain.call(scan.down_of_segments, down, scalar=True), len(levels) - 1, 0
             ),
             self._roots(scan, up=False),
             Return(STATUS) if status else None,
         )
         comment = "the same over the segments, each now a single row"
         parameters = (chain.parameter, *chain.status_parameter(guarded and chain.states))
-        name, returns = f"over_all_{scan.number}", "int" if status else "void"
+        name, returns = f"over_segments_{scan.number}", "int" if status else "void"
         return chain.static(name, parameters, statements, comment, False, returns)
 
     def _call_over_parts(self, scan: _Scan) -> tuple[Statement, ...]:
         """Return the call of the scan over the parts, which gives a status where it compares something for one state."""
-        chain, name = self.chain, f"{self.chain.symbol}_over_all_{scan.number}"
+        chain, name = self.chain, f"{self.chain.symbol}_over_segments_{scan.number}"
         guarded = chain.is_guarded(scan.up, scan.down)
         if chain.states or not guarded:
-            call: Statement = Call(name, (NUMBERS, *[STATUS] * guarded))
+            call: Statement = Call(name, (WORK, *[STATUS] * guarded))
         else:
-            call = Assign(STATUS, f"{name}({NUMBERS})")
+            call = Assign(STATUS, f"{name}({WORK})")
         return (If(chain.is_ok, (call,)),) if chain.is_ok else (call,)
 
     def _roots(self, scan: _Scan, up: bool) -> For:
-        """Return the loop that copies the run of each part to the levels over the parts, or what is known of it back."""
-        chain, run, downsweep_size = self.chain, scan.tree.up_size, len(scan.tree.initial)
-        first, size = (scan.places.runs, run) if up else (scan.places.downsweeps, downsweep_size)
+        """Return the loop that copies the upsweep value of each part to the levels over the parts, or its downsweep value back."""
+        chain, up_size, downsweep_size = self.chain, scan.tree.up_size, len(scan.tree.initial)
+        first, size = (
+            (scan.places.upsweeps, up_size) if up else (scan.places.downsweeps, downsweep_size)
+        )
         top = first + 2 * self.top * size
-        address = Address(NUMBERS, f"({chain.group_size}*segment) + {top}")
+        address = Address(WORK, f"({chain.group_size}*segment) + {top}")
         if not chain.states:
             part = f"({chain.group_size}*(segment / {chain.lanes}))"
             top_of_part = f"({chain.each(str(top))}) + (segment % {chain.lanes})"
-            address = Address(NUMBERS, f"{part} + {top_of_part}")
-        row = Element("tree", f"({run + downsweep_size}*segment) + {'' if up else f'{run} + '}k")
+            address = Address(WORK, f"{part} + {top_of_part}")
+        row = Element(
+            "tree", f"({up_size + downsweep_size}*segment) + {'' if up else f'{up_size} + '}k"
+        )
         root = Element("root", chain.each("k"))
         kind = f"const {self.form.real}" if up and not chain.states else self.form.real
         statements = (
@@ -275,17 +296,17 @@ class Lowering:
         go_on = self._go_on(scan)
         (below, size_below), (level_above, pairs, size) = (
             [Element(array, k) for k in columns]
-            for array, columns in (("below", (0, 2)), ("own", (0, 1, 2)))
+            for array, columns in (("below", (0, 2)), ("current", (0, 1, 2)))
         )
         pair = (
-            pointer("front", expression("tree + {} + ({}*2*pair)", below, size_below)),
-            pointer("behind", expression("front + {}", size_below)),
-            pointer("both", expression("tree + {} + ({}*pair)", level_above, size)),
+            pointer("left", expression("tree + {} + ({}*2*pair)", below, size_below)),
+            pointer("right", expression("left + {}", size_below)),
+            pointer("combined", expression("tree + {} + ({}*pair)", level_above, size)),
             *call,
         )
         level = (
             Declare("const int", "below", Row(self._over(scan), "level - 1"), pointer=FIXED),
-            Declare("const int", "own", Row(self._over(scan), "level"), pointer=FIXED),
+            Declare("const int", "current", Row(self._over(scan), "level"), pointer=FIXED),
             For("pair", 0, pairs, pair, condition=go_on),
         )
         step = 1 if first <= last else -1
@@ -309,10 +330,10 @@ class Lowering:
             chain.states and self._has_last(previous_scan, next_scan),
         )
         row = body(
-            chain.pointer("told", f"known + ({len(previous_scan.tree.initial)}*(row % 2))")
+            chain.pointer(DOWNSWEEP, f"downsweeps + ({len(previous_scan.tree.initial)}*(row % 2))")
             if previous_scan
             else None,
-            chain.pointer("run", f"runs + ({next_scan.tree.up_size}*(row % 2))")
+            chain.pointer(UPSWEEP, f"upsweeps + ({next_scan.tree.up_size}*(row % 2))")
             if next_scan
             else None,
             self._loads(loads),
@@ -321,11 +342,13 @@ class Lowering:
             self._upsweep(next_scan, end) if next_scan else None,
         )
         statements = body(
-            chain.pointer("work", Address(NUMBERS, f"{chain.group_size}*group")),
-            chain.pointer("known", f"work + {previous_scan.places.downsweeps}")
+            chain.pointer(GROUP_WORK, Address(WORK, f"{chain.group_size}*group")),
+            chain.pointer("downsweeps", f"{GROUP_WORK} + {previous_scan.places.downsweeps}")
             if previous_scan
             else None,
-            chain.pointer("runs", f"work + {next_scan.places.runs}") if next_scan else None,
+            chain.pointer("upsweeps", f"{GROUP_WORK} + {next_scan.places.upsweeps}")
+            if next_scan
+            else None,
             chain.first_row(step),
             chain.buffers(loads),
             integers(ROW, "level"),
@@ -333,10 +356,10 @@ class Lowering:
             chain.unused([name.removesuffix(BEFORE) for name in loads]),
             chain.over_rows(inward, row),
         )
-        way = "inward from the last rows" if inward else "outward from the first rows"
+        direction = "inward from the last rows" if inward else "outward from the first rows"
         group = "segment" if chain.states else "group of segments"
-        comment = f"map over the rows of a {group}, {way}"
-        return chain.group_function(f"placed_{s + 1}", statements, comment, guarded)
+        comment = f"map over the rows of a {group}, {direction}"
+        return chain.group_function(f"map_{s + 1}", statements, comment, guarded)
 
     def _places(self, s: int) -> dict[str, Value]:
         """Return the place of each port of a map that is no argument."""
@@ -344,41 +367,41 @@ class Lowering:
         saved = {SAVED: 0, RESULT_NAMES[SAVED]: self.form.maps[s].saved_at[0]}
         saved |= {name: self.form.work + k for k, name in enumerate(results)}
         rows: dict[str, Value] = {
-            name: Address("work", row_of(self.layout.row_size, first))
+            name: Address(GROUP_WORK, row_of(self.layout.row_size, first))
             for name, first in saved.items()
         }
-        table = Row(f"{self.chain.symbol}_table", "first + row")
-        return rows | {CONSTANTS: table, DOWNSWEEP: "told", UPSWEEP: "run"}
+        constants = Row(self.chain.constants, "first_row + row")
+        return rows | {CONSTANTS: constants, DOWNSWEEP: DOWNSWEEP, UPSWEEP: UPSWEEP}
 
     def _loads(self, ports: Sequence[str]) -> Iterator[Statement]:
         """Give the loads of arguments of a row: those of each element's joint, and of the joint before; zero where there is none."""
         rows, part, joints = self.chain.rows, self.chain.part, len(self.form)
         if ports:
             number = part if self.chain.states else f"({part})"
-            yield Declare("const int", "place", f"({rows}*{number}) + row")
+            yield Declare("const int", "joint", f"({rows}*{number}) + row")
         for port in ports:
-            exists, joint = f"(place < {joints})", "place"
+            exists, joint = f"(joint < {joints})", "joint"
             if port.endswith(BEFORE):
-                exists, joint = f"((place > 0) && (place <= {joints}))", "place - 1"
+                exists, joint = f"((joint > 0) && (joint <= {joints}))", "joint - 1"
             argument = Element(port.removesuffix(BEFORE), joint)
             value = (f"{exists} ? ", argument, f" : {self.chain.zero}")
-            yield Assign(Element(f"own_{port}", 0), value)
+            yield Assign(Element(f"{LOCAL}{port}", 0), value)
 
     def _downsweep(self, scan: _Scan, end: str) -> Iterator[Statement]:
         """Give the downsweep to a row: from the levels at whose end the row is."""
         symbol, tree = self.chain.symbol, scan.tree
         status = [STATUS] * self.chain.is_guarded(scan.down)
-        lower = Call(f"{symbol}_lowered_{scan.number}", (NUMBERS, *_PAIR_INDICES, *status))
-        yield For("level", f"{symbol}_{end}_of(row)", 0, (lower,), step=-1)
-        yield from self._without_joint(tree, "told", tree.last_valid, len(tree.initial))
+        split = Call(f"{symbol}_downsweep_{scan.number}", (WORK, *_PAIR_INDICES, *status))
+        yield For("level", f"{self._levels_as(end)}(row)", 0, (split,), step=-1)
+        yield from self._without_joint(tree, DOWNSWEEP, tree.last_valid, len(tree.initial))
 
     def _upsweep(self, scan: _Scan, end: str) -> Iterator[Statement]:
         """Give the upsweep from a row: to the levels at whose end the row is."""
         symbol, tree = self.chain.symbol, scan.tree
         status = [STATUS] * self.chain.is_guarded(scan.up)
-        raised = Call(f"{symbol}_raised_{scan.number}", (NUMBERS, *_PAIR_INDICES, *status))
-        yield from self._without_joint(tree, "run", tree.valid, tree.up_size)
-        yield For("level", 1, f"{symbol}_{end}_of(row)", (raised,), inclusive=True)
+        combine = Call(f"{symbol}_upsweep_{scan.number}", (WORK, *_PAIR_INDICES, *status))
+        yield from self._without_joint(tree, UPSWEEP, tree.valid, tree.up_size)
+        yield For("level", 1, f"{self._levels_as(end)}(row)", (combine,), inclusive=True)
 
     def _without_joint(
         self, tree: ParallelScan, array: str, first: int, size: int
@@ -411,36 +434,36 @@ class Lowering:
                 next_part = f"{part} + ({chain.each(str(first + 1))}) + ((segment + 1) % {lanes})"
             value = expression(
                 f"{{}}\n    + ((row < {chain.rows - 1}) ? {{}}\n        : {{}})",
-                Element("work", f"({row_size}*row) + {first}"),
-                Element("work", f"({row_size}*(row + 1)) + {first + 1}"),
-                Element(NUMBERS, next_part),
+                Element(GROUP_WORK, f"({row_size}*row) + {first}"),
+                Element(GROUP_WORK, f"({row_size}*(row + 1)) + {first + 1}"),
+                Element(WORK, next_part),
             )
-            stores.append(Assign(Element(port.name, "place"), value))
-        work = Address(NUMBERS, f"{chain.group_size}*group")
+            stores.append(Assign(Element(port.name, "joint"), value))
+        group_work = Address(WORK, f"{chain.group_size}*group")
         segment = None if chain.states else Declare("const int", SEGMENT, chain.part)
         row = body(
             segment,
-            Declare("const int", "place", f"({chain.rows}*{SEGMENT if segment else GROUP}) + row"),
-            If(f"place < {len(self.form)}", tuple(stores)),
+            Declare("const int", "joint", f"({chain.rows}*{SEGMENT if segment else GROUP}) + row"),
+            If(f"joint < {len(self.form)}", tuple(stores)),
         )
         kind = self.form.real if chain.states else f"const {self.form.real}"
         statements = body(
-            Declare(kind, "work", work, pointer=FIXED),
+            Declare(kind, GROUP_WORK, group_work, pointer=FIXED),
             integers(ROW, LANE),
             chain.unused([port.name for port in self.form.outputs] if chain.states else []),
             chain.over_rows(False, row),
         )
         comment = "for each joint the sum of the values of its two rows"
-        return chain.group_function("met", statements, comment, False)
+        return chain.group_function("sums", statements, comment, False)
 
 
 _PAIR_INDICES = (GROUP, "level", ROW)
 _PAIR: dict[str, Value] = {
-    LEFT: "front",
-    RIGHT: "behind",
-    UPSWEEP: "both",
-    DOWNSWEEP: "both",
-    SAVED: "kept",
-    RESULT_NAMES[SAVED]: "kept",
+    LEFT: "left",
+    RIGHT: "right",
+    UPSWEEP: "combined",
+    DOWNSWEEP: "combined",
+    SAVED: SAVED,
+    RESULT_NAMES[SAVED]: SAVED,
 }
 """The array for each port of a step of a pair."""

@@ -10,7 +10,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from symgen.emission.lowering.chain import GROUP, NUMBERS, ROW, SEGMENT, Chain, Table, row_of
+from symgen.emission.lowering.chain import (
+    GROUP,
+    GROUP_WORK,
+    LOCAL,
+    ROW,
+    SEGMENT,
+    Chain,
+    Table,
+    row_of,
+)
+from symgen.emission.lowering.loop_function import NEXT_CARRY, WRITTEN
 from symgen.emission.part_layout import Carry, SweepLayout, size_of
 from symgen.emission.statements import (
     FIXED,
@@ -38,13 +48,17 @@ from symgen.ir.loops import (
     CARRY,
     CONSTANTS,
     FINAL_CARRY,
-    INITIAL,
+    INITIAL_CARRY,
     RESULT_NAMES,
     SAVED,
+    WORK,
     SequentialScan,
     Sweep,
 )
 from symgen.ir.program import Program
+
+FIRST_LINKS = "first_links"
+"""The table of the link in the first row of each part, and its elements of the current group."""
 
 
 class Lowering:
@@ -58,7 +72,7 @@ class Lowering:
         first = [form.parts[part][0] - rows for part, rows in enumerate(idle)]
         self.idle, symbol = max(idle), chain.symbol
         self.tables = [
-            Table("for each segment: the link in the first row", f"{symbol}_places", first)
+            Table("for each segment: the link in the first row", f"{symbol}_{FIRST_LINKS}", first)
         ]
         if self.idle:
             comment = "number of leading rows that belong to another segment"
@@ -94,22 +108,22 @@ class Lowering:
         results = {port.name for port in step.outputs}
         has_lane_loop = idle or initial or guarded or not results.isdisjoint(buffers)
         group = body(
-            chain.pointer("work", Address(NUMBERS, f"{chain.group_size}*group")),
-            chain.pointer("before", Address(NUMBERS, self._of_group(carry)), POINTER),
-            chain.pointer("behind", f"before + {carry.size}", POINTER),
-            self._numbers_of_parts("places") if buffers else None,
+            chain.pointer(GROUP_WORK, Address(WORK, f"{chain.group_size}*group")),
+            chain.pointer(CARRY, Address(WORK, self._of_group(carry)), POINTER),
+            chain.pointer(NEXT_CARRY, f"{CARRY} + {carry.size}", POINTER),
+            self._numbers_of_parts(FIRST_LINKS) if buffers else None,
             chain.first_row(step),
             chain.buffers(buffers),
             integers(LANE) if has_lane_loop else None,
             integers(ROW),
             body(integers("k"), self._numbers_of_parts("idle")) if idle else None,
             chain.unused(used),
-            (Assign(Element("before", k), chain.literal(x)) for k, x in enumerate(initial)),
+            (Assign(Element(CARRY, k), chain.literal(x)) for k, x in enumerate(initial)),
             chain.over_rows(sweep.inward, self._row(sweep, step)),
         )
-        ends = "inward, from the last" if sweep.inward else "outward, from the first"
-        comment = f"{ends} link of one {'segment' if chain.states else 'group of segments'}"
-        return chain.group_function(f"swept_{s + 1}", group, comment, guarded)
+        direction = "inward, from the last" if sweep.inward else "outward, from the first"
+        comment = f"{direction} link of one {'segment' if chain.states else 'group of segments'}"
+        return chain.group_function(f"sweep_{s + 1}", group, comment, guarded)
 
     def _is_buffered(self, step: Program, name: str) -> bool:
         """True if a step takes an argument, or gives a result, in a buffer: elements of a row are not one vector.
@@ -124,17 +138,17 @@ class Lowering:
         arrays = [name for name in chain.arrays if self._is_buffered(step, name)]
         loads = [port.name for port in step.inputs if port.name in arrays]
         stores = [port.name for port in step.outputs if port.name in arrays]
-        link = expression("{} + row", self._number_of_part("places"))
+        link = expression("{} + row", self._number_of_part(FIRST_LINKS))
         places = self._places(sweep)
         places |= {name: Address(name, link) for name in chain.arrays if name not in arrays}
         return body(
-            chain.pointer("handed", "behind"),
+            chain.pointer(WRITTEN, NEXT_CARRY),
             self._loads(loads, link),
             chain.call(step, places, only_where=self._is_used if self.idle else ""),
             self._carry_of_idle_parts(sweep) if self.idle else None,
             self._stores(stores, link) if stores else None,
-            Assign("behind", "before"),
-            Assign("before", "handed"),
+            Assign(NEXT_CARRY, CARRY),
+            Assign(CARRY, WRITTEN),
         )
 
     def _loads(self, arguments: Sequence[str], link: Value) -> Iterator[Assign]:
@@ -145,13 +159,13 @@ class Lowering:
         """
         if self.chain.states:
             yield from (
-                Assign(Element(f"own_{name}", 0), Element(name, link)) for name in arguments
+                Assign(Element(f"{LOCAL}{name}", 0), Element(name, link)) for name in arguments
             )
             return
         for name in arguments:
             for lane in map(str, range(self.chain.lanes)):
-                part_link = expression("{} + row", Element("places", lane))
-                yield Assign(Element(f"own_{name}", 0, lane), Element(name, part_link))
+                part_link = expression("{} + row", Element(FIRST_LINKS, lane))
+                yield Assign(Element(f"{LOCAL}{name}", 0, lane), Element(name, part_link))
 
     def _of_group(self, carry: Carry) -> str:
         """Return the index of the first carry of a group in the caller's array."""
@@ -178,25 +192,28 @@ class Lowering:
     def _places(self, sweep: Sweep) -> dict[str, Value]:
         """Return the place of each port that is neither an argument nor a result."""
         return {
-            CONSTANTS: Row(f"{self.chain.symbol}_table", "first + row"),
-            SAVED: Address("work", row_of(self.form.work)),
-            RESULT_NAMES[SAVED]: Address("work", row_of(self.form.work, sweep.saved_at[0])),
-            CARRY: "before",
-            RESULT_NAMES[CARRY]: "behind",
+            CONSTANTS: Row(self.chain.constants, "first_row + row"),
+            SAVED: Address(GROUP_WORK, row_of(self.form.work)),
+            RESULT_NAMES[SAVED]: Address(GROUP_WORK, row_of(self.form.work, sweep.saved_at[0])),
+            CARRY: CARRY,
+            NEXT_CARRY: NEXT_CARRY,
         }
 
     def _carry_of_idle_parts(self, sweep: Sweep) -> If:
         """Return the statement by which idle parts keep their carry."""
-        before, behind = Element("before", "k"), Element("behind", "k")
+        carry, next_carry = Element(CARRY, "k"), Element(NEXT_CARRY, "k")
         idle = self._number_of_part("idle")
-        carry = expression("(row < {}) ? {} : {}", idle, before, behind)
+        kept_carry = expression("(row < {}) ? {} : {}", idle, carry, next_carry)
         return If(
-            f"row < {self.idle}", (For("k", 0, len(sweep.initial), (Assign(behind, carry),)),)
+            f"row < {self.idle}",
+            (For("k", 0, len(sweep.initial), (Assign(next_carry, kept_carry),)),),
         )
 
     def _stores(self, results: Sequence[str], link: Value) -> tuple[Statement, ...]:
         """Return the stores of a row of results, without those of idle parts."""
-        stores = tuple(Assign(Element(name, link), Element(f"own_{name}", 0)) for name in results)
+        stores = tuple(
+            Assign(Element(name, link), Element(f"{LOCAL}{name}", 0)) for name in results
+        )
         return (If(self._is_used, stores),) if self.idle else stores
 
     # -- scans -----------------------------------------------------------------------------------------------------------------
@@ -204,47 +221,50 @@ class Lowering:
     def _scan(self, s: int, scan: SequentialScan) -> tuple[Statement, ...]:
         """Return the loop over the parts."""
         chain, real, carries = self.chain, self.form.real, self.layout.carries
-        way = "inward" if scan.inward else "outward"
-        kind = f"across the segments, {way}"
-        opening = chain.step_alone(scan.opening, f"{s + 1}_first", f"{kind}, first segment")
-        step = chain.step_alone(scan.step, f"{s + 1}_other", f"{kind}, other segments")
-        carried = size_of(scan.step.outputs, CARRY)
-        gives = carries.get(scan.gives) if size_of(scan.step.outputs, INITIAL) else None
+        direction = "inward" if scan.inward else "outward"
+        kind = f"across the segments, {direction}"
+        opening = chain.scalar_step(scan.opening, f"{s + 1}_first", f"{kind}, first segment")
+        step = chain.scalar_step(scan.step, f"{s + 1}_other", f"{kind}, other segments")
+        carry_size = size_of(scan.step.outputs, CARRY)
+        gives = carries.get(scan.gives) if size_of(scan.step.outputs, INITIAL_CARRY) else None
         initial_carry, written = carries[scan.takes], gives
         final = f"({chain.rows % 2 * initial_carry.size} + k)"
         parts = self.form.part_count
         first, last, by = (parts - 1, 0, -1) if scan.inward else (0, parts, 1)
         part = body(
             None if chain.states else Declare("const int", LANE, f"segment % {chain.lanes}"),
-            chain.pointer("held", Address(NUMBERS, saved))
-            if (saved := self.layout.saved[s])
-            else None,
+            chain.pointer(SAVED, Address(WORK, saved)) if (saved := self.layout.saved[s]) else None,
             Assign(GROUP, SEGMENT if chain.states else f"segment / {chain.lanes}"),
             For(
                 "k",
                 0,
                 initial_carry.size,
-                (Assign(Element("ended", "k"), self._carry(initial_carry, final)),),
+                (Assign(Element(FINAL_CARRY, "k"), self._carry(initial_carry, final)),),
             ),
             If(
                 f"segment == {first}",
-                chain.call(opening, _SCANNED, alone=True),
-                chain.call(step, _SCANNED, alone=True),
+                chain.call(opening, _SCANNED, scalar=True),
+                chain.call(step, _SCANNED, scalar=True),
             ),
-            copy("k", carried, "carried", "handed"),
-            For("k", 0, written.size, (Assign(self._carry(written, "k"), Element("start", "k")),))
+            copy("k", carry_size, CARRY, NEXT_CARRY),
+            For(
+                "k",
+                0,
+                written.size,
+                (Assign(self._carry(written, "k"), Element(INITIAL_CARRY, "k")),),
+            )
             if written
             else None,
         )
-        carry = Declare(real, "carried", size=(carried,))
+        carry = Declare(real, CARRY, size=(carry_size,))
         if not chain.states:
             comment = "the first segment has no predecessor"
             carry = replace(carry, value=f"{{{chain.zero}}}", comment=comment)
         across = body(
-            Declare(real, "ended", size=(initial_carry.size,)),
+            Declare(real, FINAL_CARRY, size=(initial_carry.size,)),
             carry,
-            Declare(real, "handed", size=(carried,)),
-            Declare(real, "start", size=(written.size,)) if written else None,
+            Declare(real, NEXT_CARRY, size=(carry_size,)),
+            Declare(real, INITIAL_CARRY, size=(written.size,)) if written else None,
             For(SEGMENT, first, last, part, by, inclusive=scan.inward, condition=chain.is_ok),
         )
         return Comment(kind), Block(across)
@@ -252,15 +272,11 @@ class Lowering:
     def _carry(self, carry: Carry, k: str) -> Element:
         """Return element k of the carry of the current part."""
         index = f"{self._of_group(carry)} + {self.chain.each(k)}"
-        return Element(NUMBERS, index if self.chain.states else f"{index} + {LANE}")
+        return Element(WORK, index if self.chain.states else f"{index} + {LANE}")
 
 
 _SCANNED: dict[str, Value] = {
-    FINAL_CARRY: "ended",
-    CARRY: "carried",
-    SAVED: "held",
-    RESULT_NAMES[CARRY]: "handed",
-    RESULT_NAMES[SAVED]: "held",
-    INITIAL: "start",
+    **{name: name for name in (FINAL_CARRY, CARRY, SAVED, NEXT_CARRY, INITIAL_CARRY)},
+    RESULT_NAMES[SAVED]: SAVED,
 }
 """The array for each port of a step of a scan."""

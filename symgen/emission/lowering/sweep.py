@@ -23,17 +23,17 @@ from symgen.emission.lowering.loop_checks import (
 )
 from symgen.emission.lowering.loop_function import (
     BASE,
-    BEFORE,
-    BEHIND,
     BLOCK,
     CARRIES,
     COLUMN,
     ELEMENT,
-    JOINED,
     LINK,
-    OWN,
+    LINK_CARRY,
+    NEXT_CARRY,
+    PARENT_CARRY,
     STATUS,
     TURN,
+    WRITTEN,
     LoopFunction,
     current_link,
     first_index,
@@ -105,8 +105,8 @@ def lower(loops: LoopFunction) -> Function:
         returns = "int" if target.checked else "void"
         return Function(symbol, tuple(parameters), (*body, *returned), returns)
     arrays = [*loops.ports.values(), WORK]
-    vectors = {CARRIES, OWN, BEFORE, BEHIND, JOINED, FINAL_CARRY, COLUMN, CHECKED}
-    vectors |= {*arrays, *(loops.carry(s) for s in range(len(form.sweeps)))}
+    vectors = {CARRIES, LINK_CARRY, PARENT_CARRY, CARRY, NEXT_CARRY, WRITTEN, FINAL_CARRY}
+    vectors |= {COLUMN, CHECKED, *arrays, *(loops.carry(s) for s in range(len(form.sweeps)))}
     parameters = [Declare(form.real, name, size=("", lanes)) for name in arrays]
     if target.checked:
         parameters.append(Declare("int", STATUS, size=(lanes,)))
@@ -228,8 +228,8 @@ def _chain(loops: LoopFunction, s: int) -> list[Statement]:
     if loops.lanes:
         halves = (
             _array(loops, carry, 2, len(sweep.initial)),
-            Declare(real, BEFORE, Row(carry, 0), pointer=POINTER),
-            Declare(real, BEHIND, Row(carry, 1), pointer=POINTER),
+            Declare(real, CARRY, Row(carry, 0), pointer=POINTER),
+            Declare(real, NEXT_CARRY, Row(carry, 1), pointer=POINTER),
             Blank(),
         )
     is_read = not sweep.base_step or any(port.name == CARRY for port in sweep.base_step.inputs)
@@ -249,8 +249,9 @@ def _chain(loops: LoopFunction, s: int) -> list[Statement]:
     def body(steps: Body) -> Body:
         if not loops.lanes:
             return (*steps, *on_the_way)
-        own_carry = Declare(real, OWN, BEHIND, pointer=FIXED)
-        return (own_carry, *steps, Assign(BEHIND, BEFORE), Assign(BEFORE, OWN), *on_the_way)
+        written = Declare(real, WRITTEN, NEXT_CARRY, pointer=FIXED)
+        swap = (Assign(NEXT_CARRY, CARRY), Assign(CARRY, WRITTEN))
+        return (written, *steps, *swap, *on_the_way)
 
     links = _each_link(loops, s, body)
     return [*halves, *initial, *_zero_columns(loops, s), *links, *_while_ok(loops, final)]
@@ -264,27 +265,29 @@ def _tree(loops: LoopFunction, s: int) -> list[Statement]:
     """
     form, sweep = loops.form, loops.form.sweeps[s]
     size, final_carries = len(sweep.initial), _final_carries(loops, s)
-    _, written = step_carries(loops, s)
+    _, next_carry = step_carries(loops, s)
     parent = (Element(loops.link_tables.integers("parents", form.parents), LINK), " + 1")
     initial = loops.link_tables.initial_carry(s)
-    own_row, row_before = (Address(CARRIES, times(size, at)) for at in ((LINK, " + 1"), parent))
+    link_row, parent_row = (Address(CARRIES, times(size, at)) for at in ((LINK, " + 1"), parent))
     kind = form.real if sweep.inward or loops.lanes else f"const {form.real}"
     rows = (
-        Declare(form.real, OWN, own_row, pointer=FIXED),
-        Declare(kind, BEFORE, row_before, pointer=FIXED),
+        Declare(form.real, LINK_CARRY, link_row, pointer=FIXED),
+        Declare(kind, PARENT_CARRY, parent_row, pointer=FIXED),
     )
     before: Body = ()
     after: Body = ()
     opening: Body = (replace(copy(ELEMENT, size, CARRIES, initial), condition=loops.is_ok),)
     if sweep.inward:
-        latest = loops.link_tables.latest_children()
-        is_leaf = (Element(latest, (LINK, " + 1")), " < 0")
-        is_first_child = (Element(latest, parent), f" == {LINK}")
-        before = (If(is_leaf, (copy(ELEMENT, size, OWN, initial),)),)
-        after = (If(is_first_child, (copy(ELEMENT, size, BEFORE, written),), _joins(loops, s)),)
-        opening = (_array(loops, JOINED, size), Blank()) if loops.lanes else ()
+        last_child = loops.link_tables.last_children()
+        is_leaf = (Element(last_child, (LINK, " + 1")), " < 0")
+        is_first_child = (Element(last_child, parent), f" == {LINK}")
+        before = (If(is_leaf, (copy(ELEMENT, size, LINK_CARRY, initial),)),)
+        after = (
+            If(is_first_child, (copy(ELEMENT, size, PARENT_CARRY, next_carry),), _joins(loops, s)),
+        )
+        opening = (_array(loops, NEXT_CARRY, size), Blank()) if loops.lanes else ()
         if loops.lanes and any(final_carry.link >= 0 for final_carry in final_carries):
-            after += (copy(ELEMENT, size, OWN, written),)
+            after += (copy(ELEMENT, size, LINK_CARRY, next_carry),)
     final: Body = ()
     for final_carry in final_carries:
         final += _store_carry(loops, final_carry, CARRIES, size * (final_carry.link + 1))
@@ -294,12 +297,12 @@ def _tree(loops: LoopFunction, s: int) -> list[Statement]:
 
 def _joins(loops: LoopFunction, s: int) -> Body:
     """Add the carry of a further child to that of the children before it, or multiply the two."""
-    sweep, (_, written) = loops.form.sweeps[s], step_carries(loops, s)
-    joined, first = Element(BEFORE, ELEMENT), 0
+    sweep, (_, next_carry) = loops.form.sweeps[s], step_carries(loops, s)
+    joined, first = Element(PARENT_CARRY, ELEMENT), 0
     joins: Body = ()
     for join, run in itertools.groupby(sweep.combine):
         end, sign = first + len([*run]), " + " if join == "add" else "*"
-        assign = Assign(joined, (joined, sign, Element(written, ELEMENT)))
+        assign = Assign(joined, (joined, sign, Element(next_carry, ELEMENT)))
         joins += (For(ELEMENT, first, end, (assign,)),)
         first = end
     return joins
@@ -345,7 +348,7 @@ def _store_sines(loops: LoopFunction, s: int, c: int, angle: str) -> Body:
             Element(WORK, plus(row, sweep.saved_at[c] + k)),
             Element(sources[op], angle),
         )
-        for k, op in enumerate(loops.sine_blocks[s].angles[c].kept)
+        for k, op in enumerate(loops.sine_blocks[s].angles[c].operations)
     )
 
 
@@ -404,7 +407,7 @@ def _by_class(loops: LoopFunction, s: int, lower_class: Callable[[int], Body]) -
     for c in classes:
         condition: Value = ""
         if not has_all or c != classes[-1]:
-            kinds = loops.link_tables.integers("kinds", form.class_of)
+            kinds = loops.link_tables.integers("classes", form.class_of)
             condition = (Element(kinds, current_link(loops, s)), f" == {c}")
         branches.append((condition, lower_class(c)))
     chosen: Body | If = ()

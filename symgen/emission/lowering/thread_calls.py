@@ -36,34 +36,37 @@ def thread_call(loops: LoopFunction, call: Call, step: Program) -> tuple[Stateme
         return (call,)
     declarations, loads, stores = list[Statement](), list[Statement](), list[Statement]()
     arguments: list[Value] = []
-    read = [step.rows[i].value for i in live_rows(step) if step.rows[i].op == "input"]
+    read_elements = [step.rows[i].value for i in live_rows(step) if step.rows[i].op == "input"]
     ports = (*step.inputs, *step.outputs)
     for number, (port, argument) in enumerate(zip(ports, call.arguments, strict=True)):
         source_address = argument if isinstance(argument, Address) else Address(str(argument), "0")
         if source_address.array not in loops.strides:
             arguments.append(argument)
             continue
-        own_array = f"own_{port.name}"
-        arguments.append(own_array)
-        declarations.append(Declare(loops.form.real, own_array, size=(port.size,)))
+        thread_array = f"local_{port.name}"
+        arguments.append(thread_array)
+        declarations.append(Declare(loops.form.real, thread_array, size=(port.size,)))
         if number < len(step.inputs):
             loads += _copies(
-                {k for at, k in read if at == number}, source_address, own_array, load=True
+                {k for at, k in read_elements if at == number},
+                source_address,
+                thread_array,
+                load=True,
             )
         else:
-            stores += _copies(range(port.size), source_address, own_array, load=False)
-    own_call = Call(call.function, tuple(arguments), True, call.continuation)
-    return (Block(body(declarations, loads, own_call, stores)),)
+            stores += _copies(range(port.size), source_address, thread_array, load=False)
+    call_with_copies = Call(call.function, tuple(arguments), True, call.continuation)
+    return (Block(body(declarations, loads, call_with_copies, stores)),)
 
 
 def _copies(
-    elements: Iterable[int], source_address: Address, own_array: str, load: bool
+    elements: Iterable[int], source_address: Address, thread_array: str, load: bool
 ) -> Iterator[Statement]:
     """Give the copies of elements from an array with a stride to the thread's own array, or back."""
     for first, last in _runs(sorted(elements)):
         single = last - first + 1 < LOOP
         for k in range(first, last + 1) if single else (ELEMENT,):
-            target: Value = Element(own_array, str(k))
+            target: Value = Element(thread_array, str(k))
             source: Value = Element(source_address.array, _sum(source_address.index, k))
             assign = Assign(target, source) if load else Assign(source, target)
             yield assign if single else For(ELEMENT, first, last + 1, (assign,))

@@ -78,16 +78,16 @@ class Polynomial:
                 for names, x in self.terms
             )
         )
-        content, parts = sp.factor_list(expression, *symbols.values())
+        content, irreducibles = sp.factor_list(expression, *symbols.values())
         scale = Fraction(int(content.p), int(content.q))
         factors = []
-        for part, power in parts:
+        for irreducible, power in irreducibles:
             terms = [
                 (
                     tuple(name for name, n in zip(names, powers, strict=True) for _ in range(n)),
                     Fraction(int(x)),
                 )
-                for powers, x in sp.Poly(part, *symbols.values()).terms()
+                for powers, x in sp.Poly(irreducible, *symbols.values()).terms()
             ]
             terms.sort(key=lambda term: (-len(term[0]), "n" not in term[0], term[0]))
             if terms[0][1] < 0:
@@ -100,11 +100,11 @@ class Polynomial:
     def text(self, format: str) -> str:
         """Return the sum of its terms."""
         times = " " if format == "latex" else "*"
-        parts = []
+        terms = []
         for names, x in self.terms:
             size = [number(abs(x), format)] if abs(x) != 1 or not names else []
-            parts.append(("-" if x < 0 else "") + times.join([*size, *names]))
-        return _sum_of(parts)
+            terms.append(("-" if x < 0 else "") + times.join([*size, *names]))
+        return _sum_of(terms)
 
 
 @dataclass(frozen=True)
@@ -134,9 +134,9 @@ def _ranged(
     if not ranges:
         yield values
         return
-    (name, first, last), *others = ranges
+    (name, first, last), *inner_ranges = ranges
     for x in range(first.at(values), last.at(values) + 1):
-        yield from _ranged(others, {**values, name: x})
+        yield from _ranged(inner_ranges, {**values, name: x})
 
 
 Terms = dict[Kind, dict[tuple[int, ...], Fraction]]
@@ -170,20 +170,20 @@ def _symbol(name: str) -> tuple[str, int]:
 def form_of(sums: Sequence[Sum], values: Values) -> MultiAngle:
     """Return the form that sums have for these values of the indices."""
     coefficients: dict[Any, Fraction] = defaultdict(Fraction)
-    for part in sums:
-        for positions, x in part.terms(values):
+    for summand in sums:
+        for positions, x in summand.terms(values):
             index = [0] * values["n"]
-            for run, multiple in enumerate(part.kind.multiples):
+            for run, multiple in enumerate(summand.kind.multiples):
                 for joint in range(positions[2 * run], positions[2 * run + 1] + 1):
                     index[joint] = multiple
-            joints = positions[2 * len(part.kind.multiples) :]
+            joints = positions[2 * len(summand.kind.multiples) :]
             monomial: Monomial = tuple(
                 sorted(
                     (f"{name}{joint}", power)
-                    for (name, power), joint in zip(part.kind.symbols, joints, strict=True)
+                    for (name, power), joint in zip(summand.kind.symbols, joints, strict=True)
                 )
             )
-            coefficients[(tuple(index), part.kind.sine), monomial] += x
+            coefficients[(tuple(index), summand.kind.sine), monomial] += x
     return MultiAngle.of(coefficients)
 
 
@@ -222,6 +222,18 @@ class Case:
 
     conditions: tuple[Condition, ...]
     entries: tuple[tuple[tuple[Sum, ...], tuple[Sum, ...] | None], ...]
+
+    @property
+    def is_zero(self) -> bool:
+        """True if all entries are zero."""
+        return not any(above for above, _ in self.entries)
+
+
+def absent_text(label: str, conditions: Sequence[Condition], format: str) -> str:
+    """Return the line of a case in which a letter has no block."""
+    zero = case_text(label, "0", conditions, format)
+    missing = r"&\text{ does not exist}" if format == "latex" else "does not exist"
+    return zero.replace("&= 0" if format == "latex" else "= 0", missing, 1)
 
 
 def case_text(label: str, block: str, conditions: Sequence[Condition], format: str) -> str:
@@ -267,27 +279,33 @@ def _sum_of(terms: Sequence[str]) -> str:
 def _sums_text(sums: Sequence[Sum], format: str) -> str:
     """Return the text of several sums; those that differ in their symbols only are printed as one."""
     alike: dict[Any, list[tuple[Sum, Fraction]]] = {}
-    for part in sums:
-        angles = 2 * len(part.kind.multiples)
-        scale = part.coefficient.terms[0][1] if part.coefficient.terms else Fraction(1)
-        unit = tuple((names, x / scale) for names, x in part.coefficient.terms)
-        like = (part.kind.sine, part.kind.multiples, part.ranges, part.positions[:angles], unit)
-        has_symbols = bool(part.kind.symbols and (part.ranges or len(unit) > 1))
-        alike.setdefault((*like, None if has_symbols else part), []).append((part, scale))
+    for summand in sums:
+        angles = 2 * len(summand.kind.multiples)
+        scale = summand.coefficient.terms[0][1] if summand.coefficient.terms else Fraction(1)
+        unit = tuple((names, x / scale) for names, x in summand.coefficient.terms)
+        like = (
+            summand.kind.sine,
+            summand.kind.multiples,
+            summand.ranges,
+            summand.positions[:angles],
+            unit,
+        )
+        has_symbols = bool(summand.kind.symbols and (summand.ranges or len(unit) > 1))
+        alike.setdefault((*like, None if has_symbols else summand), []).append((summand, scale))
     terms = []
     for group in alike.values():
         first, scale = group[0]
-        products = [(_symbols_of(part, format), x / scale) for part, x in group]
+        products = [(_symbols_of(summand, format), x / scale) for summand, x in group]
         terms.append(_term(first, products, format))
     return _sum_of(terms)
 
 
-def _symbols_of(part: Sum, format: str) -> list[str]:
+def _symbols_of(summand: Sum, format: str) -> list[str]:
     """Return the powers of symbols of a sum's terms."""
     is_latex = format == "latex"
     factors = []
-    positions = part.positions[2 * len(part.kind.multiples) :]
-    for (name, power), position in zip(part.kind.symbols, positions, strict=True):
+    positions = summand.positions[2 * len(summand.kind.multiples) :]
+    for (name, power), position in zip(summand.kind.symbols, positions, strict=True):
         index = str(position)
         if name in SUMMED and index != "0":
             index = f"0:{index}"
@@ -298,13 +316,13 @@ def _symbols_of(part: Sum, format: str) -> list[str]:
     return factors
 
 
-def _term(part: Sum, products: Sequence[tuple[list[str], Fraction]], format: str) -> str:
+def _term(summand: Sum, products: Sequence[tuple[list[str], Fraction]], format: str) -> str:
     """Return the text of a sum with a linear combination of products of symbols in its terms; the
     first product has the coefficient 1.
     """
     is_latex = format == "latex"
     times = " " if is_latex else "*"
-    kind, positions = part.kind, list(part.positions)
+    kind, positions = summand.kind, list(summand.positions)
     angles = []
     for multiple in kind.multiples:
         first, last = positions.pop(0), positions.pop(0)
@@ -324,11 +342,11 @@ def _term(part: Sum, products: Sequence[tuple[list[str], Fraction]], format: str
         wave = "sin" if kind.sine else "cos"
         angle = _sum_of(angles)
         factors.append(rf"\{wave}\left({angle}\right)" if is_latex else f"{wave}({angle})")
-    scale, polynomials = part.coefficient.factors()
+    scale, polynomials = summand.coefficient.factors()
     for polynomial, power in reversed(polynomials):
         text = polynomial.text(format)
         if len(polynomial.terms) > 1 and (
-            len(polynomials) > 1 or power > 1 or factors or part.ranges or abs(scale) != 1
+            len(polynomials) > 1 or power > 1 or factors or summand.ranges or abs(scale) != 1
         ):
             text = rf"\left({text}\right)" if is_latex else f"({text})"
         if power > 1:
@@ -338,12 +356,14 @@ def _term(part: Sum, products: Sequence[tuple[list[str], Fraction]], format: str
     if abs(scale) != 1 or not factors:
         factors.insert(0, number(abs(scale), format))
     body = times.join(factors)
-    if not part.ranges:
+    if not summand.ranges:
         return sign + body
     if is_latex:
-        signs = "".join(rf"\sum_{{{name}={first}}}^{{{last}}}" for name, first, last in part.ranges)
+        signs = "".join(
+            rf"\sum_{{{name}={first}}}^{{{last}}}" for name, first, last in summand.ranges
+        )
         return f"{sign}{signs} {body}"
-    over = ", ".join(f"{name}={first}..{last}" for name, first, last in part.ranges)
+    over = ", ".join(f"{name}={first}..{last}" for name, first, last in summand.ranges)
     return f"{sign}sum({over}: {body})"
 
 

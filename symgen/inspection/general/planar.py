@@ -77,17 +77,6 @@ BLOCKS = {
     "H_L_L": ("L", "L"),
 }
 SLOPES = {"dtheta_dx": "θ", "dL_dx": "L"}
-DEFINED = {
-    **{("", name): "the kinetic and potential energy of a planar chain" for name in MOTION},
-    ("", "p_links"): "the positions of the links of a planar chain",
-    **{
-        (origin, name): "the derivatives of lengths and angles, LC (3)"
-        for origin in ("fixman", "lc")
-        for name in (*BLOCKS, *SLOPES)
-    },
-}
-"""Letters that have a definition here, by origin and name, and where it comes from. The origin is a
-method or a paper, or empty for a result of a function."""
 SHORTEST = 4
 """Links of a chain with a first link, two equal ones, and a last link."""
 
@@ -132,7 +121,7 @@ def planar_chain(mechanism: Mechanism) -> PlanarChain | None:
     """
     with k.precision():
         links = declared_model(mechanism).links
-        plain = all(
+        are_plain = all(
             link.turns
             and link.directed
             and k.is_zero(link.stride)
@@ -142,7 +131,7 @@ def planar_chain(mechanism: Mechanism) -> PlanarChain | None:
         )
         parallel = all(link.rotation == k.IDENTITY for link in links[1:])
         steps = {tuple(link.shift) for link in links[1:]}
-        if not plain or not parallel or len(steps) > 1:
+        if not are_plain or not parallel or len(steps) > 1:
             return None
         gravity = k.apply(k.transpose(links[0].rotation), links[0].gravity)[:2]
         numbers = [*gravity, *links[1].shift, *links[0].shift]
@@ -173,36 +162,15 @@ def _fraction(x: k.Constant) -> Fraction:
     return k.to_fraction(x)
 
 
-def _times(a: Complex, b: Complex) -> Complex:
+def times(a: Complex, b: Complex) -> Complex:
     return a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]
 
 
-def _conjugate(a: Complex) -> Complex:
+def conjugate(a: Complex) -> Complex:
     return a[0], -a[1]
 
 
-def definition(
-    mechanism: Mechanism, letter: tuple[str, str], indices: Sequence[Affine]
-) -> list[Pieces] | None:
-    """Return the coefficients of all terms of each entry of a letter, as functions of their
-    positions, of the request's indices and of n; None if there is no definition.
-
-    `mechanism`: a chain of four links; `letter`: as in `proof.is_proved`.
-    """
-    if letter not in DEFINED:
-        return None
-    chain = planar_chain(mechanism)
-    if chain is None:
-        return None
-    origin, name = letter
-    if not origin and name in MOTION:
-        return [_of_motion(chain, name, indices)]
-    if not origin:
-        return [_origin_of_link(chain, indices)]
-    return _of_points(chain, name, indices)
-
-
-def _of_motion(chain: PlanarChain, letter: str, indices: Sequence[Affine]) -> Pieces:
+def of_motion(chain: PlanarChain, letter: str, indices: Sequence[Affine]) -> Pieces:
     """Return the coefficients of the terms of a letter of the equations of motion."""
     rows = (at_least(ROW, indices[0]),)
     is_slope = letter == "dtau_dq"
@@ -241,9 +209,9 @@ def _add_inertia(
     for body, of_link in chain.links():
         inner = (at_least(LINK, ROW, 1), at_least(LINK, COLUMN, 1))
         products = [
-            (_times(_conjugate(r), r), body.mass, inner),
-            (_times(_conjugate(r), body.first), Fraction(1), (inner[0], *equal(LINK, COLUMN))),
-            (_times(_conjugate(body.first), r), Fraction(1), (*equal(LINK, ROW), inner[1])),
+            (times(conjugate(r), r), body.mass, inner),
+            (times(conjugate(r), body.first), Fraction(1), (inner[0], *equal(LINK, COLUMN))),
+            (times(conjugate(body.first), r), Fraction(1), (*equal(LINK, ROW), inner[1])),
             (
                 (body.second, Fraction(0)),
                 Fraction(1),
@@ -253,7 +221,7 @@ def _add_inertia(
         for (x, y), scale, where in products:
             amount = (factor * scale * x, factor * scale * y)
             if symbol[0] == "v":
-                amount = _times(IMAGINARY, amount)
+                amount = times(IMAGINARY, amount)
             common = (*ranges, *of_link, *where)
             _add_pair(total, amount, common, symbol, along)
 
@@ -275,12 +243,12 @@ def _add_pair(
         x, y = amount
         if along is not None:
             where = (*where, at_least(along, low, 1), at_least(high, along))
-            x, y = _times((Fraction(0), Fraction(sign)), amount)
-        places = [plus(low, 1), high]
+            x, y = times((Fraction(0), Fraction(sign)), amount)
+        positions = [plus(low, 1), high]
         for sine, value in ((False, x), (True, -sign * y)):
-            _add(total, sine, (1,), places, symbol, value, where)
+            add_terms(total, sine, (1,), positions, symbol, value, where)
     if symbol[0] != "v" and along is None:  # the derivative of a constant is zero
-        _add(total, False, (), [], symbol, amount[0], (*common, *equal(ROW, COLUMN)))
+        add_terms(total, False, (), [], symbol, amount[0], (*common, *equal(ROW, COLUMN)))
 
 
 def _add_gravity(
@@ -292,22 +260,22 @@ def _add_gravity(
     """Add the derivative of the potential energy, a sum over links and rows, or its derivative by
     the angle of the joint `along`.
     """
-    turned = _times((Fraction(0), Fraction(-1)), _conjugate(chain.gravity))
+    turned = times((Fraction(0), Fraction(-1)), conjugate(chain.gravity))
     if along is not None:
-        turned = _times(IMAGINARY, turned)
+        turned = times(IMAGINARY, turned)
         rows = (*rows, at_least(ROW, along))
     for body, of_link in chain.links():
         for z, scale, where in (
             (chain.step, body.mass, (at_least(LINK, ROW, 1),)),
             (body.first, Fraction(1), equal(LINK, ROW)),
         ):
-            x, y = _times(turned, z)
+            x, y = times(turned, z)
             for sine, value in ((False, x), (True, -y)):
                 constraints = (*rows, *of_link, *where, *equal(COLUMN, FIRST))
-                _add(total, sine, (1,), [FIRST, ROW], NO_SYMBOL, scale * value, constraints)
+                add_terms(total, sine, (1,), [FIRST, ROW], NO_SYMBOL, scale * value, constraints)
 
 
-def _origin_of_link(chain: PlanarChain, indices: Sequence[Affine]) -> Pieces:
+def origin_of_link(chain: PlanarChain, indices: Sequence[Affine]) -> Pieces:
     """Return one coordinate of the origin of a link in the base."""
     total: Pieces = defaultdict(list)
     link, axis = indices[0], indices[1].constant
@@ -316,10 +284,10 @@ def _origin_of_link(chain: PlanarChain, indices: Sequence[Affine]) -> Pieces:
     amount = (east * x + north * y, north * x - east * y)
     before = (at_least(ROW, FIRST), at_least(link, ROW, 1), *equal(LINK, ROW), *equal(COLUMN, ROW))
     for sine, value in ((False, amount[0]), (True, amount[1])):
-        _add(total, sine, (1,), [FIRST, ROW], NO_SYMBOL, value, before)
-    _add(total, False, (), [], NO_SYMBOL, normal * chain.rise, before)
+        add_terms(total, sine, (1,), [FIRST, ROW], NO_SYMBOL, value, before)
+    add_terms(total, False, (), [], NO_SYMBOL, normal * chain.rise, before)
     fixed = [x for index in (ROW, COLUMN, LINK) for x in equal(index, FIRST)]
-    _add(total, False, (), [], NO_SYMBOL, _fraction(chain.start[axis]), fixed)
+    add_terms(total, False, (), [], NO_SYMBOL, _fraction(chain.start[axis]), fixed)
     return total
 
 
@@ -339,77 +307,85 @@ PARTS = {
 }
 
 
-def _of_points(chain: PlanarChain, name: str, indices: Sequence[Affine]) -> list[Pieces] | None:
+def of_points(chain: PlanarChain, name: str, indices: Sequence[Affine]) -> list[Pieces] | None:
     """Return the entries of a letter of LC; None if a link is no point mass at its end, or if a
     length is irrational.
     """
     masses = [body.mass for body in chain.bodies]
     if not all(masses):
         return None
-    ends = [
+    mass_points = [
         (body.first[0] / mass, body.first[1] / mass)
         for body, mass in zip(chain.bodies, masses, strict=True)
     ]
     are_points = all(
         body.second == mass * _square(end)
-        for body, mass, end in zip(chain.bodies, masses, ends, strict=True)
+        for body, mass, end in zip(chain.bodies, masses, mass_points, strict=True)
     )
-    lengths = [_root(_square(end)) for end in ends]
-    if not are_points or ends[0] != chain.step or ends[1] != chain.step or not all(lengths):
+    lengths = [_root(_square(end)) for end in mass_points]
+    if (
+        not are_points
+        or mass_points[0] != chain.step
+        or mass_points[1] != chain.step
+        or not all(lengths)
+    ):
         return None
     if name in BLOCKS:
-        return [_block(chain, ends, BLOCKS[name], indices)]
+        return [_block(chain, mass_points, BLOCKS[name], indices)]
     if chain.axes != k.IDENTITY:
         return None
     entries: list[Pieces] = [defaultdict(list), defaultdict(list)]
-    for amount, where in _derivatives(SLOPES[name], ends, indices[0], ROW):
+    for amount, where in _derivatives(SLOPES[name], mass_points, indices[0], ROW):
         x, y = amount
-        places = (*where, *equal(LINK, indices[1]), *equal(COLUMN, FIRST))
+        constraints = (*where, *equal(LINK, indices[1]), *equal(COLUMN, FIRST))
         for total, waves in zip(
             entries, (((False, x), (True, -y)), ((True, x), (False, y))), strict=True
         ):
             for sine, value in waves:
-                _add(total, sine, (1,), [FIRST, ROW], NO_SYMBOL, value, places)
+                add_terms(total, sine, (1,), [FIRST, ROW], NO_SYMBOL, value, constraints)
     return entries
 
 
 def _block(
     chain: PlanarChain,
-    ends: Sequence[Complex],
+    mass_points: Sequence[Complex],
     coordinates: tuple[str, str],
     indices: Sequence[Affine],
 ) -> Pieces:
     """Return an entry of H: the sum over the masses of products of two derivatives, over the mass."""
     total: Pieces = defaultdict(list)
     for (a, of_row), (b, of_column), (body, of_link) in product(
-        list(_derivatives(coordinates[0], ends, indices[0], ROW)),
-        list(_derivatives(coordinates[1], ends, indices[1], COLUMN)),
+        list(_derivatives(coordinates[0], mass_points, indices[0], ROW)),
+        list(_derivatives(coordinates[1], mass_points, indices[1], COLUMN)),
         list(chain.links()),
     ):
-        x, y = _times(_conjugate(a), b)
+        x, y = times(conjugate(a), b)
         amount = (x / body.mass, y / body.mass)
         _add_pair(total, amount, (*of_row, *of_column, *of_link), NO_SYMBOL)
     return total
 
 
 def _derivatives(
-    letter: str, ends: Sequence[Complex], index: Affine, link: Affine
+    letter: str, mass_points: Sequence[Complex], index: Affine, link: Affine
 ) -> Iterator[tuple[Complex, tuple[Constraint, ...]]]:
     """Yield the parts of the derivative of coordinate `index`: the factor of exp(iθ_link), and
     where it applies.
     """
-    for part in PARTS[letter]:
+    for term in PARTS[letter]:
         common = (
-            *equal(link, plus(index, part.angle)),
-            *equal(LINK, plus(link, part.mass)),
+            *equal(link, plus(index, term.angle)),
+            *equal(LINK, plus(link, term.mass)),
             at_least(link, FIRST),
             at_least(LINK, FIRST),
         )
-        for end, of_end in ((ends[1], (at_least(LAST, link, 1),)), (ends[2], equal(link, LAST))):
+        for end, of_end in (
+            (mass_points[1], (at_least(LAST, link, 1),)),
+            (mass_points[2], equal(link, LAST)),
+        ):
             square = _square(end)
             size = _root(square) if letter == "L" else square
-            turned = end if letter == "L" else _times(IMAGINARY, end)
-            amount = (part.sign * turned[0] / size, part.sign * turned[1] / size)
+            turned = end if letter == "L" else times(IMAGINARY, end)
+            amount = (term.sign * turned[0] / size, term.sign * turned[1] / size)
             yield amount, (*common, *of_end)
 
 
@@ -423,11 +399,11 @@ def _root(square: Fraction) -> Fraction:
     return root if root * root == square else Fraction(0)
 
 
-def _add(
+def add_terms(
     total: Pieces,
     sine: bool,
     multiples: tuple[int, ...],
-    places: Sequence[Affine],
+    positions: Sequence[Affine],
     symbol: tuple[str, int],
     value: Fraction,
     constraints: Sequence[Constraint],
@@ -437,13 +413,21 @@ def _add(
     """
     letter, power = symbol
     symbols = ((PARTIAL_SUM[letter], power),) if letter else ()
-    places = [*places, COLUMN] if letter else places
-    ties = [x for at, index in enumerate(places) for x in equal(Affine(f"p{at}", 0), index)]
-    whole = piece([*constraints, *ties], {(): value} if value else {})
-    if whole is None or not whole.polynomial or Region(whole.constraints).is_empty:
+    positions = [*positions, COLUMN] if letter else positions
+    ties = [x for at, index in enumerate(positions) for x in equal(Affine(f"p{at}", 0), index)]
+    total_piece = piece([*constraints, *ties], {(): value} if value else {})
+    if (
+        total_piece is None
+        or not total_piece.polynomial
+        or Region(total_piece.constraints).is_empty
+    ):
         return
-    parts = [whole]
+    summed_pieces = [total_piece]
     for index in (LINK, ROW, COLUMN):
-        parts = [part for before in parts for part in sum_out(before, index.variable)]
-    if parts:
-        total[Kind(sine, multiples, symbols)] += parts
+        summed_pieces = [
+            summed_piece
+            for before in summed_pieces
+            for summed_piece in sum_out(before, index.variable)
+        ]
+    if summed_pieces:
+        total[Kind(sine, multiples, symbols)] += summed_pieces

@@ -1,6 +1,6 @@
 """Proof that formulas of a planar chain hold for every number of links n ≥ 2.
 
-`planar` states letters as sums over links, with n and the request's indices as symbols. A term is a
+`definitions` states letters as sums over links, with n and the request's indices as symbols. A term is a
 function that its kind and its positions determine. So the formulas equal the definition if, for each
 kind, the difference of the coefficients is zero at all positions and indices. That difference is a
 polynomial on each of finitely many regions, and `regions` decides whether it is zero. The decision
@@ -13,8 +13,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
+from symgen.inspection.general.definitions import definition
 from symgen.inspection.general.formulas import Affine, Case, Condition, Kind, Sum
-from symgen.inspection.general.planar import LAST, Pieces, definition
+from symgen.inspection.general.planar import LAST, Pieces
 from symgen.inspection.general.regions import (
     Constraint,
     Piece,
@@ -54,10 +55,10 @@ def is_proved(
         for (formula, denominator), pieces in zip(case.entries, exact, strict=True):
             if denominator is not None:
                 return False
-            difference = {kind: list(parts) for kind, parts in pieces.items()}
-            for part in formula:
-                negative = [x.scaled(MINUS) for x in pieces_of(part)]
-                difference.setdefault(part.kind, []).extend(negative)
+            difference = {kind: list(kind_pieces) for kind, kind_pieces in pieces.items()}
+            for summand in formula:
+                negative = [x.scaled(MINUS) for x in pieces_of(summand)]
+                difference.setdefault(summand.kind, []).extend(negative)
             if not all(_agrees(region, difference, formula) for region in regions):
                 return False
         remaining = [
@@ -69,34 +70,36 @@ def is_proved(
     return not remaining
 
 
-def pieces_of(part: Sum) -> list[Piece]:
+def pieces_of(summand: Sum) -> list[Piece]:
     """Return the coefficient of a sum's terms as a function of their positions p0, p1, …."""
     constraints: list[Constraint] = []
-    for name, first, last in part.ranges:
+    for name, first, last in summand.ranges:
         index = Affine(name, 0)
         constraints += [at_least(index, first), at_least(last, index)]
-    for at, position in enumerate(part.positions):
+    for at, position in enumerate(summand.positions):
         constraints += equal(Affine(f"p{at}", 0), position)
-    whole = piece(constraints, part.coefficient)
-    parts = [whole] if whole is not None else []
-    for name, _, _ in reversed(part.ranges):
-        parts = [x for before in parts for x in sum_out(before, name)]
-    return parts
+    coefficient_piece = piece(constraints, summand.coefficient)
+    summed_pieces = [coefficient_piece] if coefficient_piece is not None else []
+    for name, _, _ in reversed(summand.ranges):
+        summed_pieces = [x for before in summed_pieces for x in sum_out(before, name)]
+    return summed_pieces
 
 
 def _agrees(region: Region, difference: Pieces, formula: Sequence[Sum]) -> bool:
     """Return True if all terms of a formula exist and its difference is zero in a region."""
-    exists = all(_exists(region, part.kind, x) for part in formula for x in pieces_of(part))
-    return exists and all(vanishes(region, parts) for parts in difference.values())
+    exists = all(
+        _exists(region, summand.kind, x) for summand in formula for x in pieces_of(summand)
+    )
+    return exists and all(vanishes(region, kind_pieces) for kind_pieces in difference.values())
 
 
-def _exists(region: Region, kind: Kind, part: Piece) -> bool:
+def _exists(region: Region, kind: Kind, coefficient_piece: Piece) -> bool:
     """Return True if all joints of a kind's terms exist, and no sum of angles is empty."""
     count = 2 * len(kind.multiples)
     positions = [Affine(f"p{at}", 0) for at in range(count + len(kind.symbols))]
     required = [x for position in positions for x in _inside(position)]
     required += [at_least(positions[run + 1], positions[run]) for run in range(0, count, 2)]
-    for item in part.constraints:
+    for item in coefficient_piece.constraints:
         region = region.with_constraint(item)
     return all(region.implies(item) for item in required)
 

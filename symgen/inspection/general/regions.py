@@ -73,32 +73,32 @@ class Piece:
 def piece(constraints: Iterable[Constraint], polynomial: Terms | Polynomial) -> Piece | None:
     """Return a piece without trivial constraints; None if one of them is impossible."""
     terms = dict(polynomial.terms) if isinstance(polynomial, Polynomial) else polynomial
-    kept: list[Constraint] = []
+    nontrivial: list[Constraint] = []
     for item in constraints:
         if item.left != item.right:
-            kept.append(item)
+            nontrivial.append(item)
         elif item.least > 0:
             return None
     simplified = _sum_terms((tuple(sorted(names)), x) for names, x in terms.items())
-    return Piece(tuple(dict.fromkeys(kept)), tuple(sorted(simplified.items())))
+    return Piece(tuple(dict.fromkeys(nontrivial)), tuple(sorted(simplified.items())))
 
 
-def sum_out(whole: Piece, name: str) -> list[Piece]:
+def sum_out(original: Piece, name: str) -> list[Piece]:
     """Return the sum of a piece over all integers in place of a variable.
 
     The variable needs a lower and an upper bound. Where several bounds compete, each piece of the
     result has one greatest lower and one least upper bound.
     """
-    lower = [Affine(c.right, c.least) for c in whole.constraints if c.left == name]
-    upper = [Affine(c.left, -c.least) for c in whole.constraints if c.right == name]
-    others = [c for c in whole.constraints if name not in (c.left, c.right)]
-    terms = dict(whole.polynomial)
+    lower = [Affine(c.right, c.least) for c in original.constraints if c.left == name]
+    upper = [Affine(c.left, -c.least) for c in original.constraints if c.right == name]
+    independent = [c for c in original.constraints if name not in (c.left, c.right)]
+    terms = dict(original.polynomial)
     fixed = next((index for index in lower if index in upper), None)
     pieces: list[Piece | None] = []
     if fixed is not None:
         bounds = [at_least(fixed, index) for index in lower]
         bounds += [at_least(index, fixed) for index in upper]
-        return _existing([piece([*others, *bounds], _substituted(terms, name, fixed))])
+        return _existing([piece([*independent, *bounds], _substituted(terms, name, fixed))])
     sums = _antidifference(terms, name)
     for a, first in enumerate(lower):
         for b, last in enumerate(upper):
@@ -108,12 +108,12 @@ def sum_out(whole: Piece, name: str) -> list[Piece]:
             until = _substituted(sums, name, last)
             before = _substituted(sums, name, plus(first, -1))
             difference = _sum_terms([*until.items(), *((x, -y) for x, y in before.items())])
-            pieces.append(piece([*others, *bounds], difference))
+            pieces.append(piece([*independent, *bounds], difference))
     return _existing(pieces)
 
 
 def _existing(pieces: Iterable[Piece | None]) -> list[Piece]:
-    return [part for part in pieces if part is not None and part.polynomial]
+    return [candidate for candidate in pieces if candidate is not None and candidate.polynomial]
 
 
 def _sum_terms(
@@ -130,10 +130,10 @@ def _substituted(terms: Terms, name: str, index: Affine) -> dict[tuple[str, ...]
     """Return the polynomial with variable + constant in place of a name."""
     expanded: list[tuple[tuple[str, ...], Fraction]] = []
     for names, x in terms.items():
-        rest = tuple(x for x in names if x != name)
-        power = len(names) - len(rest)
+        remaining_names = tuple(x for x in names if x != name)
+        power = len(names) - len(remaining_names)
         for n in range(power + 1) if index.variable else (0,):
-            product = tuple(sorted((*rest, *[index.variable] * n)))
+            product = tuple(sorted((*remaining_names, *[index.variable] * n)))
             expanded.append((product, x * comb(power, n) * index.constant ** (power - n)))
     return _sum_terms(expanded)
 
@@ -142,9 +142,9 @@ def _antidifference(terms: Terms, name: str) -> dict[tuple[str, ...], Fraction]:
     """Return a polynomial S with S(name) − S(name − 1) equal to the given one."""
     total: list[tuple[tuple[str, ...], Fraction]] = []
     for names, x in terms.items():
-        rest = tuple(x for x in names if x != name)
-        for power, y in enumerate(_power_sum(len(names) - len(rest))):
-            total.append((tuple(sorted((*rest, *[name] * power))), x * y))
+        remaining_names = tuple(x for x in names if x != name)
+        for power, y in enumerate(_power_sum(len(names) - len(remaining_names))):
+            total.append((tuple(sorted((*remaining_names, *[name] * power))), x * y))
     return _sum_terms(total)
 
 
@@ -175,11 +175,11 @@ class Region:
 
     def with_constraint(self, item: Constraint) -> Region:
         """Return the part of the region in which a constraint holds."""
-        part = Region()
-        part.bounds, part.names = dict(self.bounds), list(self.names)
-        part.is_empty = self.is_empty
-        part._add(item)
-        return part
+        subregion = Region()
+        subregion.bounds, subregion.names = dict(self.bounds), list(self.names)
+        subregion.is_empty = self.is_empty
+        subregion._add(item)
+        return subregion
 
     def _bound(self, left: str, right: str) -> int | None:
         return 0 if left == right else self.bounds.get((left, right))
@@ -240,14 +240,14 @@ def vanishes(region: Region, pieces: Sequence[Piece]) -> bool:
     if region.is_empty:
         return True
     active: list[Piece] = []
-    for part in pieces:
-        if any(region.excludes(item) for item in part.constraints):
+    for summand in pieces:
+        if any(region.excludes(item) for item in summand.constraints):
             continue
-        open_constraints = tuple(x for x in part.constraints if not region.implies(x))
-        active.append(Piece(open_constraints, part.polynomial))
-    split = next((item for part in active for item in part.constraints), None)
+        open_constraints = tuple(x for x in summand.constraints if not region.implies(x))
+        active.append(Piece(open_constraints, summand.polynomial))
+    split = next((item for summand in active for item in summand.constraints), None)
     if split is None:
-        total = _sum_terms(term for part in active for term in part.polynomial)
+        total = _sum_terms(term for summand in active for term in summand.polynomial)
         if not region.reduced(total):
             return True
         split = region.narrowest()

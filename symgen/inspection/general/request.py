@@ -9,14 +9,22 @@ from itertools import product
 from typing import Any
 
 from symgen.inspection.canonical import Canonical, Quotient
-from symgen.inspection.general.formulas import Affine, Case, case_text, entry_text, form_of
+from symgen.inspection.general.definitions import DEFINED
+from symgen.inspection.general.formulas import (
+    Affine,
+    Case,
+    absent_text,
+    case_text,
+    entry_text,
+    form_of,
+)
 from symgen.inspection.general.partial_sums import (
     PARTIAL_SUM,
     apply_to_entry,
     in_partial_sums,
     in_rates,
 )
-from symgen.inspection.general.planar import DEFINED, SHORTEST
+from symgen.inspection.general.planar import SHORTEST
 from symgen.inspection.general.proof import FEWEST, is_proved
 from symgen.inspection.general.search import MOST_DEGREE, ZERO, Points, find_cases
 from symgen.inspection.multiangle import MultiAngle
@@ -37,14 +45,16 @@ FORMATS = ("text", "latex")
 _INDEX = re.compile(r"([ijkl]|n(?=-))([+-]\d+)?")
 
 
-def chain_of(mechanism: Mechanism, count: int, what: str) -> Mechanism:
+def chain_of(mechanism: Mechanism, count: int, request: str) -> Mechanism:
     """Return a chain of `count` links like those of a serial chain: its first link, its second link
     repeated, and its last link with the frames on it.
 
     RequestError if the mechanism is no serial chain of at least three links, or if a link between
-    the first and the last one differs from the second; `what` is named in the message.
+    the first and the last one differs from the second; `request` is named in the message.
     """
-    instead = f"'{what}' needs a serial chain of like links; write numbers in place of the letters"
+    instead = (
+        f"'{request}' needs a serial chain of like links; write numbers in place of the letters"
+    )
     size = len(mechanism.joints)
     if size < 3 or any(joint.parent != i - 1 for i, joint in enumerate(mechanism.joints)):
         raise RequestError(
@@ -54,16 +64,16 @@ def chain_of(mechanism: Mechanism, count: int, what: str) -> Mechanism:
         raise RequestError(
             f"'{mechanism.name}' has joints of several coordinates, mimic joints or loops, and {instead}"
         )
-    like_joint, like_body = _plain(mechanism, 1)
+    like_joint, like_body = _comparable(mechanism, 1)
     for i in range(2, size):
-        joint, body = _plain(mechanism, i)
-        for part, differs in (
+        joint, body = _comparable(mechanism, i)
+        for component, differs in (
             ("joint", joint != like_joint),
             ("inertia", i < size - 1 and body != like_body),
         ):
             if differs:
                 raise RequestError(
-                    f"link '{mechanism.bodies[i].name}' of '{mechanism.name}' has another {part} than link "
+                    f"link '{mechanism.bodies[i].name}' of '{mechanism.name}' has another {component} than link "
                     f"'{mechanism.bodies[1].name}', and {instead}"
                 )
     links = [0, *[1] * (count - 2), size - 1]
@@ -79,14 +89,14 @@ def chain_of(mechanism: Mechanism, count: int, what: str) -> Mechanism:
     )
 
 
-def _plain(mechanism: Mechanism, i: int) -> tuple[Any, Any]:
-    """Return a joint and a body without what is not in the formulas: names, limits and numbers that
-    are not applied.
+def _comparable(mechanism: Mechanism, i: int) -> tuple[Any, Any]:
+    """Return a joint and a body without the facts that no formula contains: names, limits and
+    numbers that are not applied.
     """
     joint = replace(
         mechanism.joints[i], name="", parent=BASE, limits=Limits(), unapplied=(), withheld=NO_DRIVE
     )
-    parts = tuple(replace(part, link="") for part in mechanism.bodies[i].parts)
+    parts = tuple(replace(body_part, link="") for body_part in mechanism.bodies[i].parts)
     return joint, replace(mechanism.bodies[i], name="", parts=parts)
 
 
@@ -97,7 +107,8 @@ class General:
     `label`: the request; `shape`: () or (rows, columns) of a block; `cases`: the first one that
     holds counts; `sizes`: numbers of links of the chains of which every block was compared;
     `proved_from`: the definition from which the formulas are proved for every n ≥ 2
-    (`general.proof`), or empty.
+    (`general.proof`), or empty. If `absent`, the case of zero blocks is that of blocks that do not
+    exist.
     """
 
     label: str
@@ -105,6 +116,7 @@ class General:
     cases: tuple[Case, ...]
     sizes: tuple[int, ...]
     proved_from: str = ""
+    absent: bool = False
 
     def block(self, **values: int) -> Canonical:
         """Return a block in canonical form: block(n=50, i=3, j=7). RequestError if no case covers
@@ -112,6 +124,8 @@ class General:
         """
         for case in self.cases:
             if all(condition.holds(values) for condition in case.conditions):
+                if self.absent and case.is_zero:
+                    break
                 entries = tuple(
                     apply_to_entry(
                         in_rates,
@@ -126,7 +140,7 @@ class General:
 
     @property
     def evidence(self) -> str:
-        """How the formulas were found, and why they hold."""
+        """Derivation of the formulas and the proof or test that confirms them."""
         *shorter, longer = self.sizes
         text = f"found for n = {', '.join(map(str, shorter))} and equal for every block at n = {longer}"
         if self.proved_from:
@@ -140,8 +154,8 @@ class General:
             name
             for case in self.cases
             for entry in case.entries
-            for part in (*entry[0], *(entry[1] or ()))
-            for name, _ in part.kind.symbols
+            for summand in (*entry[0], *(entry[1] or ()))
+            for name, _ in summand.kind.symbols
         }
         meanings = ["q[k:l] is q[k] + … + q[l]"]
         meanings += [
@@ -174,8 +188,10 @@ class General:
             size = self.shape[1] if self.shape else 1
             texts = [entry_text(entry, format) for entry in case.entries]
             grid = [texts[at : at + size] for at in range(0, len(texts), size)]
-            is_zero = all(text == "0" for text in texts)
-            block = "0" if is_zero else print_grid(grid, format) if self.shape else texts[0]
+            if self.absent and case.is_zero:
+                lines.append(absent_text(self.label, case.conditions, format))
+                continue
+            block = "0" if case.is_zero else print_grid(grid, format) if self.shape else texts[0]
             lines.append(case_text(self.label, block, case.conditions, format))
         return align_latex(lines) if format == "latex" else "\n".join(lines)
 
@@ -325,7 +341,7 @@ def parse_general(mechanism: Mechanism, words: Words) -> tuple[Affine, ...] | No
     return tuple(indices) if any(index.variable not in ("", "n") for index in indices) else None
 
 
-def is_general(mechanism: Mechanism, what: str) -> bool:
+def is_general(mechanism: Mechanism, request: str) -> bool:
     """Return True for a request such as M[i,j], which stands for all links of a chain."""
-    words = parse_request(what)
+    words = parse_request(request)
     return words is not None and parse_general(mechanism, words) is not None

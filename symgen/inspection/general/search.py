@@ -98,11 +98,11 @@ def _one_sum(
     degree: int,
 ) -> Sum | None:
     """Return the sum that has exactly these terms at each point."""
-    places = len(next(positions for terms in data.values() for positions in terms))
+    position_count = len(next(positions for terms in data.values() for positions in terms))
     spare = [name for name in "klmst" if name not in variables]
     outside = [*variables, "n"]
-    for count in range(min(places, 2) + 1):
-        for chosen in combinations(range(places), count):
+    for count in range(min(position_count, 2) + 1):
+        for chosen in combinations(range(position_count), count):
             names = spare[:count]
             rows = [
                 (
@@ -117,15 +117,15 @@ def _one_sum(
                 for positions, x in terms.items()
             ]
             ranges = _ranges(names, [values for values, _, _ in rows], outside)
-            others = {
+            affine_by_position = {
                 at: _affine(
                     [(values, positions[at]) for values, positions, _ in rows], [*outside, *names]
                 )
-                for at in range(places)
+                for at in range(position_count)
                 if at not in chosen
             }
-            fixed = {at: index for at, index in others.items() if index is not None}
-            if ranges is None or len(fixed) < len(others):
+            fixed = {at: index for at, index in affine_by_position.items() if index is not None}
+            if ranges is None or len(fixed) < len(affine_by_position):
                 continue
             coefficient = _polynomial(
                 [(values, x) for values, _, x in rows], [*outside, *names], degree
@@ -133,7 +133,7 @@ def _one_sum(
             if coefficient is None:
                 continue
             summed = {at: Affine(name, 0) for name, at in zip(names, chosen, strict=True)}
-            positions = tuple({**fixed, **summed}[at] for at in range(places))
+            positions = tuple({**fixed, **summed}[at] for at in range(position_count))
             total = Sum(kind, ranges, positions, coefficient)
             if all(dict(total.terms(dict(point))) == dict(terms) for point, terms in data.items()):
                 return total
@@ -147,11 +147,15 @@ def _ranges(
     ranges: list[tuple[str, Affine, Affine]] = []
     for depth, name in enumerate(names):
         before = [*outside, *names[:depth]]
-        ends: dict[Any, list[int]] = defaultdict(list)
+        values_by_prefix: dict[Any, list[int]] = defaultdict(list)
         for values in rows:
-            ends[tuple((x, values[x]) for x in before)].append(values[name])
-        first = _affine([(dict(key), min(numbers)) for key, numbers in ends.items()], before)
-        last = _affine([(dict(key), max(numbers)) for key, numbers in ends.items()], before)
+            values_by_prefix[tuple((x, values[x]) for x in before)].append(values[name])
+        first = _affine(
+            [(dict(key), min(numbers)) for key, numbers in values_by_prefix.items()], before
+        )
+        last = _affine(
+            [(dict(key), max(numbers)) for key, numbers in values_by_prefix.items()], before
+        )
         if first is None or last is None:
             return None
         ranges.append((name, first, last))
@@ -170,11 +174,11 @@ def _sums(
     """
     if not any(data.values()):
         return ()
-    whole = _one_sum(kind, data, variables, degree)
-    if whole is not None or not splits:
-        return None if whole is None else (whole,)
-    places = len(next(positions for terms in data.values() for positions in terms))
-    for at, variable, constant in product(range(places), variables, (1, 0, 2, -1)):
+    single = _one_sum(kind, data, variables, degree)
+    if single is not None or not splits:
+        return None if single is None else (single,)
+    position_count = len(next(positions for terms in data.values() for positions in terms))
+    for at, variable, constant in product(range(position_count), variables, (1, 0, 2, -1)):
         below: dict[Any, dict[tuple[int, ...], Fraction]] = {}
         above: dict[Any, dict[tuple[int, ...], Fraction]] = {}
         for point, terms in data.items():
@@ -186,30 +190,34 @@ def _sums(
         if not any(below.values()) or not any(above.values()):
             continue
         first = _one_sum(kind, below, variables, degree)
-        others = _sums(kind, above, variables, degree, splits - 1) if first else None
-        if first and others:
-            return (first, *others)
+        remaining_sums = _sums(kind, above, variables, degree, splits - 1) if first else None
+        if first and remaining_sums:
+            return (first, *remaining_sums)
     return None
 
 
-def _written_out(part: Sum) -> Iterator[Sum]:
+def _written_out(summand: Sum) -> Iterator[Sum]:
     """Yield a sum over at most MOST_WRITTEN terms as its terms."""
-    if len(part.ranges) != 1 or len(part.coefficient.terms) != 1 or part.coefficient.terms[0][0]:
-        yield part
+    if (
+        len(summand.ranges) != 1
+        or len(summand.coefficient.terms) != 1
+        or summand.coefficient.terms[0][0]
+    ):
+        yield summand
         return
-    ((name, first, last),) = part.ranges
+    ((name, first, last),) = summand.ranges
     if first.variable != last.variable or last.constant - first.constant >= MOST_WRITTEN:
-        yield part
+        yield summand
         return
     for constant in range(first.constant, last.constant + 1):
         yield replace(
-            part,
+            summand,
             ranges=(),
             positions=tuple(
                 Affine(first.variable, constant + position.constant)
                 if position.variable == name
                 else position
-                for position in part.positions
+                for position in summand.positions
             ),
         )
 
@@ -222,12 +230,12 @@ def _formula(
     formula: list[Sum] = []
     for kind in sorted({kind for terms in by_point.values() for kind in terms}):
         data = {point: terms.get(kind, {}) for point, terms in by_point.items()}
-        whole = _one_sum(kind, data, variables, degree)
-        for part in [data] if whole is not None else _by_order(kind, data):
-            sums = _fewest_sums(kind, part, variables, degree)
+        single = _one_sum(kind, data, variables, degree)
+        for data_of_order in [data] if single is not None else _by_order(kind, data):
+            sums = _fewest_sums(kind, data_of_order, variables, degree)
             if sums is None:
                 return None
-            formula += [term for whole in sums for term in _written_out(whole)]
+            formula += [term for single in sums for term in _written_out(single)]
     return tuple(formula)
 
 
@@ -240,14 +248,14 @@ def _fewest_sums(
     """Return the fewest sums that have exactly these terms at each point; if there are none, those
     of the terms that reach the last link and those of the others.
     """
-    for parts in ([data], _by_end(kind, data)):
+    for groups in ([data], _by_end(kind, data)):
         formula: list[Sum] = []
-        for part in parts:
+        for group in groups:
             sums = next(
                 (
                     sums
                     for splits in range(MOST_RANGES)
-                    if (sums := _sums(kind, part, variables, degree, splits)) is not None
+                    if (sums := _sums(kind, group, variables, degree, splits)) is not None
                 ),
                 None,
             )
@@ -261,13 +269,13 @@ def _fewest_sums(
 
 def _by_end(kind: Kind, data: Data) -> list[Data]:
     """Return the terms whose sums of angles end before the last link, and the others."""
-    ends = range(1, 2 * len(kind.multiples), 2)
-    parts: list[Data] = [{point: {} for point in data} for _ in range(2)]
+    end_positions = range(1, 2 * len(kind.multiples), 2)
+    groups: list[Data] = [{point: {} for point in data} for _ in range(2)]
     for point, terms in data.items():
         last = dict(point)["n"] - 1
         for positions, x in terms.items():
-            parts[any(positions[at] == last for at in ends)][point][positions] = x
-    return parts
+            groups[any(positions[at] == last for at in end_positions)][point][positions] = x
+    return groups
 
 
 def _by_order(kind: Kind, data: Data) -> list[Data]:
@@ -275,7 +283,7 @@ def _by_order(kind: Kind, data: Data) -> list[Data]:
     end of the same sums of angles.
     """
     runs = range(0, 2 * len(kind.multiples), 2)
-    parts: dict[tuple[bool, ...], Data] = {}
+    groups: dict[tuple[bool, ...], Data] = {}
     for point, terms in data.items():
         for positions, x in terms.items():
             order = tuple(
@@ -284,9 +292,9 @@ def _by_order(kind: Kind, data: Data) -> list[Data]:
                 for run in runs
                 for side in (0, 1)
             )
-            part = parts.setdefault(order, {point: {} for point in data})
-            part[point][positions] = x
-    return [parts[order] for order in sorted(parts, reverse=True)]
+            group = groups.setdefault(order, {point: {} for point in data})
+            group[point][positions] = x
+    return [groups[order] for order in sorted(groups, reverse=True)]
 
 
 Entry = MultiAngle | Quotient
@@ -326,17 +334,17 @@ def _splits(variables: Sequence[str], conditions: Sequence[Condition]) -> list[C
 
     On one diagonal the second index follows from the first.
     """
-    ends = [Affine("", 0), Affine("n", -1), Affine("", 1), Affine("n", -2)]
+    limits = [Affine("", 0), Affine("n", -1), Affine("", 1), Affine("n", -2)]
     first, *seconds = variables
     if any(item.relation == "=" and item.left in seconds for item in conditions):
-        return [Condition(first, "=", end) for end in ends]
+        return [Condition(first, "=", end) for end in limits]
     return [
         *(
             Condition(first, relation, Affine(second, 0))
             for second in seconds
             for relation in "<=>"
         ),
-        *(Condition(variable, "=", end) for variable in variables for end in ends[:2]),
+        *(Condition(variable, "=", end) for variable in variables for end in limits[:2]),
         *(Condition(second, "=", Affine(first, d)) for second in seconds for d in (1, -1, 2, -2)),
     ]
 
@@ -346,15 +354,15 @@ class _Search:
 
     def __init__(self, variables: Sequence[str], degree: int) -> None:
         self.variables, self.degree = tuple(variables), degree
-        self.known: dict[frozenset[Any], Any] = {}
+        self.cases_by_points: dict[frozenset[Any], Any] = {}
         self.failed: dict[frozenset[Any], int] = {}
 
     def case(self, points: Points) -> Any:
         """Return `_case`, computed once for a set of points."""
         key = frozenset(points)
-        if key not in self.known:
-            self.known[key] = _case(points, self.variables, self.degree)
-        return self.known[key]
+        if key not in self.cases_by_points:
+            self.cases_by_points[key] = _case(points, self.variables, self.degree)
+        return self.cases_by_points[key]
 
     def fewest(self, points: Points, conditions: tuple[Condition, ...]) -> list[Case] | None:
         """Return the fewest cases that cover the points; None if there are none."""
@@ -386,9 +394,11 @@ class _Search:
                 first = self.cases(inside, _and(conditions, condition), within)
                 if first is None:
                     continue
-                others = self.cases(outside, _except(conditions, condition), splits - 1 - within)
-                if others is not None:
-                    return [*first, *others]
+                remaining_cases = self.cases(
+                    outside, _except(conditions, condition), splits - 1 - within
+                )
+                if remaining_cases is not None:
+                    return [*first, *remaining_cases]
                 break
         self.failed[key] = splits
         return None
@@ -407,17 +417,17 @@ def _cases(search: _Search, points: Points) -> list[Case] | None:
     if not 0 < len(diagonals) <= MOST_DIAGONALS:
         return search.fewest(points, ())
     cases: list[Case] = []
-    others = dict(points)
+    off_diagonal = dict(points)
     for offset in sorted(diagonals, key=lambda d: (abs(d), -d)):
         condition = Condition(second, "=", Affine(first, offset))
         diagonal = {point: x for point, x in points.items() if condition.holds(dict(point))}
-        others = {point: x for point, x in others.items() if point not in diagonal}
+        off_diagonal = {point: x for point, x in off_diagonal.items() if point not in diagonal}
         on_diagonal = search.fewest(diagonal, (condition,))
         if on_diagonal is None:
             return None
         cases += on_diagonal
-    if others:
-        entries = search.case(others)
+    if off_diagonal:
+        entries = search.case(off_diagonal)
         excluded = tuple(Condition(second, "≠", Affine(first, offset)) for offset in diagonals)
         cases.append(Case(excluded, entries))
     return cases
@@ -429,9 +439,9 @@ def _and(conditions: tuple[Condition, ...], added: Condition) -> tuple[Condition
         return (*conditions, added)
 
     def follows(item: Condition) -> bool:
-        ends = {item.right.variable, added.right.variable} <= {"", "n"}
+        fixed_bounds = {item.right.variable, added.right.variable} <= {"", "n"}
         pair = {item.left, item.right.variable} == {added.left, added.right.variable}
-        return pair or (item.left == added.left and ends)
+        return pair or (item.left == added.left and fixed_bounds)
 
     return (*(item for item in conditions if not follows(item)), added)
 

@@ -21,7 +21,7 @@ from symgen.ir.loops.stages import (
     CONSTANTS,
     DOWNSWEEP,
     FINAL_CARRY,
-    INITIAL,
+    INITIAL_CARRY,
     LEFT,
     RIGHT,
     SAVED,
@@ -186,8 +186,8 @@ class _Checker:
             step_name, sweep, form.link_classes[first_class], step, sweep.saved_at[first_class]
         )
         ports, expected = (
-            {(port.name, port.size) for port in each.outputs if port.name != CHECKED}
-            for each in (step, sweep.steps[first_class])
+            {(port.name, port.size) for port in checked_step.outputs if port.name != CHECKED}
+            for checked_step in (step, sweep.steps[first_class])
         )
         if ports != expected:
             self.fail(f"{step_name} does not give what the step of its class gives")
@@ -209,7 +209,7 @@ class _Checker:
             self.fail(f"scan {number} must read a sweep before it, and may start only a sweep")
         for step in scan.programs:
             outputs = {port.name: port.size for port in step.outputs}
-            if isinstance(started_sweep, Sweep) and outputs.get(INITIAL) != len(
+            if isinstance(started_sweep, Sweep) and outputs.get(INITIAL_CARRY) != len(
                 started_sweep.initial
             ):
                 self.fail(f"scan {number} does not give the initial carry of sweep {scan.gives}")
@@ -320,7 +320,7 @@ class _Checker:
         form = self.form
         result_names = {final.name for final in form.final_carries}
         result_names |= {port.name for step in form.programs for port in step.outputs}
-        result_names -= {SAVED, CARRY, FINAL_CARRY, INITIAL, UPSWEEP, LEFT, RIGHT}
+        result_names -= {SAVED, CARRY, FINAL_CARRY, INITIAL_CARRY, UPSWEEP, LEFT, RIGHT}
         # An element of a map also gives its share of the results of the joint before it.
         before = {port.name + BEFORE for port in form.outputs if form.maps}
         if result_names - before != {port.name for port in form.outputs}:

@@ -21,7 +21,7 @@ from symgen.ir.loops.stages import (
     CONSTANTS,
     DOWNSWEEP,
     FINAL_CARRY,
-    INITIAL,
+    INITIAL_CARRY,
     LEFT,
     RIGHT,
     SAVED,
@@ -195,8 +195,8 @@ class LoopProgram:
     @cached_property
     def parts(self) -> tuple[range, ...]:
         """Links, or elements, of each part."""
-        ends = accumulate(self.part_lengths or (len(self),), initial=0)
-        return tuple(range(first, end) for first, end in pairwise(ends))
+        bounds = accumulate(self.part_lengths or (len(self),), initial=0)
+        return tuple(range(first, end) for first, end in pairwise(bounds))
 
     @property
     def element_count(self) -> int:
@@ -532,7 +532,7 @@ class _Evaluation:
             step = scan.opening if carry is None else scan.step
             results = self.run(step, arguments, self.numbers)
             carry = [*results[CARRY]]
-            initial[part] = [*results.get(INITIAL, ())]
+            initial[part] = [*results.get(INITIAL_CARRY, ())]
             if SAVED in results:
                 self.saved[part] = [*results[SAVED]]
         if scan.gives >= 0:
@@ -574,10 +574,10 @@ class _Evaluation:
             self._up(scan, values[first : first + longest])
             for first in range(0, len(values), longest)
         ]
-        whole = self._up(scan, [values[0] for *_, (values, _) in parts])
+        root = self._up(scan, [values[0] for *_, (values, _) in parts])
         initial = self._constants(scan.initial)
         self.downsweep = []
-        for levels, value in zip(parts, self._down(scan, whole, initial), strict=True):
+        for levels, value in zip(parts, self._down(scan, root, initial), strict=True):
             self.downsweep += self._down(scan, levels, value)
         unused = len(scan.initial) - scan.last_valid
         self.downsweep[n][scan.last_valid :] = [self.zero] * unused

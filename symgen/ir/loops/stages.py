@@ -2,16 +2,19 @@
 
 Every step of a stage is a Program. The names of its ports say what a step reads and writes:
 
-    CONSTANTS    the constants of the link
-    SAVED        the link's row of the workspace; a step reads all of it and writes a part of it. In a scan: the
-                 numbers that are saved for one part, or for one pair of elements
-    CARRY        the value that is passed from link to link, or in a sequential scan from part to part
-    FINAL_CARRY  the carry of the last link of a sweep; an epilogue reads several of them in one argument
-    INITIAL      the carry that a later sweep begins with
-    UPSWEEP      the value of an element, or of a pair of elements, on the way up
-    DOWNSWEEP    the value of an element, or of a pair of elements, on the way down
-    LEFT, RIGHT  the values of the two elements of a pair
-    CHECKED      numbers that a checked function compares with a bound
+    CONSTANTS      the constants of the link
+    SAVED          the link's row of the workspace; a step reads all of it and writes a part of it. In a scan: the
+                   numbers that are saved for one part, or for one pair of elements
+    CARRY          the value that is passed from link to link, or in a sequential scan from part to part
+    INITIAL_CARRY  the carry that a later sweep begins with
+    FINAL_CARRY    the carry of the last link of a sweep; an epilogue reads several of them in one argument
+    UPSWEEP        the value of an element, or of a pair of elements, on the way up
+    DOWNSWEEP      the value of an element, or of a pair of elements, on the way down
+    LEFT, RIGHT    the values of the two elements of a pair
+    CHECKED        numbers that a checked function compares with a bound
+
+A step may have SAVED and CARRY among its arguments and among its results. In C the results are named by RESULT_NAMES
+(`symgen.ir.loops.steps`).
 
 Any other port is an argument or a result of the whole function; a step has those elements that belong to its link.
 """
@@ -25,10 +28,12 @@ from typing import NamedTuple
 
 from symgen.ir.program import Port, Program
 
-CONSTANTS, SAVED, CARRY, FINAL_CARRY = "table", "kept", "carried", "ended"
-INITIAL, CHECKED = "start", "guard"
-UPSWEEP, DOWNSWEEP, LEFT, RIGHT = "run", "known", "front", "behind"
-GIVEN_BY_STEPS = frozenset((SAVED, CARRY, FINAL_CARRY, INITIAL, UPSWEEP, DOWNSWEEP, LEFT, RIGHT))
+CONSTANTS, SAVED, CARRY, CHECKED = "table", "saved", "carry", "guard"
+INITIAL_CARRY, FINAL_CARRY = "initial_carry", "final_carry"
+UPSWEEP, DOWNSWEEP, LEFT, RIGHT = "upsweep", "downsweep", "left", "right"
+GIVEN_BY_STEPS = frozenset(
+    (SAVED, CARRY, FINAL_CARRY, INITIAL_CARRY, UPSWEEP, DOWNSWEEP, LEFT, RIGHT)
+)
 """Ports of arguments that other steps give; all other arguments are constants, or arguments of the function."""
 BEFORE = "_before"
 """Suffix of a port of a map: the element of the joint before."""

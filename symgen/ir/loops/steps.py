@@ -14,11 +14,13 @@ WORK = "work"
 """Name of the workspace in C."""
 BASE_STEP = "base"
 """Ending of the name in C of a step of the first link."""
-EPILOGUE = "last"
+OF_SEGMENTS = "segments"
+"""Ending of the name in C of a step of a parallel scan that combines the values of two segments."""
+EPILOGUE = "epilogue"
 """Name of the epilogue in C."""
 ANGLE = "angle"
 """Name in C of the angle of a step that saves only its sine and cosine."""
-RESULT_NAMES = {SAVED: "keeps", CARRY: "handed"}
+RESULT_NAMES = {SAVED: "new_saved", CARRY: "next_carry"}
 """Names in C of results that share their name with an argument."""
 FRAMES = (
     "the frame of a link is the frame of its parent, shifted by x, y, z and rotated about z by gamma, x by "
@@ -52,11 +54,11 @@ def with_inputs(step: Program, numbers: Sequence[int]) -> Program:
 class Angle(NamedTuple):
     """A step that saves the sine and the cosine of one angle and does nothing else.
 
-    `program` has the angle as its one result; `kept` says of each saved number whether it is the "sin" or the "cos".
+    `program` has the angle as its one result; `operations` has "sin" or "cos" for each saved number.
     """
 
     program: Program
-    kept: tuple[str, ...]
+    operations: tuple[str, ...]
 
 
 def angle_of(step: Program) -> Angle | None:

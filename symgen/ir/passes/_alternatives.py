@@ -1,5 +1,5 @@
-"""Spare rows (`symgen.ir.program.SPARE`): rows of a derivation that compute in another way what
-other rows compute, until a pass chooses.
+"""Spare rows (`symgen.ir.program.SPARE`): a second computation of values that other rows of the
+derivation compute, kept until a pass chooses one of the two.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def spare_only_rows(program: Program) -> set[int]:
 
 
 def with_spare_rows_last(program: Program) -> Program:
-    """Return the Program with the spare rows after all others, so that a value that both compute is
-    that of the others.
+    """Return the Program with the spare rows after all other rows, so that value numbering keeps
+    the row that is not spare.
     """
     spare_rows = spare_only_rows(program)
     if not spare_rows:

@@ -71,15 +71,15 @@ class Candidates:
         ways: list[Way | None] = []
         below: list[tuple[int, ...]] = []
         for i, (op, args, _, _, _) in enumerate(self.program.rows):
-            places = [self._of[a] for a in args]
-            self._of.append((i, 1) if op != "neg" else (places[0][0], -places[0][1]))
-            below.append(tuple([c for c, _ in places]) if op != "neg" else ())
+            operands = [self._of[a] for a in args]
+            self._of.append((i, 1) if op != "neg" else (operands[0][0], -operands[0][1]))
+            below.append(tuple([c for c, _ in operands]) if op != "neg" else ())
             way = None
             if op in SUMS:
-                (a, s), (b, t) = places
+                (a, s), (b, t) = operands
                 way = Way("add", a, b, s, -t if op == "sub" else t)
             elif op == "mul":
-                (a, s), (b, t) = places
+                (a, s), (b, t) = operands
                 way = Way("mul", a, b, s * t)
             ways.append(way)
         results = [self._of[r][0] for port in self.program.outputs for r in port.rows]
@@ -102,7 +102,7 @@ class Candidates:
             limits.errors.setdefault(key, self._errors[i])
             limits.behind.setdefault(key, (self._behind[i], summed))
 
-    # -- what may be computed in another way, and how ------------------------------------------------------------------------
+    # -- alternative computations of quantities ------------------------------------------------------------------------------
 
     @property
     def operands(self) -> list[int]:
@@ -164,10 +164,10 @@ class Candidates:
             if signs is None or not self._values or not self._keeps_divisions(t, op, x, way):
                 continue
             if way not in new:
-                new[way] = self._put(way)
+                new[way] = self._add_quantity(way)
             c = new[way]
-            if c is not None and self._fits(t, whole := Way(op, x, c, *signs)):
-                result.setdefault(t, []).append(whole)
+            if c is not None and self._fits(t, outer := Way(op, x, c, *signs)):
+                result.setdefault(t, []).append(outer)
         return result
 
     @staticmethod
@@ -175,7 +175,7 @@ class Candidates:
         a, b = values[way.a], values[way.b]
         return (way.sign * a * b if way.op == "mul" else way.sign * a + way.second_sign * b) % prime
 
-    def _put(self, way: Way) -> int | None:
+    def _add_quantity(self, way: Way) -> int | None:
         """Add a new quantity; return None if its round-off is not finite."""
         value = self._value(way)
         errors = self._error(way, value, self._errors)
@@ -192,14 +192,14 @@ class Candidates:
         """Return the signs with which two values make t; None if their match modulo the small prime
         was accidental.
         """
-        wanted = self._v[t]
+        target = self._v[t]
         if op == "mul":
             product = a * b % PRIME
-            return (1, 1) if product == wanted else (-1, 1) if product + wanted == PRIME else None
+            return (1, 1) if product == target else (-1, 1) if product + target == PRIME else None
         for sign in (1, -1):
-            rest = (wanted - sign * a) % PRIME
-            if rest == b or rest + b == PRIME:
-                return sign, 1 if rest == b else -1
+            remainder = (target - sign * a) % PRIME
+            if remainder == b or remainder + b == PRIME:
+                return sign, 1 if remainder == b else -1
         return None
 
     def _keeps_divisions(self, t: int, op: str, x: int, way: Way) -> bool:
@@ -259,13 +259,13 @@ class Candidates:
         """
         network = self.network
         for neighbors in (network.below, network.users):
-            to_visit, seen = [c], {c}
+            to_visit, visited = [c], {c}
             for d in to_visit:
                 if d < self.first and self._restore_way(d):
                     return True
-                unseen = [b for b in sorted(neighbors[d]) if b not in seen and network.uses[b]]
+                unseen = [b for b in sorted(neighbors[d]) if b not in visited and network.uses[b]]
                 to_visit += unseen
-                seen.update(unseen)
+                visited.update(unseen)
         return False
 
     def _restore_way(self, c: int) -> bool:
@@ -287,7 +287,7 @@ class Candidates:
                 errors[c] = self._error(way, self._values[c], errors)
             elif network.below[
                 c
-            ]:  # no sum and no product: as much worse as what it is computed from
+            ]:  # other operations: the round-off grows by the same ratio as that of the operands
                 ratios = [
                     [
                         now / old if old else 1.0
@@ -315,16 +315,16 @@ class Candidates:
         for i, row in enumerate(self.program.rows):
             if self.network.uses[i]:
                 self._put_below(i, row.step, row_of, out)
-        places = [_times(row_of[c], s) if c in row_of else None for c, s in self._of]
+        new_rows = [_times(row_of[c], s) if c in row_of else None for c, s in self._of]
         outputs = [
             Port(
                 port.name,
                 port.shape,
-                tuple([out.positive_row(_required(places[r])) for r in port.rows]),
+                tuple([out.positive_row(_required(new_rows[r])) for r in port.rows]),
             )
             for port in self.program.outputs
         ]
-        return self.program.with_rows(out.rows, outputs), places
+        return self.program.with_rows(out.rows, outputs), new_rows
 
     def _put_below(self, top: int, step: int, row_of: dict[int, SignedRow], out: Signed) -> None:
         """Put the rows of a quantity and of all it depends on under a step."""

@@ -93,7 +93,7 @@ class Ways:
         operands = self._reads[row]
         if c in operands:
             return False
-        lowest = position[c]  # what stands before c does not depend on it
+        lowest = position[c]  # a quantity before c in the order does not depend on c
         before = {a for a in operands if position[a] > lowest}
         if before:
             highest = max([position[a] for a in before])
@@ -166,9 +166,9 @@ class Ways:
                         for unused in self._unused(list(self._reads[row])):
                             by_unused.setdefault(unused, {})[c] = row
         sets = {
-            tuple(sorted(together.items())): together
-            for together in by_unused.values()
-            if len(together) > 1
+            tuple(sorted(row_by_quantity.items())): row_by_quantity
+            for row_by_quantity in by_unused.values()
+            if len(row_by_quantity) > 1
         }
         return sorted(sets.values(), key=len, reverse=True)
 
@@ -228,14 +228,14 @@ class Ways:
 
 
 def _as_good(
-    good: Sequence[int], others: Sequence[int], errors: Sequence[Sequence[float]]
+    good: Sequence[int], alternatives: Sequence[int], errors: Sequence[Sequence[float]]
 ) -> list[int]:
-    """Return the rows of `others` whose bound is not much larger than that of the best `good` row
+    """Return the rows of `alternatives` whose bound is not much larger than that of the best `good` row
     at any state.
     """
     return [
         row
-        for row in others
+        for row in alternatives
         if good and all(state[row] <= WORSE * min(state[g] for g in good) for state in errors)
     ]
 

@@ -63,31 +63,31 @@ class _Point:
         inputs = [[random.randrange(p) for _ in range(port.size)] for port in program.inputs]
         rows_of_angles = angle_rows(program)
         values: list[int] = []
-        put = values.append
+        append_value = values.append
         # The most frequent operation is tested first: this loop runs over all rows in every pass.
         for i, (op, args, value, _, _) in enumerate(program.rows):
             if op == "mul":
-                put(values[args[0]] * values[args[1]] % p)
+                append_value(values[args[0]] * values[args[1]] % p)
             elif op == "add" or op == "sub":
                 a, b = values[args[0]], values[args[1]]
                 b = b if op == "add" else p - b
-                put((a + b) % p)
+                append_value((a + b) % p)
                 if i in rows_of_angles:
                     self._record_sum(values[i], a, b)
             elif op == "const":
-                put(value.numerator * self._inverse(value.denominator) % p)
+                append_value(value.numerator * self._inverse(value.denominator) % p)
             elif op == "input":
-                put(inputs[value[0]][value[1]])
+                append_value(inputs[value[0]][value[1]])
             elif op == "neg":
-                put(-values[args[0]] % p)
+                append_value(-values[args[0]] % p)
             elif op == "div":
-                put(values[args[0]] * self._inverse(values[args[1]]) % p)
+                append_value(values[args[0]] * self._inverse(values[args[1]]) % p)
             elif op == "cos":
-                put(cos_sin(values[args[0]])[0])
+                append_value(cos_sin(values[args[0]])[0])
             elif op == "sin":
-                put(cos_sin(values[args[0]])[1])
+                append_value(cos_sin(values[args[0]])[1])
             else:
-                put(self._random_value(op, *[values[a] for a in args]))
+                append_value(self._random_value(op, *[values[a] for a in args]))
         return values
 
     def _inverse(self, number: int) -> int:

@@ -56,7 +56,7 @@ class Network:
             self.total += self.add_use(c)
 
     def put(self, way: Way) -> int:
-        """Add a quantity that nothing needs yet, and return it. One with two constant operands is a
+        """Add a quantity without users, and return it. A quantity with two constant operands is a
         constant and costs nothing.
         """
         c = len(self.way)

@@ -73,20 +73,20 @@ def double(
     """
     if not targets:
         return []
-    wanted = set(targets)
-    among = [*targets, *(c for c in among if c not in wanted)]  # pairs with a target come first
-    others, m, n = _UnsignedResidues(values, among), len(targets), len(among)
-    target_pairs = _Pairs(others, range(m), (SUM, DIFFERENCE))
-    pairs = [target_pairs, _Pairs(others, range(m, n), (SUM, DIFFERENCE), target_pairs.table)]
-    pairs += [] if sums else [_Pairs(others, range(n), (PRODUCT,), target_pairs.table)]
+    target_set = set(targets)
+    among = [*targets, *(c for c in among if c not in target_set)]  # pairs with a target come first
+    residues, m, n = _UnsignedResidues(values, among), len(targets), len(among)
+    target_pairs = _Pairs(residues, range(m), (SUM, DIFFERENCE))
+    pairs = [target_pairs, _Pairs(residues, range(m, n), (SUM, DIFFERENCE), target_pairs.table)]
+    pairs += [] if sums else [_Pairs(residues, range(n), (PRODUCT,), target_pairs.table)]
     result = [
-        (among[t], "add", among[x], _way(pair, among, others))
+        (among[t], "add", among[x], _way(pair, among, residues))
         for group in _repeated(pairs)
         for t, x, pair in _sums_equal_to_pairs(group, m)
     ]
     result += [
-        (among[t], "mul", among[x], _way(pair, among, others))
-        for t, x, pair in ([] if sums else _quotients(others, m))
+        (among[t], "mul", among[x], _way(pair, among, residues))
+        for t, x, pair in ([] if sums else _quotients(residues, m))
         if t not in (x, *pair[1:])
     ]
     return _limit_per_target(sorted(result))
@@ -108,17 +108,19 @@ def _sums_equal_to_pairs(group: Sequence[Pair], m: int) -> Iterator[tuple[int, i
 def _limit_per_target(ways: list[Double]) -> list[Double]:
     """Return at most MANY ways of each target."""
     count: dict[int, int] = {}
-    kept = []
+    limited = []
     for way in ways:
         count[way[0]] = count.get(way[0], 0) + 1
         if count[way[0]] <= MANY:
-            kept.append(way)
-    return kept
+            limited.append(way)
+    return limited
 
 
-def _way(pair: Pair, among: Sequence[int], others: _UnsignedResidues) -> Way:
+def _way(pair: Pair, among: Sequence[int], residues: _UnsignedResidues) -> Way:
     kind, a, b = pair
-    opposite = kind != PRODUCT and (kind == DIFFERENCE) != (others.negated[a] != others.negated[b])
+    opposite = kind != PRODUCT and (kind == DIFFERENCE) != (
+        residues.negated[a] != residues.negated[b]
+    )
     return Way(OPERATIONS[kind], among[a], among[b], 1, -1 if opposite else 1)
 
 
@@ -153,19 +155,19 @@ class _Pairs:
 
     def __init__(
         self,
-        others: _UnsignedResidues,
+        residues: _UnsignedResidues,
         rows: range,
         kinds: Sequence[int],
         table: _Table | None = None,
     ) -> None:
         """Collect the pairs, only those with values in `table` if there is one."""
-        n = self.count = len(others.values)
+        n = self.count = len(residues.values)
         values, codes = [np.empty(0, np.int32)], [np.empty(0, np.int64)]
         step = max(1, CHUNK // max(1, n))
         for start in range(rows.start, rows.stop, step):
             stop = min(start + step, rows.stop)
             for kind in kinds:
-                flat = _combined(others, slice(start, stop), start, kind).ravel()
+                flat = _combined(residues, slice(start, stop), start, kind).ravel()
                 indices = np.arange(len(flat)) if table is None else table.hits(flat)
                 left, right = np.divmod(indices, n - start)
                 upper = (left <= right) & (flat[indices] != 0)
@@ -182,10 +184,10 @@ class _Pairs:
         return _decode(self.codes[indices], self.count)
 
 
-def _combined(others: _UnsignedResidues, rows: slice, start: int, kind: int) -> Values:
+def _combined(residues: _UnsignedResidues, rows: slice, start: int, kind: int) -> Values:
     if kind == PRODUCT:
-        return _canonical(others.wide[rows, None] * others.wide[None, start:] % PRIME)
-    a, b = others.values[rows, None], others.values[None, start:]
+        return _canonical(residues.wide[rows, None] * residues.wide[None, start:] % PRIME)
+    a, b = residues.values[rows, None], residues.values[None, start:]
     result: Values = np.minimum(a + b, PRIME - a - b) if kind == SUM else np.abs(a - b)
     return result
 
@@ -233,22 +235,22 @@ def _repeated(all_pairs: Sequence[_Pairs]) -> Iterator[list[Pair]]:
         start = end
 
 
-def _quotients(others: _UnsignedResidues, m: int) -> Iterator[tuple[int, int, Pair]]:
+def _quotients(residues: _UnsignedResidues, m: int) -> Iterator[tuple[int, int, Pair]]:
     """Yield (t, x, pair), where t is one of the first m and the pair may equal t/x."""
-    n = len(others.values)
-    inverses = np.array([pow(v, -1, PRIME) for v in others.wide.tolist()], dtype=np.int64)
+    n = len(residues.values)
+    inverses = np.array([pow(v, -1, PRIME) for v in residues.wide.tolist()], dtype=np.int64)
     step = max(1, CHUNK // max(1, n))
     rests: Values = np.empty(m * n, np.int32)
     for start in range(0, m, step):
-        dividends = others.wide[start : min(start + step, m), None]
+        dividends = residues.wide[start : min(start + step, m), None]
         rests[start * n : start * n + dividends.size * n] = _canonical(
             dividends * inverses[None, :] % PRIME
         ).ravel()
-    pairs = _Pairs(others, range(n), (SUM, DIFFERENCE, PRODUCT), _Table(rests))
+    pairs = _Pairs(residues, range(n), (SUM, DIFFERENCE, PRODUCT), _Table(rests))
     indices = pairs.table.hits(rests)
-    kept = _Table(rests[indices]).hits(pairs.values)
-    kept = kept[np.argsort(pairs.values[kept], kind="stable")]
-    keys, decoded = pairs.values[kept], pairs.decode(kept)
+    matches = _Table(rests[indices]).hits(pairs.values)
+    matches = matches[np.argsort(pairs.values[matches], kind="stable")]
+    keys, decoded = pairs.values[matches], pairs.decode(matches)
     low, high = (np.searchsorted(keys, rests[indices], side) for side in ("left", "right"))
     matching = np.flatnonzero(high > low)
     for index, first, end in zip(

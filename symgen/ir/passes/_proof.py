@@ -17,26 +17,29 @@ PROOF_PRIME, PROOF_SEED = 271828182845904539, 2
 
 
 def prove(
-    before: Program, after: Program, new_rows: Sequence[SignedRow | None], what: str = "recognized"
+    before: Program,
+    after: Program,
+    new_rows: Sequence[SignedRow | None],
+    rewriting: str = "recognized",
 ) -> None:
     """Prove modulo another prime, at another point, that every row of `before` has the value of its
     new row in `after`.
 
-    A row that is no longer computed has None. `what` describes the rewriting. Raises ProgramError
+    A row that is no longer computed has None. `rewriting` describes the rewriting. Raises ProgramError
     naming the first row that fails.
     """
     program_name = f"{before.function}/{before.method}"
     values = residues(PROOF_PRIME, PROOF_SEED, before, after)
     if values is None:
         raise ProgramError(
-            f"{program_name}: what was {what} cannot be proved, for it divides by zero"
+            f"{program_name}: what was {rewriting} cannot be proved, for it divides by zero"
         )
     old, new = values
     for i, new_row in enumerate(new_rows):
         if new_row is not None and (old[i] - new_row[1] * new[new_row[0]]) % PROOF_PRIME:
             name = f" ('{before.rows[i].name}')" if before.rows[i].name else ""
             raise ProgramError(
-                f"{program_name}: row {i}{name} was {what} as what it does not equal"
+                f"{program_name}: row {i}{name} was {rewriting} as what it does not equal"
             )
     result_rows = [
         (a, b)

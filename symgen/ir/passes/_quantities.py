@@ -34,18 +34,22 @@ class Quantities:
         self._opposites: list[int] = []
         """Rows that negate another."""
         alike, first_row_of = self._alike, dict[int, int]()
-        find_or_add, put, signed = first_row_of.setdefault, self.of.append, self.sign.append
+        find_or_add, append_quantity, append_sign = (
+            first_row_of.setdefault,
+            self.of.append,
+            self.sign.append,
+        )
         for i, (x, (op, args, value, _, _)) in enumerate(zip(values, rows, strict=True)):
             y = prime - x
             c = find_or_add(x if x < y else y, i)
-            if op == "neg":  # of whatever the row is that it takes the opposite of
+            if op == "neg":  # the opposite of any quantity
                 self._opposites.append(i)
-                put(self.of[args[0]])
-                signed(-self.sign[args[0]])
+                append_quantity(self.of[args[0]])
+                append_sign(-self.sign[args[0]])
                 continue
             s = 1 if c == i or values[c] == x else -1
-            put(c)
-            signed(s)
+            append_quantity(c)
+            append_sign(s)
             if c != i:
                 alike.setdefault(c, [c]).append(i)
             if op == "const":
@@ -66,8 +70,8 @@ class Quantities:
     @cached_property
     def users(self) -> list[list[int]]:
         users: list[list[int]] = [[] for _ in self.rows]
-        for read, user in zip(self.reads, self.of, strict=True):
-            for a in read:
+        for operands, user in zip(self.reads, self.of, strict=True):
+            for a in operands:
                 users[a].append(user)
         return users
 
@@ -86,10 +90,10 @@ class Quantities:
                 self.reads[i] = tuple([of[a] for a in args])
                 for a in self.reads[i]:
                     self.users[a].append(of[i])
-        rest = {c: [i for i in rows if i not in changed] for c, rows in self._alike.items()}
+        remaining = {c: [i for i in rows if i not in changed] for c, rows in self._alike.items()}
         self._alike = dict(
             sorted(
-                [(c, rows) for c, rows in rest.items() if len(rows) > 1],
+                [(c, rows) for c, rows in remaining.items() if len(rows) > 1],
                 key=lambda group: group[1][1],
             )
         )

@@ -53,8 +53,8 @@ def improve(
     candidates.restore()
     if network.way[: len(before)] == before:
         return program
-    after, places = candidates.to_program()
-    prove(program, after, places, "computed anew")
+    after, new_rows = candidates.to_program()
+    prove(program, after, new_rows, "computed anew")
     return after
 
 

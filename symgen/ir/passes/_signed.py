@@ -23,7 +23,7 @@ class Signed:
 
     def __init__(self, used_rows: Iterable[str]) -> None:
         self.rows: list[Row] = []
-        self._taken = set(used_rows)
+        self._used_names = set(used_rows)
         self._opposite: dict[int, int] = {}
 
     def put(
@@ -80,4 +80,4 @@ class Signed:
     def _opposite_name(self, name: str) -> str:
         """Return the name of the negative; "" if another row has it."""
         opposite = name.removeprefix(NEGATIVE) if name.startswith(NEGATIVE) else NEGATIVE + name
-        return "" if opposite in self._taken else opposite
+        return "" if opposite in self._used_names else opposite

@@ -40,9 +40,9 @@ def balance(program: Program) -> Program:
     if _short(program):
         return program
     rows, inner = program.rows, _inner_products(program)
-    whole = _whole_products(rows, inner)
-    sizes = _sizes(program) if whole else []
-    spread = {i: factors for i in whole if (factors := _endangered(rows, i, inner, sizes))}
+    products = _whole_products(rows, inner)
+    sizes = _sizes(program) if products else []
+    spread = {i: factors for i in products if (factors := _endangered(rows, i, inner, sizes))}
     if not spread:
         return program
     out = Rewriter(program)
@@ -117,12 +117,12 @@ def _sizes(program: Program) -> list[Sizes]:
         }
         with suppress(
             ArithmeticError, ValueError
-        ):  # a division by zero, say: this state tells nothing
+        ):  # for instance a division by zero: this state gives no sizes
             sizes: list[float] = []
             for row, value in zip(
                 program.rows, evaluate(all_rows_program, state, numbers)[""], strict=True
             ):
-                if row.op == "mul":  # where the product of two doubles is none
+                if row.op == "mul":  # the product of two doubles may overflow
                     sizes.append(sizes[row.args[0]] + sizes[row.args[1]])
                 else:
                     sizes.append(
@@ -164,7 +164,7 @@ def _endangered(
 def _constant_factors(constants: Iterable[Fraction]) -> list[Factor]:
     """Return the product of constants, in parts of safe size."""
     product = math.prod(constants, start=Fraction(1))
-    return [(round(4 * _order(part)), part) for part in _parts(product)]
+    return [(round(4 * _order(factor)), factor) for factor in _split_constant(product)]
 
 
 def _partial(rows: tuple[Row, ...], top: int, inner: list[bool]) -> list[int]:
@@ -177,14 +177,14 @@ def _partial(rows: tuple[Row, ...], top: int, inner: list[bool]) -> list[int]:
     return result
 
 
-def _parts(constant: Fraction) -> list[Fraction]:
+def _split_constant(constant: Fraction) -> list[Fraction]:
     """Return a constant as a product of powers of two and a number of about their size."""
     if constant == 1:
         return []
     size = _order(constant)
-    pieces = 1 if abs(size) <= WITHIN else math.ceil(abs(size) / PART)
-    power = Fraction(2) ** round(size / pieces)
-    return [power] * (pieces - 1) + [constant / power ** (pieces - 1)]
+    count = 1 if abs(size) <= WITHIN else math.ceil(abs(size) / PART)
+    power = Fraction(2) ** round(size / count)
+    return [power] * (count - 1) + [constant / power ** (count - 1)]
 
 
 def _product(out: Rewriter, factors: list[Factor], top: Row) -> int:

@@ -24,7 +24,7 @@ def eliminate(program: Program) -> Program:
     first = alive.index(False)
     out = Rewriter(program, first)
     new_index = out.new_index
-    put, add_index, n = out.rows.append, new_index.append, first
+    append_row, add_index, n = out.rows.append, new_index.append, first
     for row, is_alive in zip(rows[first:], alive[first:], strict=True):
         if not is_alive:
             add_index(-1)
@@ -33,9 +33,9 @@ def eliminate(program: Program) -> Program:
         if len(args) == 2:  # as most are
             a, b = args
             c, d = new_index[a], new_index[b]
-            put(row if a == c and b == d else _new(Row, (op, (c, d), value, name, step)))
+            append_row(row if a == c and b == d else _new(Row, (op, (c, d), value, name, step)))
         else:
-            put(with_args(row, tuple([new_index[a] for a in args])) if args else row)
+            append_row(with_args(row, tuple([new_index[a] for a in args])) if args else row)
         add_index(n)
         n += 1
     return out.finish()

@@ -134,17 +134,17 @@ def _sum(out: Rewriter, terms: list[Term], root: Row) -> tuple[int, int]:
             position or 0, (sign, (out.put(Row("mul", (common, row), None, "", root.step)),))
         )
         terms = unfactored
-    parts: list[tuple[int, int]] = []
+    signed_rows: list[tuple[int, int]] = []
     for sign, factors in terms:
         row = factors[0]
         for factor in factors[1:]:
             row = out.put(Row("mul", (row, factor), None, "", root.step))
-        parts.append((sign, row))
-    leading = next((n for n, (sign, _) in enumerate(parts) if sign > 0), None)
+        signed_rows.append((sign, row))
+    leading = next((n for n, (sign, _) in enumerate(signed_rows) if sign > 0), None)
     flip = 1
     if leading is None:
-        leading, flip, parts = 0, -1, [(-sign, row) for sign, row in parts]
-    total = parts[leading][1]
-    for sign, row in parts[:leading] + parts[leading + 1 :]:
+        leading, flip, signed_rows = 0, -1, [(-sign, row) for sign, row in signed_rows]
+    total = signed_rows[leading][1]
+    for sign, row in signed_rows[:leading] + signed_rows[leading + 1 :]:
         total = out.put(Row("add" if sign > 0 else "sub", (total, row), None, "", root.step))
     return flip, total

@@ -16,18 +16,18 @@ _ACT = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
 
 
 def fold(program: Program) -> Program:
-    """Return the Program with trivial rows replaced by what they equal."""
+    """Return the Program with each trivial row replaced by the row or constant that it equals."""
     rows = program.rows
     first, constants = _nontrivial_prefix(rows)
     if first == len(rows):
         return program
     out = Rewriter(program, first)
-    new_index, keep, put = out.new_index, out.keep, out.rows.append
+    new_index, keep, append_row = out.new_index, out.keep, out.rows.append
     fixed = {i: rows[i].value for i in constants.values()}
     """The constants by their new index."""
 
     def constant(value: Fraction) -> int:
-        key = value.numerator, value.denominator  # told apart sooner than a Fraction
+        key = value.numerator, value.denominator  # compared faster than a Fraction
         if key not in constants:
             constants[key] = out.put(Row("const", (), value))
             fixed[constants[key]] = value
@@ -39,7 +39,9 @@ def fold(program: Program) -> Program:
             a, b = new_index[args[0]], new_index[args[1]]
             if a not in fixed and b not in fixed and (a != b or op != "sub"):  # as most are
                 new_index.append(len(out.rows))
-                put(row if args == (a, b) else _new(Row, (op, (a, b), row[2], row[3], row[4])))
+                append_row(
+                    row if args == (a, b) else _new(Row, (op, (a, b), row[2], row[3], row[4]))
+                )
                 continue
         elif op != "const" and op != "neg":
             new_index.append(keep(row))

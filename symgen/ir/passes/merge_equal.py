@@ -55,7 +55,7 @@ def merge_equal(program: Program) -> Program:
         quantities.set_apart(ways.bad)
     writer = _Writer(program, quantities, chosen)
     written = writer.write()
-    prove(program, written, writer.places)
+    prove(program, written, writer.new_rows)
     return written
 
 
@@ -81,7 +81,7 @@ class _Writer:
             if row[c] < 0 and i == chosen.get(c, c):
                 if chosen:
                     self._put_below(i, rows[i][4])
-                self._put(c, i, rows[i][4])
+                self._put_quantity(c, i, rows[i][4])
         outputs = [
             Port(
                 port.name,
@@ -93,7 +93,7 @@ class _Writer:
         return self.program.with_rows(self.out.rows, outputs)
 
     @property
-    def places(self) -> list[SignedRow]:
+    def new_rows(self) -> list[SignedRow]:
         """New row and sign of every old row."""
         return [
             (self._row[c], s * self._sign[c])
@@ -116,9 +116,9 @@ class _Writer:
             if below:
                 to_put += below[::-1]
             elif to_put.pop() != old_row and row[of[i]] < 0:
-                self._put(of[i], i, step)
+                self._put_quantity(of[i], i, step)
 
-    def _put(self, c: int, old_row: int, step: int) -> None:
+    def _put_quantity(self, c: int, old_row: int, step: int) -> None:
         """Put the quantity c as that old row computes it."""
         of, signs = self.quantities.of, self.quantities.sign
         op, args, value, _, _ = self.program.rows[old_row]
@@ -129,14 +129,14 @@ class _Writer:
             )
             return
         operands = [(self._row[of[a]], signs[a] * self._sign[of[a]]) for a in args]
-        row_sign = signs[old_row]  # of what is put, against the quantity
+        row_sign = signs[old_row]  # sign of the new row relative to the quantity
         if op == "sub":
             operands[1] = operands[1][0], -operands[1][1]
-        wanted = row_sign * signs[named] if named is not None else row_sign
+        wanted_sign = row_sign * signs[named] if named is not None else row_sign
         name = (
             self.program.rows[named][3] if named is not None and args else ""
         )  # an argument has its own
-        row, sign = self.out.put(op, operands, value, name, step, wanted)
+        row, sign = self.out.put(op, operands, value, name, step, wanted_sign)
         self._row[c], self._sign[c] = row, row_sign * sign
 
     def _signed_row(self, c: int, sign: int) -> int:

@@ -35,9 +35,9 @@ def reassociate_constants(program: Program) -> Program:
             new_index.append(keep(row))
             continue
         constants = [(s, rows[r].value) for s, r in leaves_of[i] if rows[r].op == "const"]
-        rest = [(s, new_index[r]) for s, r in leaves_of[i] if rows[r].op != "const"]
-        put = _product if row[0] == "mul" else _sum
-        new_index.append(put(out, constants, rest, row))
+        variables = [(s, new_index[r]) for s, r in leaves_of[i] if rows[r].op != "const"]
+        combine = _product if row[0] == "mul" else _sum
+        new_index.append(combine(out, constants, variables, row))
     return out.finish()
 
 

@@ -15,8 +15,8 @@ def value_number(program: Program) -> Program:
     """
     out = Rewriter(program)
     rows, new_index = out.rows, out.new_index
-    seen: dict[object, int] = {}
-    find_or_add, put, add_index, length = seen.setdefault, rows.append, new_index.append, 0
+    row_of: dict[object, int] = {}
+    find_or_add, append_row, add_index, length = row_of.setdefault, rows.append, new_index.append, 0
     for row in program.rows:
         op, args, value, name, step = row
         key: object
@@ -26,18 +26,18 @@ def value_number(program: Program) -> Program:
             key = (op, d, c) if c > d and op in COMMUTES else (op, c, d)
             first = find_or_add(key, length)
             if first == length:
-                put(row if a == c and b == d else _new(Row, (op, (c, d), value, name, step)))
+                append_row(row if a == c and b == d else _new(Row, (op, (c, d), value, name, step)))
                 length += 1
                 add_index(first)
                 continue
-        elif not args:  # a const's two integers are told apart sooner than a Fraction
+        elif not args:  # a constant's two integers are compared faster than a Fraction
             key = (op, value.numerator, value.denominator) if op == "const" else (op, value)
             first = find_or_add(key, length)
         else:
             args = (new_index[args[0]],)
             first = find_or_add((op, args), length)
         if first == length:
-            put(with_args(row, args))
+            append_row(with_args(row, args))
             length += 1
         elif name and args and not rows[first].name:
             rows[first] = rows[first]._replace(name=name)

@@ -62,7 +62,7 @@ class ClosureType:
     axes `spinning`, and slide along `off`.
     """
 
-    what: str
+    description: str
     """A short description for users."""
     rows: tuple[Row, ...]
     turned: tuple[int, ...]

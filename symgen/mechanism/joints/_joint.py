@@ -57,7 +57,7 @@ class Parameter(NamedTuple):
     """
 
     name: str
-    what: str
+    description: str
     """A description for users, with its unit."""
 
 
@@ -114,7 +114,7 @@ def integrate_vector(q: Sequence[Any], v: Sequence[Any], dt: Any) -> tuple[Equat
 
 def vector_difference(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]:
     """Return goal − q: `difference` of a joint whose velocities are the rates of its coordinates."""
-    return [], [there - here for here, there in zip(q, goal, strict=True)]
+    return [], [end - start for start, end in zip(q, goal, strict=True)]
 
 
 def no_steps(q: Sequence[Any]) -> list[tuple[Any, Any]]:

@@ -35,10 +35,10 @@ def turn_by_series(w: Sequence[Any], dt: Any, count: int) -> Equations:
     h, e = (sp.symbols(f"{name}_1:4", real=True) for name in ("h", "e"))
     return [
         (half, dt / 2),
-        *((part, rate * half) for part, rate in zip(h, w, strict=True)),
-        (y, sum(part * part for part in h)),
+        *((component, rate * half) for component, rate in zip(h, w, strict=True)),
+        (y, sum(component * component for component in h)),
         *stumpff(count, y),
-        *((entry, s1 * part) for entry, part in zip(e, h, strict=True)),
+        *((entry, s1 * component) for entry, component in zip(e, h, strict=True)),
     ]
 
 
@@ -61,7 +61,7 @@ def continue_turn(q: Sequence[Any], w: Sequence[Any]) -> list[Any]:
     import sympy as sp
 
     step = [rate * sp.Symbol("late", real=True) for rate in w]
-    shorter = sum(part * part for part in step) / 8
+    shorter = sum(component * component for component in step) / 8
     return [entry - shorter * x for entry, x in zip(compose_small_turn(q, step), q, strict=True)]
 
 

@@ -83,7 +83,7 @@ def outward_sweep(linkage: Linkage) -> tuple[list[Motion], list[Halfway]]:
     halves = [half * rate for rate in v]
     motions: list[Motion] = []
     between: list[Halfway] = []
-    base = Motion.rest(linkage)
+    base = Motion.at_rest(linkage)
     for i, link in enumerate(linkage.links):
         parent = base if link.parent < 0 else motions[link.parent]
         linkage.step(i, "velocity and acceleration before, halfway across and after its joint")
@@ -212,7 +212,7 @@ QUANTITIES = {
         "body k, with the joints beyond it locked; symgen's own (B2), (B3)",
         _dw,
         ("q", "v"),
-        whole=False,
+        is_matrix=False,
         variant="bias",
     ),
     "Gamma": Quantity(
@@ -221,7 +221,7 @@ QUANTITIES = {
         "sum of dw over the joints beyond link k; symgen's own (B4)",
         _Gamma,
         ("q", "v"),
-        whole=False,
+        is_matrix=False,
         variant="bias",
     ),
 }

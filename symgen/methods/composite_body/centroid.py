@@ -35,13 +35,13 @@ def center_of_mass(linkage: Linkage) -> tuple[list[Scalar], ...]:
 
 def potential_energy(linkage: Linkage) -> tuple[list[Scalar], ...]:
     """Return U = −Σ gravity·(h + m p) over the roots (J), with h in the axes of the root."""
-    parts = composite_matter(linkage)
+    composites = composite_matter(linkage)
     linkage.derivation.step("potential energy")
     total, base_term = linkage.zero, linkage.zero
     for i, link in enumerate(linkage.links):
         if link.parent >= 0:
             continue
-        body = parts[i]
+        body = composites[i]
         total = total + (
             linkage.against_gravity(i).dot(body.h) - linkage.gravity[i].dot(link.shift) * body.m
         )
@@ -55,11 +55,11 @@ def center_of_mass_jacobian(linkage: Linkage) -> tuple[list[Scalar], ...]:
     Column j is the linear momentum of composite body j at a unit velocity of joint j, divided by
     the total mass.
     """
-    parts, rotations = mass_fractions(linkage), cheapest_base_axes(linkage)
+    fractions, rotations = mass_fractions(linkage), cheapest_base_axes(linkage)
     columns: list[Vector] = []
     for dof in linkage.dofs:
         linkage.step(dof.link, "column of the Jacobian of the mass centre")
-        fraction = parts[dof.link]
+        fraction = fractions[dof.link]
         columns.append(
             rotations[dof.link].to_parent(
                 dof.H_linear * fraction.m + dof.H_angular.cross(fraction.h)

@@ -70,20 +70,20 @@ def odd_even(near: Neighbours) -> list[int]:
     On a chain that is block cyclic reduction. If every joint has more neighbours (the clique of
     many siblings), the round takes the joints with the fewest.
     """
-    left = {i: set(others) for i, others in near.items()}
+    neighbours_of = {i: set(joint_neighbours) for i, joint_neighbours in near.items()}
     order: list[int] = []
-    while left:
-        limit = max(2, min(len(others) for others in left.values()))
+    while neighbours_of:
+        limit = max(2, min(len(joint_neighbours) for joint_neighbours in neighbours_of.values()))
         joints: list[int] = []
         adjacent: set[int] = set()
-        for i in sorted(left, reverse=True):
-            if i not in adjacent and len(left[i]) <= limit:
+        for i in sorted(neighbours_of, reverse=True):
+            if i not in adjacent and len(neighbours_of[i]) <= limit:
                 joints.append(i)
-                adjacent |= left[i]
+                adjacent |= neighbours_of[i]
         for i in joints:
-            others = left.pop(i)
-            for j in others:
-                left[j] = (left[j] | others) - {i, j}
+            joint_neighbours = neighbours_of.pop(i)
+            for j in joint_neighbours:
+                neighbours_of[j] = (neighbours_of[j] | joint_neighbours) - {i, j}
         order += joints
     return order
 
@@ -108,19 +108,22 @@ def eliminate(linkage: Home, blocks: Blocks, order: Sequence[int]) -> tuple[list
     pivots = []
     for i in order:
         linkage.step(i, "block L D L^T of H_bb, LC (12)")
-        others = sorted(near.pop(i))
+        adjacent_joints = sorted(near.pop(i))
         L, D, inverse = _factor_block(remaining.pop((i, i)), linkage.derivation.one)
         Y: dict[int, Block] = {}
-        for j in others:
+        for j in adjacent_joints:
             E = remaining.pop((i, j)) if i < j else transposed(remaining.pop((j, i)))
             Y[j] = _forward(L, E)
         Z = {
-            j: [[y * by for y in row] for row, by in zip(Y[j], inverse, strict=True)]
-            for j in others
+            j: [
+                [y * inverse_pivot for y in row]
+                for row, inverse_pivot in zip(Y[j], inverse, strict=True)
+            ]
+            for j in adjacent_joints
         }
-        for a, j in enumerate(others):
-            near[j] = (near[j] | set(others)) - {i, j}
-            for k in others[a:]:
+        for a, j in enumerate(adjacent_joints):
+            near[j] = (near[j] | set(adjacent_joints)) - {i, j}
+            for k in adjacent_joints[a:]:
                 remaining[j, k] = _schur_update(
                     remaining.get((j, k)), Y[j], Z[k], j == k, linkage.zero
                 )
@@ -189,7 +192,7 @@ def forward_substitute(
     pivots: Sequence[Pivot], right: Mapping[int, Sequence[Scalar]], linkage: Home
 ) -> dict[int, list[Scalar]]:
     """Return L⁻¹ of a right-hand side, in the order of the elimination."""
-    remaining = {i: list(part) for i, part in right.items()}
+    remaining = {i: list(entries) for i, entries in right.items()}
     for pivot in pivots:
         linkage.step(pivot.joint, "L^-1 of a right-hand side of H_bb, LC (12)")
         (y,) = transposed(_forward(pivot.L, [[x] for x in remaining[pivot.joint]]))
@@ -225,7 +228,7 @@ def back_substitute(
 
     `y` is L⁻¹ of the right-hand side at the joint; `solution` has the later neighbours.
     """
-    x = [a * by for a, by in zip(y, pivot.inverse, strict=True)]
+    x = [a * inverse_pivot for a, inverse_pivot in zip(y, pivot.inverse, strict=True)]
     for j, Z in pivot.Z.items():
         x = [a - dot(row, solution[j], zero) for a, row in zip(x, Z, strict=True)]
     for k in reversed(range(len(x))):

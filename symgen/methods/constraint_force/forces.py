@@ -45,22 +45,22 @@ class CutJoints(Factor):
 
     def __init__(self, linkage: Linkage, order: Order) -> None:
         super().__init__(linkage)
-        self.parts = partition(linkage)
-        self.adjacent, self.order = neighbours(self.parts.blocks), order
+        self.partition = partition(linkage)
+        self.adjacent, self.order = neighbours(self.partition.blocks), order
 
     @cached_property
     def eliminated(self) -> list[Pivot]:
         """The pivots of H_bb, computed when first needed: forward dynamics computes η before them."""
-        H_bb = self.parts.constraint()
+        H_bb = self.partition.constraint()
         return eliminate(self.linkage, H_bb, self.order(neighbours(H_bb)))[0]
 
     def rows(self, i: int, j: int) -> Block:
         """Return the rows of [H_aa, H_ab] of joint i in the columns of joint j; both joints are on
         one link.
         """
-        block = self.parts.at(i, j)
+        block = self.partition.at(i, j)
         assert block is not None
-        return self.parts.allowed_part(i, block)
+        return self.partition.allowed_part(i, block)
 
     def forces(
         self, tau: Sequence[Scalar], forbidden: Sequence[Sequence[Scalar]] | None = None
@@ -76,7 +76,7 @@ class CutJoints(Factor):
                 i, "contribution of the joint forces to the constraint equation: H_ab^T tau"
             )
             right_side = (
-                [linkage.zero] * self.parts.forbidden(i)
+                [linkage.zero] * self.partition.forbidden(i)
                 if forbidden is None
                 else list(forbidden[i])
             )
@@ -84,7 +84,9 @@ class CutJoints(Factor):
                 for force, row in zip(tau[linkage.model.links[j].v], self.rows(j, i), strict=True):
                     right_side = [
                         x - a * force
-                        for x, a in zip(right_side, self.parts.forbidden_part(i, row), strict=True)
+                        for x, a in zip(
+                            right_side, self.partition.forbidden_part(i, row), strict=True
+                        )
                     ]
             if right_side:
                 right[i] = right_side
@@ -103,9 +105,9 @@ class CutJoints(Factor):
             linkage.step(i, "acceleration: H_aa tau + H_ab f, LC (12)")
             rates = [linkage.zero] * len(link.dofs) if free is None else [-x for x in free[i]]
             for j in sorted({i} | self.adjacent[i]):
-                both = [*tau[linkage.model.links[j].v], *forces.get(j, ())]
+                forces_at_joint = [*tau[linkage.model.links[j].v], *forces.get(j, ())]
                 rates = [
-                    x + dot(row, both, linkage.zero)
+                    x + dot(row, forces_at_joint, linkage.zero)
                     for x, row in zip(rates, self.rows(i, j), strict=True)
                 ]  # (12)
             for dof, rate in zip(link.dofs, rates, strict=True):
@@ -120,7 +122,7 @@ class CutJoints(Factor):
         in the axes of link i.
         """
         result = []
-        for i, columns in enumerate(self.parts.bases):
+        for i, columns in enumerate(self.partition.bases):
             F = [self.linkage.zero] * 6
             for column, x in zip(
                 columns, [*tau[self.linkage.model.links[i].v], *forces.get(i, ())], strict=True
@@ -138,18 +140,21 @@ class CutJoints(Factor):
         """Return H_aa − (L⁻¹ H_abᵀ)ᵀ D⁻¹ (L⁻¹ H_abᵀ), LC (12), with H_bb = L D Lᵀ; symmetric
         entries are computed once.
         """
-        linkage, parts, pivots = self.linkage, self.parts, self.eliminated
+        linkage, split, pivots = self.linkage, self.partition, self.eliminated
         zero, dofs = linkage.zero, linkage.dofs
         columns = []
         for dof in dofs:
             linkage.step(dof.link, "column of L^-1 H_ab^T")
-            right = {p.joint: [zero] * parts.forbidden(p.joint) for p in pivots}
+            right = {p.joint: [zero] * split.forbidden(p.joint) for p in pivots}
             for i in ({dof.link} | self.adjacent[dof.link]) & right.keys():
-                right[i] = parts.forbidden_part(i, self.rows(dof.link, i)[dof.column])
+                right[i] = split.forbidden_part(i, self.rows(dof.link, i)[dof.column])
             columns.append(forward_substitute(pivots, right, linkage))
         scaled = [
             {
-                p.joint: [y * by for y, by in zip(column[p.joint], p.inverse, strict=True)]
+                p.joint: [
+                    y * inverse_pivot
+                    for y, inverse_pivot in zip(column[p.joint], p.inverse, strict=True)
+                ]
                 for p in pivots
             }
             for column in columns
@@ -158,7 +163,7 @@ class CutJoints(Factor):
         for dof in dofs:
             linkage.step(dof.link, "row of the inverse, LC (12)")
             for column_dof in dofs[: dof.index + 1]:
-                block = parts.at(dof.link, column_dof.link)
+                block = split.at(dof.link, column_dof.link)
                 entry = zero if block is None else block[dof.column][column_dof.column]
                 for p in pivots:
                     entry = entry - dot(
@@ -178,7 +183,7 @@ class CutJoints(Factor):
         D = {pivot.joint: pivot.D for pivot in self.eliminated}
         order = [*D, *(i for i in range(len(self.linkage)) if i not in D)]
         weights = {
-            i: self.parts.links[i].determinant * self.linkage.joint_gram_determinant(i)
+            i: self.partition.links[i].determinant * self.linkage.joint_gram_determinant(i)
             for i in order
         }
         armatures = {
@@ -225,15 +230,15 @@ def dynamics(
 ) -> tuple[list[Scalar], list[list[Scalar]]]:
     """Return (q̈, F) of a state, F from the total interbody forces; no bias force is computed."""
     cut, rates, tau = CutJoints(linkage, order), linkage.inputs["v"], linkage.inputs["tau"]
-    etas = eta(linkage, cut.parts.links, omegas(linkage, rates), rates)
+    etas = eta(linkage, cut.partition.links, omegas(linkage, rates), rates)
     split = [
         [sparse_dot(column, e, linkage.zero) for column in columns]
-        for columns, e in zip(cut.parts.bases, etas, strict=True)
+        for columns, e in zip(cut.partition.bases, etas, strict=True)
     ]
-    f = cut.forces(tau, [cut.parts.forbidden_part(i, s) for i, s in enumerate(split)])
+    f = cut.forces(tau, [cut.partition.forbidden_part(i, s) for i, s in enumerate(split)])
     wrenches = cut.wrenches(tau, f)
     return cut.accelerations(
-        tau, f, [cut.parts.allowed_part(i, s) for i, s in enumerate(split)]
+        tau, f, [cut.partition.allowed_part(i, s) for i, s in enumerate(split)]
     ), wrenches
 
 

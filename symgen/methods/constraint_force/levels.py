@@ -4,9 +4,9 @@ Place i comprises joint i and the link before it, so that every quantity that de
 of a joint belongs to one place. The first link is the base: no wrench moves it, and it accelerates
 against gravity. The last link is followed by a joint that transmits no wrench.
 
-By 𝓐 = φ⁻ᵀ 𝓜⁻¹ φ⁻¹ the link of a place contributes to the accelerations across its two joints what
-wrenches at them cause. So it contributes to the blocks (i−1, i−1), (i−1, i) and (i, i) of H_bb and
-to the right-hand side, LC (12). A segment of places acts like one such link, once its inner joints
+By 𝓐 = φ⁻ᵀ 𝓜⁻¹ φ⁻¹, wrenches at the two joints of a place accelerate its link, which changes the
+accelerations across both joints. So the link contributes to the blocks (i−1, i−1), (i−1, i) and
+(i, i) of H_bb and to the right-hand side, LC (12). A segment of places acts like one such link, once its inner joints
 are eliminated. Let n be the segment before a joint and m the one after it. Block cyclic reduction
 of H_bb then computes
 
@@ -125,7 +125,7 @@ def halves(
     """
     link, rates = linkage.links[1], linkage.inputs["v"]
     first_link, prescribed = _link(linkage, numbers), Vector(numbers[16:19])
-    parts = _parts(linkage, first_link)
+    blocks = _operator_blocks(linkage, first_link)
     linkage.step(
         1, "acceleration across the joint from velocities and gravity, term of the previous link"
     )
@@ -144,7 +144,7 @@ def halves(
         [sparse_dot(column, acceleration_at_a, linkage.zero) for column in basis(linkage, 0)],
         [sparse_dot(column, [*angular, *linear], linkage.zero) for column in basis(linkage, 1)],
     )
-    return _halves(linkage, parts, eta, linkage.inputs["tau"])
+    return _halves(linkage, blocks, eta, linkage.inputs["tau"])
 
 
 def halves_of_solve(
@@ -153,9 +153,9 @@ def halves_of_solve(
     """Return the segment and the saved value of one place for M⁻¹ b, where only b accelerates the
     links.
     """
-    parts = _parts(linkage, _link(linkage, numbers))
-    zeros = [linkage.zero] * len(parts[0])
-    return _halves(linkage, parts, (zeros, zeros), linkage.inputs["b"])
+    blocks = _operator_blocks(linkage, _link(linkage, numbers))
+    zeros = [linkage.zero] * len(blocks[0])
+    return _halves(linkage, blocks, (zeros, zeros), linkage.inputs["b"])
 
 
 def _link(linkage: Linkage, numbers: Sequence[Scalar]) -> Body:
@@ -163,11 +163,11 @@ def _link(linkage: Linkage, numbers: Sequence[Scalar]) -> Body:
     return Body(J, Vector(numbers[6:9]), inverse_J, numbers[15], linkage.one)
 
 
-Parts = tuple[Block, Block, Block]
+OperatorBlocks = tuple[Block, Block, Block]
 """Contribution of a link to H at (a, a), (a, c) and (c, c), between all directions of its two joints."""
 
 
-def _parts(linkage: Linkage, body: Body) -> Parts:
+def _operator_blocks(linkage: Linkage, body: Body) -> OperatorBlocks:
     link, W, V, zero = linkage.links[1], basis(linkage, 0), basis(linkage, 1), linkage.zero
     linkage.step(1, "blocks of A: term of the previous link")
     to_c = link.shift - body.s
@@ -190,13 +190,13 @@ def _parts(linkage: Linkage, body: Body) -> Parts:
 
 def _halves(
     linkage: Linkage,
-    parts: Parts,
+    blocks: OperatorBlocks,
     eta: tuple[list[Scalar], list[Scalar]],
     joint_forces: Sequence[Scalar],
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Return segment and saved value (see `halves`) for given η and joint forces."""
     linkage.step(1, "right-hand sides W^T eta - H_ab^T tau, and H_aa tau - W_a^T eta, LC (12)")
-    aa, ac, cc = parts
+    aa, ac, cc = blocks
     ca = turned_over(ac)
     force_a, force_c = (joint_forces[dof.index] for link in linkage.links for dof in link.dofs)
     right_a = [
@@ -240,12 +240,12 @@ def eliminated(
 
 
 def forced(
-    derivation: Derivation, size: int, saved: Sequence[Scalar], ends: Sequence[Scalar]
+    derivation: Derivation, size: int, saved: Sequence[Scalar], end_forces: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Return the constraint forces at the ends of the front segment, and at the ends of the one
     behind it.
 
-    `ends` are the forces at the ends of both together.
+    `end_forces` are the forces at the ends of the segment that they form together.
     """
     derivation.step("constraint force at the joint between two segments, LC (12)")
     below_diagonal = size * (size - 1) // 2
@@ -260,8 +260,8 @@ def forced(
         )
     )
     pivot = Pivot(1, L, [], [*inverse], {}, {0: _rows(size, Z_a), 2: _rows(size, Z_c)})
-    f = back_substitute(pivot, y, {0: ends[:size], 2: ends[size:]}, derivation.zero)
-    return [*ends[:size], *f], [*f, *ends[size:]]
+    f = back_substitute(pivot, y, {0: end_forces[:size], 2: end_forces[size:]}, derivation.zero)
+    return [*end_forces[:size], *f], [*f, *end_forces[size:]]
 
 
 def across(
@@ -308,10 +308,10 @@ class _Segment:
     """A segment's blocks of H_bb and right-hand sides at its first joint a and its last joint c."""
 
     def __init__(self, size: int, numbers: Sequence[Scalar]) -> None:
-        symmetric, rest = size * (size + 1) // 2, list(numbers)
+        symmetric, remaining = size * (size + 1) // 2, list(numbers)
 
         def take(count: int) -> list[Scalar]:
-            first, rest[:count] = rest[:count], []
+            first, remaining[:count] = remaining[:count], []
             return first
 
         def mirror(upper: Sequence[Scalar]) -> Block:

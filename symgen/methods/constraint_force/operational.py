@@ -29,16 +29,16 @@ def _operational_inertia_inverse(linkage: Linkage, order: Order, link_axes: Link
     e = frame.link
     if e < 0:
         return ([zero] * 36,)
-    parts = partition(linkage)
-    H_bb = parts.constraint()
+    split = partition(linkage)
+    H_bb = split.constraint()
     joints = order(neighbours(H_bb))
-    for j, block in at_frame(linkage, parts.links, e, linkage.frame_pose(frame)[1]).items():
+    for j, block in at_frame(linkage, split.links, e, linkage.frame_pose(frame)[1]).items():
         if j < 0:
             H_bb[n, n] = block
-        elif parts.forbidden(j):
+        elif split.forbidden(j):
             H_bb[j, n] = [
                 project_left(column, block, zero)
-                for column in parts.forbidden_part(j, parts.bases[j])
+                for column in split.forbidden_part(j, split.bases[j])
             ]
     _, remaining = eliminate(linkage, H_bb, joints)
     linkage.step(e, "inverse operational-space inertia at the frame, in the axes of the base")

@@ -98,8 +98,10 @@ def operator(linkage: Linkage, links: Sequence[Body]) -> dict[tuple[int, int], B
             blocks[j, j] = full(spatial_to_child(rotation, mobility(body, b, b, zero)))
             blocks[i, j] = negated(full(right_to_child(rotation, mobility(body, -body.s, b, zero))))
             for k, a in siblings:
-                both = left_to_child(linkage.links[k].rotation, mobility(body, a, b, zero))
-                blocks[k, j] = full(right_to_child(rotation, both))
+                rotated_mobility = left_to_child(
+                    linkage.links[k].rotation, mobility(body, a, b, zero)
+                )
+                blocks[k, j] = full(right_to_child(rotation, rotated_mobility))
             siblings.append((j, b))
     return blocks
 

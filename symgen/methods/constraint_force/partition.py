@@ -18,17 +18,18 @@ from symgen.methods.shared.drives import rotors
 
 Basis = list[list[tuple[int, Scalar]]]
 """Columns of a 6 x k matrix: the nonzero entries as (row, value)."""
-Part = TypeVar("Part")
+Element = TypeVar("Element")
 
 
 def basis(linkage: Linkage, i: int) -> Basis:
     """Return [W_a, W] of joint i from the closed form of its type, followed by W_a of each rotor."""
     linkage.step(i, "free and constrained directions of the joint")
     columns: Basis = []
-    for part in constraint_subspace(linkage.model.links[i].kind):
-        for c in range(part.cols):
+    for directions in constraint_subspace(linkage.model.links[i].kind):
+        for c in range(directions.cols):
             entries = [
-                lower(part[r, c], linkage.joint_parameters(i), linkage.derivation) for r in range(6)
+                lower(directions[r, c], linkage.joint_parameters(i), linkage.derivation)
+                for r in range(6)
             ]
             linkage.mark(f"W{len(columns) + 1}", i, Vector(entries))
             columns.append([(r, x) for r, x in enumerate(entries) if not x.is_zero])
@@ -84,11 +85,11 @@ class Partition:
         block = self.blocks.get((min(i, j), max(i, j)))
         return block if block is None or i <= j else transposed(block)
 
-    def allowed_part(self, i: int, entries: Sequence[Part]) -> list[Part]:
+    def allowed_part(self, i: int, entries: Sequence[Element]) -> list[Element]:
         """Return the entries of joint i that belong to τ: W_a of [W_a, W]."""
         return list(entries[: self.allowed[i]])
 
-    def forbidden_part(self, i: int, entries: Sequence[Part]) -> list[Part]:
+    def forbidden_part(self, i: int, entries: Sequence[Element]) -> list[Element]:
         """Return the entries of joint i that belong to f: W of [W_a, W]."""
         return list(entries[self.allowed[i] :])
 

@@ -45,12 +45,12 @@ def _inverse_inertia(linkage: Linkage) -> Entries:
 
 def _directions(linkage: Linkage, allowed: bool) -> Entries:
     blocks: Entries = {}
-    parts = partition(linkage)
-    for i, columns_of_joint in enumerate(parts.bases):
+    split = partition(linkage)
+    for i, columns_of_joint in enumerate(split.bases):
         columns = (
-            parts.allowed_part(i, columns_of_joint)
+            split.allowed_part(i, columns_of_joint)
             if allowed
-            else parts.forbidden_part(i, columns_of_joint)[: 6 - parts.allowed[i]]
+            else split.forbidden_part(i, columns_of_joint)[: 6 - split.allowed[i]]
         )
         rows: Rows = [[linkage.zero] * len(columns) for _ in range(6)]
         for c, entries in enumerate(columns):
@@ -69,21 +69,21 @@ def _allowed(linkage: Linkage) -> Entries:
 
 
 def _H_aa(linkage: Linkage) -> Entries:
-    parts = partition(linkage)
+    split = partition(linkage)
     return mirror_blocks(
         {
-            (i, j): Block([parts.allowed_part(j, row) for row in parts.allowed_part(i, block)])
-            for (i, j), block in parts.blocks.items()
+            (i, j): Block([split.allowed_part(j, row) for row in split.allowed_part(i, block)])
+            for (i, j), block in split.blocks.items()
         }
     )
 
 
 def _H_ab(linkage: Linkage) -> Entries:
-    parts = partition(linkage)
-    indices = sorted({index for i, j in parts.blocks for index in ((i, j), (j, i))})
+    split = partition(linkage)
+    indices = sorted({index for i, j in split.blocks for index in ((i, j), (j, i))})
     return {
         (i, j): Block(
-            [parts.forbidden_part(j, row) for row in parts.allowed_part(i, parts.at(i, j) or [])]
+            [split.forbidden_part(j, row) for row in split.allowed_part(i, split.at(i, j) or [])]
         )
         for i, j in indices
     }

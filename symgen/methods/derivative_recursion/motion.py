@@ -110,7 +110,7 @@ def parent_acceleration(
     """
     link = linkage.links[i]
     if link.parent < 0:
-        return Motion.rest(linkage).U, linkage.against_gravity(i)
+        return Motion.at_rest(linkage).U, linkage.against_gravity(i)
     parent = motions[link.parent]
     field, _ = acceleration_field(
         link.rotation.to_child(parent.omega), link.rotation.to_child(parent.alpha)

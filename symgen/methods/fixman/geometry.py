@@ -5,8 +5,8 @@ A chain connects the points x_0 (the base) and x_1 … x_N, with masses m_1 … 
 the length of a link, LC (15), and its direction; all other expressions here follow by
 differentiation. The joint angle θ_i is the direction of link i less that of link i−1. The rows are
 those of (∂x/∂q)⁻¹: they divide by lengths only, so a straight chain is not singular. The published
-rows, LC (19)-(21), hold lengths constant while cos θ is differentiated; see `published_slopes`, for
-comparison.
+rows, LC (19)-(21), hold lengths constant while cos θ is differentiated;
+`published_coordinate_gradients` has them for comparison.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Geometry:
 PLANAR = Geometry()
 
 
-# -- one mass: what the emitted program is made of ----------------------------------------------------------------------
+# -- one mass: expressions of the emitted program ----------------------------------------------------------------------
 
 L, K, COS, SIN, W = sp.symbols("L K c s w", real=True)
 """Lengths of the links before and after a mass, cosine and sine of the angle between them, inverse of the mass."""
@@ -73,9 +73,9 @@ def meeting(geometry: Geometry = PLANAR) -> Any:
         **dict(zip(y, (K * COS, K * SIN), strict=True)),
     }
     rows = []
-    for ends, at in (((y, x), inner), ((x, y), outer)):
+    for tail_and_head, at in (((y, x), inner), ((x, y), outer)):
         for measure in (geometry.direction, geometry.length):
-            coordinate = measure(*ends)
+            coordinate = measure(*tail_and_head)
             rows.append(
                 sp.Matrix([[_on_circle(coordinate.diff(c).subs(at, simultaneous=True)) for c in x]])
             )
@@ -109,13 +109,13 @@ def _on_circle(f: Any) -> Any:
     back = {
         sp.cos(polar): COS,
         sp.sin(polar): SIN,
-        **{positive: plain for plain, positive in lengths.items()},
+        **{positive: symbol for symbol, positive in lengths.items()},
     }
     return simplified.subs(back, simultaneous=True)
 
 
 @cache
-def slopes(geometry: Geometry = PLANAR) -> Any:
+def coordinate_gradients(geometry: Geometry = PLANAR) -> Any:
     """Return ∂(φ, L)/∂x of one link by its head (2×2), in terms of L and cosine and sine of φ; by
     its tail, the negative, (17).
     """
@@ -134,7 +134,7 @@ AHEAD = sp.symbols("C S", real=True)
 
 
 @cache
-def published_slopes() -> Any:
+def published_coordinate_gradients() -> Any:
     """Return LC (21), 3×2: ∂θ_i by x_i−2, x_i−1, x_i.
 
     The lengths K of link i − 1 and L of link i are held constant while cos θ_i = d_i·d_i−1 / (L K),
@@ -156,8 +156,8 @@ def metric(geometry: Geometry = PLANAR) -> Any:
     (LC, below (3)).
     """
     head = sp.Matrix(sp.symbols("x_1 x_2", real=True))
-    both = sp.Matrix(
+    coordinates = sp.Matrix(
         [geometry.direction(sp.zeros(2, 1), head), geometry.length(sp.zeros(2, 1), head)]
     )
-    slope = both.jacobian(head).subs(dict(zip(head, (L, 0), strict=True)), simultaneous=True)
+    slope = coordinates.jacobian(head).subs(dict(zip(head, (L, 0), strict=True)), simultaneous=True)
     return _on_circle(1 / slope.det() ** 2)

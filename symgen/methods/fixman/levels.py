@@ -50,7 +50,7 @@ RUN, CUT = 5, 2
 """Numbers of a segment: H(a,a), the right-hand side at a, H(a,c), H(c,c), the right-hand side at c; the last place has only the
 first two.
 """
-KEPT = 3
+SAVED = 3
 """Saved values of the link between two segments: Z towards both ends, and y, with e = y − Z_a e_a − Z_c e_c."""
 ENDS, LAST_ENDS = 2, 1
 """Number of ends of a segment at which e is passed down; the last place has one."""
@@ -114,13 +114,14 @@ def eliminated(
 
 
 def forced(
-    derivation: Derivation, saved: Sequence[Scalar], ends: Sequence[Scalar]
+    derivation: Derivation, saved: Sequence[Scalar], end_forces: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """Return e at the ends of the front segment, and at the ends of the one behind it; `ends` has e
-    at the ends of both together.
+    """Return e at the ends of the front segment, and at the ends of the one behind it.
+
+    `end_forces` has e at the ends of the segment that they form together.
     """
     derivation.step("force of the hard coordinate between two segments, LC (13)")
-    (Z_a, Z_c, y), (first, last) = saved, ends
+    (Z_a, Z_c, y), (first, last) = saved, end_forces
     e = derivation.name("e", y - Z_a * first - Z_c * last)
     return [first, e], [e, last]
 
@@ -148,7 +149,7 @@ def joints(
     return rate_before, rate - rate_before - before
 
 
-# -- what neighbours have --------------------------------------------------------------------------------------------------------
+# -- contributions of neighbours --------------------------------------------------------------------------------------------------------
 
 
 def first_of_both(

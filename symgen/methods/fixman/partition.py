@@ -87,18 +87,18 @@ def eliminate(linkage: Linkage, partition: Partition) -> list[Pivot]:
 def _decompose(linkage: Linkage, i: int, block: Block) -> tuple[Block, list[Scalar], list[Scalar]]:
     """Return L, Δ and 1/Δ of one symmetric block."""
     size = len(block)
-    work = [list(row) for row in block]
+    remaining_rows = [list(row) for row in block]
     lower: Block = [[] for _ in range(size)]
     delta, inverse = [], []
     for c in range(size):
-        pivot = linkage.derivation.name(f"D_{i + 1}_{c + 1}", work[c][c])
+        pivot = linkage.derivation.name(f"D_{i + 1}_{c + 1}", remaining_rows[c][c])
         delta.append(pivot)
         inverse.append(linkage.derivation.name(f"invD_{i + 1}_{c + 1}", linkage.one / pivot))
         for r in range(c + 1, size):
-            lower[r].append(work[r][c] * inverse[c])
+            lower[r].append(remaining_rows[r][c] * inverse[c])
         for r in range(c + 1, size):
             for s in range(c + 1, r + 1):
-                work[r][s] = work[r][s] - lower[r][c] * work[s][c]
+                remaining_rows[r][s] = remaining_rows[r][s] - lower[r][c] * remaining_rows[s][c]
     return lower, delta, inverse
 
 
@@ -131,7 +131,7 @@ def forward_hard_forces(
     linkage: Linkage, pivots: list[Pivot], d: list[list[Scalar]]
 ) -> list[list[Scalar]]:
     """Return z with L_h z = d, from the leaves to the base."""
-    remaining = [list(part) for part in d]
+    remaining = [list(entries) for entries in d]
     z: list[list[Scalar]] = [[] for _ in d]
     for i in reversed(range(len(d))):
         linkage.step(i, "forces of the hard coordinates, LC (13)")
@@ -148,16 +148,16 @@ def hard_forces(linkage: Linkage, pivots: list[Pivot], d: list[list[Scalar]]) ->
     e: list[list[Scalar]] = []
     for i, pivot in enumerate(pivots):
         linkage.step(i, "forces of the hard coordinates, back substitution, LC (13)")
-        part = [x * inverse for x, inverse in zip(z[i], pivot.inverse, strict=True)]
+        forces = [x * inverse for x, inverse in zip(z[i], pivot.inverse, strict=True)]
         for j, gain in pivot.gain.items():
             for r, row in enumerate(gain):
                 for g, x in zip(row, e[j], strict=True):
-                    part[r] = part[r] - g * x
-        for r in reversed(range(len(part))):
-            for s in range(r + 1, len(part)):
-                part[r] = part[r] - pivot.lower[s][r] * part[s]
-            linkage.derivation.name(f"e_{i + 1}_{r + 1}", part[r])
-        e.append(part)
+                    forces[r] = forces[r] - g * x
+        for r in reversed(range(len(forces))):
+            for s in range(r + 1, len(forces)):
+                forces[r] = forces[r] - pivot.lower[s][r] * forces[s]
+            linkage.derivation.name(f"e_{i + 1}_{r + 1}", forces[r])
+        e.append(forces)
     return e
 
 
@@ -171,21 +171,29 @@ def soft_rates(
     soft_blocks: dict[tuple[int, int], Block] = {}
     for (i, j), block in partition.soft.items():
         soft_blocks |= {(i, j): block} | ({(j, i): block_transpose(block)} if i != j else {})
-    for to, of in linkage.block_order(soft_blocks, "rates by the soft block, LC (13)"):
-        for r, row in zip(dofs[to], soft_blocks[to, of], strict=True):
-            for c, entry in zip(dofs[of], row, strict=True):
+    for row_joint, column_joint in linkage.block_order(
+        soft_blocks, "rates by the soft block, LC (13)"
+    ):
+        for r, row in zip(dofs[row_joint], soft_blocks[row_joint, column_joint], strict=True):
+            for c, entry in zip(dofs[column_joint], row, strict=True):
                 x[r] = x[r] + entry * b[c]  # (13) c = H^aa b
-    for to, of in linkage.block_order(
+    for row_joint, column_joint in linkage.block_order(
         [(j, i) for i, j in partition.coupling], "what soft forces ask of hard coordinates, LC (13)"
     ):
-        for r, row in zip(dofs[of], partition.coupling[of, to], strict=True):
-            d[to] = [
-                y + entry * b[r] for y, entry in zip(d[to], row, strict=True)
+        for r, row in zip(
+            dofs[column_joint], partition.coupling[column_joint, row_joint], strict=True
+        ):
+            d[row_joint] = [
+                y + entry * b[r] for y, entry in zip(d[row_joint], row, strict=True)
             ]  # (13) d = (H^ab)ᵀ b
     e = hard_forces(linkage, pivots, d)  # (13) e = (H^bb)⁻¹ d
-    for to, of in linkage.block_order(partition.coupling, "rates by the hard forces, LC (13)"):
-        for r, row in zip(dofs[to], partition.coupling[to, of], strict=True):
-            for entry, force in zip(row, e[of], strict=True):
+    for row_joint, column_joint in linkage.block_order(
+        partition.coupling, "rates by the hard forces, LC (13)"
+    ):
+        for r, row in zip(
+            dofs[row_joint], partition.coupling[row_joint, column_joint], strict=True
+        ):
+            for entry, force in zip(row, e[column_joint], strict=True):
                 x[r] = x[r] - entry * force  # (13) f = H^ab e, c − f
     return x
 
@@ -202,12 +210,14 @@ def soft_inverse(linkage: Linkage, partition: Partition, pivots: list[Pivot]) ->
         for j, pivot in enumerate(pivots):
             block = partition.coupling.get((dof.link, j))
             d.append([linkage.zero] * len(pivot.delta) if block is None else block[dof.column])
-        halves.append([x for part in forward_hard_forces(linkage, pivots, d) for x in part])
+        halves.append([x for vector in forward_hard_forces(linkage, pivots, d) for x in vector])
         scaled.append(
             [
-                x * by
-                for x, by in zip(
-                    halves[-1], (by for pivot in pivots for by in pivot.inverse), strict=True
+                x * inverse_pivot
+                for x, inverse_pivot in zip(
+                    halves[-1],
+                    (inverse_pivot for pivot in pivots for inverse_pivot in pivot.inverse),
+                    strict=True,
                 )
             ]
         )

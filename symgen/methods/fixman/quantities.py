@@ -30,8 +30,8 @@ from symgen.methods.fixman.geometry import (
     Geometry,
     K,
     L,
-    published_slopes,
-    slopes,
+    coordinate_gradients,
+    published_coordinate_gradients,
 )
 from symgen.methods.fixman.partition import Block as Rows
 from symgen.methods.fixman.planar import point_masses
@@ -45,7 +45,7 @@ from symgen.methods.shared.quantities import (
     scalar,
 )
 
-Slopes = list[dict[int, list[Scalar]]]
+PointRows = list[dict[int, list[Scalar]]]
 """For each link, the rows ∂·/∂x_l by point l, two entries each."""
 
 
@@ -91,11 +91,11 @@ def _directions(linkage: Linkage) -> list[tuple[Scalar, Scalar, Scalar]]:
     return result
 
 
-def _rows(linkage: Linkage, geometry: Geometry = PLANAR) -> tuple[Slopes, Slopes]:
+def _rows(linkage: Linkage, geometry: Geometry = PLANAR) -> tuple[PointRows, PointRows]:
     """Return (∂θ/∂x, ∂L/∂x), LC (17), (18): θ_i by x_i, x_i−1 and x_i−2, L_i by x_i and x_i−1."""
-    form = slopes(geometry)
-    soft: Slopes = []
-    hard: Slopes = []
+    form = coordinate_gradients(geometry)
+    soft: PointRows = []
+    hard: PointRows = []
     phi_before: list[Scalar] = []
     sense = linkage.one
     for i, (cosine, sine, length) in enumerate(_directions(linkage)):
@@ -121,7 +121,7 @@ def _rows(linkage: Linkage, geometry: Geometry = PLANAR) -> tuple[Slopes, Slopes
     return soft, hard
 
 
-def _sloped(rows: Slopes) -> Entries:
+def _row_blocks(rows: PointRows) -> Entries:
     return {
         (i, point): Block([entries]) for i, row in enumerate(rows) for point, entries in row.items()
     }
@@ -155,14 +155,14 @@ def _of_angles(linkage: Linkage, stem: str, H: Entry) -> Entries:
 
 
 def _dtheta(linkage: Linkage) -> Entries:
-    return _sloped(_rows(linkage)[0])
+    return _row_blocks(_rows(linkage)[0])
 
 
 def _dtheta_printed(linkage: Linkage) -> Entries:
     """Return LC (21), its last term corrected; the link before link 0 is a unit length along the
     first axis.
     """
-    form = published_slopes()
+    form = published_coordinate_gradients()
     blocks: Entries = {}
     previous_direction, length = (linkage.one, linkage.zero), linkage.one
     sense = linkage.one
@@ -190,7 +190,7 @@ def _dtheta_printed(linkage: Linkage) -> Entries:
 
 
 def _dL(linkage: Linkage) -> Entries:
-    return _sloped(_rows(linkage)[1])
+    return _row_blocks(_rows(linkage)[1])
 
 
 def _H_theta_theta(linkage: Linkage) -> Entries:

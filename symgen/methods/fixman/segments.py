@@ -226,7 +226,7 @@ def across_inward(
     A = beyond.Y - beyond.Z * final_carry.last
     kappa = derivation.one / (derivation.one - final_carry.q * beyond.R)
     sigma, gain = kappa * (A + beyond.R * final_carry.p), beyond.R * kappa
-    ends = Ends(
+    end_values = Ends(
         sigma,
         gain * final_carry.reach,
         gain * final_carry.mu,
@@ -236,13 +236,13 @@ def across_inward(
     )
     return Row(
         final_carry.y + final_carry.reach * sigma,
-        final_carry.z - final_carry.reach * ends.sigma_moment,
-        final_carry.rho + final_carry.reach * ends.sigma_force,
-    ), ends
+        final_carry.z - final_carry.reach * end_values.sigma_moment,
+        final_carry.rho + final_carry.reach * end_values.sigma_force,
+    ), end_values
 
 
 def across_outward(
-    derivation: Derivation, final_carry: Inward, ends: Ends, before: tuple[Scalar, Scalar]
+    derivation: Derivation, final_carry: Inward, end_values: Ends, before: tuple[Scalar, Scalar]
 ) -> tuple[tuple[Scalar, Scalar], Outward]:
     """Return moment and force of the segment's last link, and the initial carry of its sweep of
     forces.
@@ -251,8 +251,8 @@ def across_outward(
     """
     derivation.step("segment: the forces on its ends")
     moment, force = before
-    sigma = ends.sigma + ends.sigma_force * force + ends.sigma_moment * moment
-    last = ends.force + ends.force_force * force + ends.force_moment * moment
+    sigma = end_values.sigma + end_values.sigma_force * force + end_values.sigma_moment * moment
+    last = end_values.force + end_values.force_force * force + end_values.force_moment * moment
     return (final_carry.last, last), Outward(
         moment, force, sigma, derivation.one, derivation.zero, derivation.zero
     )

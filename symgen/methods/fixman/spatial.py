@@ -106,8 +106,8 @@ def spatial(linkage: Linkage) -> Partition:
     for i, link in enumerate(linkage.links):
         linkage.step(i, "terms of its inverse inertia in the blocks of H, WC (18)-(19)")
         P, weight = mobility(linkage, i)
-        for name, part in (("A", P.A), ("B", P.B), ("C", P.C)):
-            linkage.mark(name, i, part)
+        for name, block in (("A", P.A), ("B", P.B), ("C", P.C)):
+            linkage.mark(name, i, block)
         mobilities.append(P)
         partition.metric[i] = [
             weight * linkage.joint_gram_determinant(i),

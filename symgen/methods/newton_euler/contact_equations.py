@@ -54,17 +54,19 @@ def impact_equation(linkage: Linkage) -> Results:
     They are M (v⁺ − v) − Jᵀ impulses less Aᵀ λ; the velocities of the closure rows and of the
     contact points at v⁺.
     """
-    contacts, rest = contact_paths(linkage), zero_rates(linkage)
-    after = linkage.coupling.expand_rates(linkage.inputs["v_after"])
-    change = [x - y for x, y in zip(after, linkage.inputs["v"], strict=True)]
+    contacts, zero_velocities = contact_paths(linkage), zero_rates(linkage)
+    v_after = linkage.coupling.expand_rates(linkage.inputs["v_after"])
+    change = [x - y for x, y in zip(v_after, linkage.inputs["v"], strict=True)]
     no_loads = [(linkage.zeros, linkage.zeros) for _ in linkage.links]
     loads = _loaded(linkage, contacts, linkage.inputs["impulses"], no_loads)
-    impulse, _ = inward_sweep(linkage, outward_sweep(linkage, rest, change, gravity=False), loads)
-    motions = outward_sweep(linkage, rest, after, gravity=False)
+    impulse, _ = inward_sweep(
+        linkage, outward_sweep(linkage, zero_velocities, change, gravity=False), loads
+    )
+    motions = outward_sweep(linkage, zero_velocities, v_after, gravity=False)
     rows = jacobian_rows(linkage)
     net_impulse, opening = (
         subtract_closure_forces(linkage, rows, impulse),
-        [linkage.dot(row, after) for row in rows],
+        [linkage.dot(row, v_after) for row in rows],
     )
     return (
         net_impulse,

@@ -39,8 +39,8 @@ from symgen.methods.shared.outward import outward_sweep
 TEN = 10
 """Parameters of a link: m, h_x h_y h_z, and J as xx xy xz yy yz zz."""
 UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
-FEW = 3
-"""Number of intersecting axes from which on (3) needs fewer operations."""
+LEAST_INTERSECTING_AXES = 3
+"""Least number of intersecting axes with which (3) needs fewer operations."""
 Six = dict[tuple[int, int], Scalar]
 
 
@@ -162,7 +162,7 @@ class Axis:
         S = {a: J[b, b] + J[c, c], b: across, c: along}
         few_terms = sum(not k.is_zero(x) for x in s) < 2
         m = parent.m + parent.of(s, _outer(s, s)) if few_terms else row.m
-        h = Vector(parent.of(z, _both(s, z)) if i == c else row.h[i] for i in range(3))
+        h = Vector(parent.of(z, _symmetric_product(s, z)) if i == c else row.h[i] for i in range(3))
         return Entries(m, h, J, Vector(S[i] for i in range(3)))
 
 
@@ -224,7 +224,7 @@ def _about(linkage: Linkage, b: int, points: dict[int, Point]) -> dict[int, Vect
     return {
         j: axes.to_child(point.away + origin)
         for j, point in points.items()
-        if len(point.joints) >= FEW
+        if len(point.joints) >= LEAST_INTERSECTING_AXES
     }
 
 
@@ -250,7 +250,7 @@ def _outer(a: Vec3, b: Vec3) -> Mat3:
     return (k.scale(a[0], b), k.scale(a[1], b), k.scale(a[2], b))
 
 
-def _both(a: Vec3, b: Vec3) -> Mat3:
+def _symmetric_product(a: Vec3, b: Vec3) -> Mat3:
     """Return a bᵀ + b aᵀ."""
     first, second = _outer(a, b), _outer(b, a)
     return (k.add(first[0], second[0]), k.add(first[1], second[1]), k.add(first[2], second[2]))

@@ -94,12 +94,12 @@ def mass_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
     return ([columns[max(i, j)][min(i, j)] for i in range(n) for j in range(n)],)
 
 
-def _motion_quantity(part: Callable[[Motion], Vector], what: str) -> Quantity:
+def _motion_quantity(vector_of: Callable[[Motion], Vector], meaning: str) -> Quantity:
     def derive(linkage: Linkage) -> Entries:
         motions = outward_sweep(linkage, linkage.inputs["v"], linkage.inputs["a"])
-        return {(i,): column((part(motion),), i) for i, motion in enumerate(motions)}
+        return {(i,): column((vector_of(motion),), i) for i, motion in enumerate(motions)}
 
-    return Quantity(("k",), "3x1", what, derive, ("q", "v", "a"), whole=False)
+    return Quantity(("k",), "3x1", meaning, derive, ("q", "v", "a"), is_matrix=False)
 
 
 QUANTITIES = {

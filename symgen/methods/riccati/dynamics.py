@@ -24,7 +24,7 @@ def plus(a: Spatial, b: Spatial) -> Spatial:
     return a[0] + b[0], a[1] + b[1]
 
 
-# -- what velocities and gravity contribute, local to a link ---------------------------------------------------------------
+# -- contributions of velocities and gravity, local to a link ---------------------------------------------------------------
 
 
 def angular_velocities(linkage: Linkage) -> list[Spatial]:

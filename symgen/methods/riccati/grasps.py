@@ -62,18 +62,20 @@ def held_body(mechanism: Mechanism) -> int | None:
     If several bodies qualify, the one with the most degrees of freedom is returned.
     """
 
-    def holds(body: int) -> bool:
+    def is_held_by_all(body: int) -> bool:
         if mechanism.joints[body].parent >= 0 or mechanism.children(body):
             return False
         roots = []
         for loop in mechanism.loops:
-            ends = [end.body for end in (loop.first, loop.second)]
-            if body not in ends:
+            end_bodies = [end.body for end in (loop.first, loop.second)]
+            if body not in end_bodies:
                 return False
-            roots.append(_root(mechanism, ends[1 - ends.index(body)]))
+            roots.append(_root(mechanism, end_bodies[1 - end_bodies.index(body)]))
         return -1 not in roots and len(set(roots)) == len(roots)
 
-    candidates = [body for body in range(len(mechanism.bodies)) if mechanism.loops and holds(body)]
+    candidates = [
+        body for body in range(len(mechanism.bodies)) if mechanism.loops and is_held_by_all(body)
+    ]
     return max(candidates, key=lambda body: mechanism.joints[body].type.nv, default=None)
 
 
@@ -122,12 +124,12 @@ def constrained_forward_dynamics(linkage: Linkage) -> tuple[list[Scalar], ...]:
 
 
 def _grasps(linkage: Linkage) -> list[Grasp]:
-    ends = set.intersection(
+    common_links = set.intersection(
         *({closing.first.link, closing.second.link} for closing in linkage.loops)
     )
     candidates = [
         i
-        for i in sorted(ends)
+        for i in sorted(common_links)
         if i >= 0 and linkage.links[i].parent < 0 and not linkage.links[i].children
     ]
     body = max(candidates, key=lambda i: len(linkage.links[i].dofs))

@@ -48,7 +48,7 @@ from symgen.support.errors import MethodRefusal
 
 SIX = range(6)
 UPPER = tuple((r, c) for r in SIX for c in range(r, 6))
-PARTS = {"P": 21, "z": 6, "Z": 36, "Omega": 21, "a_0": 6}
+CARRY_SIZES = {"P": 21, "z": 6, "Z": 36, "Omega": 21, "a_0": 6}
 """Inward carry of a segment: sizes by name. Symmetric matrices are stored as upper triangles, Z by columns."""
 TURNED = ("omega", "axis1", "axis2")
 """First outward carry: three numbers each."""
@@ -94,7 +94,7 @@ def omega_sweep(linkage: Linkage) -> tuple[list[Scalar], ...]:
 
 
 def segment_sweeps(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """Return θ̈, and the inward carry of link 0: `PARTS`, each number a result."""
+    """Return θ̈, and the inward carry of link 0: `CARRY_SIZES`, each number a result."""
     derivation, zero, zeros, n = linkage.derivation, linkage.zero, linkage.zeros, len(linkage)
     zero_matrix = Symmetric(zero, zero, zero, zero, zero, zero)
     linkage.inertia[0] = RigidInertia.of(zero, zeros, zero_matrix)

@@ -287,7 +287,7 @@ def _rotated(rotation: Rotation, vector: Sequence[Form]) -> list[Form]:
     squares = [form.square for form in vector]
     for factor in reversed(rotation.factors):
         squares = _rotate_squares(factor, squares)
-    return [Form(*parts) for parts in zip(constants, linear, squares, strict=True)]
+    return [Form(*coefficients) for coefficients in zip(constants, linear, squares, strict=True)]
 
 
 def _rotate_squares(factor: Matrix, squares: Sequence[Symmetric]) -> list[Symmetric]:

@@ -159,15 +159,15 @@ def _heaviest(linkage: Linkage) -> int:
     return max(loaded or root_of, key=lambda root: k.as_float(mass[root]))
 
 
-def mass_center(linkage: Linkage, roots: RootPlacements, parts: list[Matter]) -> Vector:
+def mass_center(linkage: Linkage, roots: RootPlacements, fractions: list[Matter]) -> Vector:
     """Return the mass centre, in common axes, from the origin of the heaviest root.
 
-    `parts` are the `mass_fractions`.
+    `fractions` are the `mass_fractions`.
     """
     linkage.derivation.step("mass centre of all moving links")
     total = linkage.zeros
     for root in roots.roots:
-        fraction = parts[root.link]
+        fraction = fractions[root.link]
         total = total + (root.rotation.to_parent(fraction.h) + root.origin * fraction.m)
     return total
 

@@ -173,12 +173,14 @@ class ClosedLoop:
     @cached_property
     def paths(self) -> tuple[list[int], list[int]]:
         """Links from each frame inward, without the common ancestors."""
-        ends = [
+        paths_to_root = [
             [] if frame.link < 0 else [frame.link, *self.linkage.model.ancestors(frame.link)]
             for frame in (self.closing.first, self.closing.second)
         ]
-        shared = set(ends[0]) & set(ends[1])
-        return [i for i in ends[0] if i not in shared], [i for i in ends[1] if i not in shared]
+        shared = set(paths_to_root[0]) & set(paths_to_root[1])
+        return [i for i in paths_to_root[0] if i not in shared], [
+            i for i in paths_to_root[1] if i not in shared
+        ]
 
     def _free(self, where_closed: tuple[int, ...]) -> tuple[int, ...]:
         """Return all axes if the loop may be open, else the axes that the closure leaves free."""

@@ -220,8 +220,8 @@ def contact_functions(factor: MakeFactor, bias_force: Derive) -> dict[str, Deriv
 
     def contact_impulse(linkage: Linkage) -> Results:
         """Return v⁺ and the contact impulses."""
-        after, _, impulses = impact_solution(linkage)
-        return after, impulses
+        v_after, _, impulses = impact_solution(linkage)
+        return v_after, impulses
 
     return {
         derive.__name__: derive

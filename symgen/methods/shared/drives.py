@@ -56,19 +56,19 @@ def _add_to_impact(linkage: Linkage, results: Results) -> Results:
 
     Friction and springs have no impulse: an impact takes no time.
     """
-    after = linkage.coupling.expand_rates(linkage.inputs["v_after"])
+    v_after = linkage.coupling.expand_rates(linkage.inputs["v_after"])
     return _add_rotor_forces(
-        results, linkage, [x - y for x, y in zip(after, linkage.inputs["v"], strict=True)]
+        results, linkage, [x - y for x, y in zip(v_after, linkage.inputs["v"], strict=True)]
     )
 
 
 def _add_rotor_forces(results: Results, linkage: Linkage, a: Sequence[Scalar]) -> Results:
     """Add armature · a to the first result."""
-    tau, *rest = results
+    tau, *unchanged = results
     added = linkage.coupling.reduce_forces(
         [drive.armature * x for drive, x in zip(linkage.drives, a, strict=True)]
     )
-    return ([x + y for x, y in zip(tau, added, strict=True)], *rest)
+    return ([x + y for x, y in zip(tau, added, strict=True)], *unchanged)
 
 
 def _add_rotor_energy(linkage: Linkage, results: Results) -> Results:

@@ -96,9 +96,10 @@ class EliminatedFactor(Factor):
 
     def half_solutions(self, columns: Sequence[Sequence[Scalar]]) -> list[Half]:
         """Return (U⁻¹ b, D⁻¹ U⁻¹ b) of each column b."""
-        left = [self.apply_inverse_U(b) for b in columns]
+        reduced = [self.apply_inverse_U(b) for b in columns]
         return [
-            (x, [xk * inverse for xk, inverse in zip(x, self.inverses, strict=True)]) for x in left
+            (x, [xk * inverse for xk, inverse in zip(x, self.inverses, strict=True)])
+            for x in reduced
         ]
 
     def inverse(self) -> list[Scalar]:

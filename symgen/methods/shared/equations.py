@@ -43,7 +43,10 @@ class Equations:
             for change in self.changes:
                 results = change(linkage_at_frame, results)
             stacked.append(tuple(map(_swap_halves, results)) if linear_first else results)
-        return tuple([x for result in same for x in result] for same in zip(*stacked, strict=True))
+        return tuple(
+            [x for result in result_at_frames for x in result]
+            for result_at_frames in zip(*stacked, strict=True)
+        )
 
 
 def _swap_halves(result: list[Scalar]) -> list[Scalar]:

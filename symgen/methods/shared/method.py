@@ -38,8 +38,8 @@ def never(mechanism: Mechanism) -> bool:
 class Variant:
     """Variant of a method, requested as "method:variant".
 
-    A variant has its own functions and factor; it inherits none of the method's. Fields that are
-    None here, and fields that a variant does not have, are the method's.
+    A variant has its own functions and factor and inherits neither from the method. Fields that are
+    None here, and fields that a variant does not have, are those of the method.
     """
 
     functions: Functions = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Method:
     `source`: the paper, its year if known, and its equations. `functions`: the functions that the
     method has an algorithm for, name -> derivation. `factor`: the factorization of M. M⁻¹ b, M⁻¹,
     det M, ln det M, forward dynamics and Λ⁻¹ follow from it, unless `functions` has them.
-    mass_matrix_and_bias follows from mass_matrix likewise. `compositions`: the functions that the
+    mass_matrix_and_bias follows from mass_matrix in the same way. `compositions`: the functions that the
     method composes of finished functions, name -> how it calls them.
 
     `variants`: its variants. `stands_for`: returns the variant that the plain method name denotes

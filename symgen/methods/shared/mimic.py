@@ -26,8 +26,8 @@ _POSITION_DIFFERENCES = ("delta",)
 
 @cache
 def changes(function: str) -> tuple[Change, ...]:
-    """Return the change that reduces a function's results to the leaders, or nothing if the
-    function needs none.
+    """Return the change that reduces a function's results to the leaders, or () if the function
+    needs none.
     """
     declared = FUNCTIONS[function]
     if (

@@ -27,7 +27,7 @@ class Motion:
     squares: tuple[Scalar, ...]
 
     @classmethod
-    def rest(cls, linkage: Linkage) -> Self:
+    def at_rest(cls, linkage: Linkage) -> Self:
         """Return the motion of the base, at rest and without gravity."""
         zeros = linkage.zeros
         return cls(zeros, zeros, zeros, (zeros, zeros, zeros), ())

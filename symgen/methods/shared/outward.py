@@ -23,7 +23,7 @@ def outward_sweep(
     """
     motions: list[Motion] = []
     parallel: list[tuple[Vector, Scalar] | None] = []
-    base = Motion.rest(linkage)  # (2.1) without gravity
+    base = Motion.at_rest(linkage)  # (2.1) without gravity
     for i, link in enumerate(linkage.links):
         if i in resting:
             motions.append(base)

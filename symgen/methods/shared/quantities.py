@@ -45,10 +45,10 @@ class Quantity:
     the equation.
 
     `inputs` are the arguments that `derive` reads. `nonzero` says which blocks are not zero, unless
-    all are. `whole` is False if the blocks do not form one matrix (E_2 … E_n are factors). `point`
-    is the reference point of twists and wrenches. `variant`: the variant that has the quantity, ""
-    for all. `refusal`: robots without the quantity, beyond the method's own refusal. `of_loops`:
-    True if it concerns closed loops, with their constraint rows as rows.
+    all are. `is_matrix` is False if the blocks do not form one matrix (E_2 … E_n are factors).
+    `point` is the reference point of twists and wrenches. `variant`: the variant that has the
+    quantity, "" for all. `refusal`: robots without the quantity, beyond the method's own refusal.
+    `of_loops`: True if it concerns closed loops, with their constraint rows as rows.
     """
 
     indices: tuple[str, ...]
@@ -57,7 +57,7 @@ class Quantity:
     derive: Callable[[Linkage], Entries]
     inputs: tuple[str, ...] = ("q",)
     nonzero: str = ""
-    whole: bool = True
+    is_matrix: bool = True
     point: str = "at the origin of its declared frame"
     variant: str = ""
     refusal: Callable[[Mechanism], str | None] | None = None
@@ -68,9 +68,9 @@ def scalar(x: Scalar) -> Block:
     return Block([[x]])
 
 
-def column(parts: Iterable[Vector], link: int | None) -> Block:
+def column(vectors: Iterable[Vector], link: int | None) -> Block:
     """Return a twist, a wrench or a 3-vector, in the axes of a link, as a column block."""
-    return Block([[x] for part in parts for x in part], link)
+    return Block([[x] for vector in vectors for x in vector], link)
 
 
 def name_entries(linkage: Linkage, stem: str, rows: Rows) -> Rows:

@@ -253,7 +253,7 @@ _LETTERS = {
         "twist at C_j to twist at C_i of one rigid body, in the axes of link j, SA (4)",
         _B,
         nonzero=INWARD,
-        whole=False,
+        is_matrix=False,
     ),
     "p": Quantity(("i",), "6x1", "twist at C_i of a unit joint rate, SA (4)", _p),
     "T_l": Quantity(
@@ -304,7 +304,7 @@ _LETTERS = {
         "nxn",
         "elementary upper triangular matrix that eliminates column k, SA (26)-(29)",
         _E,
-        whole=False,
+        is_matrix=False,
     ),
     "L2": Quantity(
         ("i", "j"), "scalar", "E_2 ... E_n M, lower triangular, SA (17), (31)", _L2, nonzero=INWARD

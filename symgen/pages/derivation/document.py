@@ -11,6 +11,7 @@ from typing import Any
 from symgen import methods
 from symgen.inspection.canonical import Canonical, Quotient, TooLong
 from symgen.inspection.catalogue import refusal_reason
+from symgen.inspection.coordinates import coordinate_notes
 from symgen.inspection.entries import layout
 from symgen.inspection.multiangle import MultiAngle
 from symgen.inspection.paper_letters import (
@@ -234,12 +235,20 @@ def _remarks(mechanism: Mechanism, name: str, rounded: bool) -> Iterator[str]:
             "The description has irrational rotations. The checks replace them by rational rotations "
             "within 1e-9."
         )
-    no_blocks = paper_operators(mechanism, name).no_blocks
-    if no_blocks:
-        yield f"No blocks are printed: {no_blocks}."
+    no_form = paper_operators(mechanism, name).no_form
+    if no_form:
+        yield f"No blocks are printed: {no_form}."
+    else:
+        for note in coordinate_notes(mechanism, frozenset(range(mechanism.nq))):
+            yield f"{_sentence(note)}."
     missing = left_out(mechanism)
     if missing:
-        yield f"{missing[0].upper()}{missing[1:]}."
+        yield f"{_sentence(missing)}."
+
+
+def _sentence(text: str) -> str:
+    """Return a text with a capital first letter, except before a symbol such as q0."""
+    return text if text.startswith("q") else f"{text[0].upper()}{text[1:]}"
 
 
 def _links(mechanism: Mechanism) -> Iterator[tuple[str, ...]]:
@@ -301,7 +310,7 @@ def _step(
     structures: list[str] = []
     code: list[str] = []
     method = method_of(name)
-    printed = paper_operators(mechanism, name).no_blocks is None
+    printed = paper_operators(mechanism, name).no_form is None
     for letter in letters:
         blocks = list(_blocks(mechanism, name, method, letter))
         pairs = [indices for indices, _ in blocks if len(indices) == 2]
@@ -326,7 +335,9 @@ def _blocks(
     quantity = methods.find(method).quantities.get(letter)
     derived = {}
     if quantity is not None and refusal_reason(mechanism, method, quantity) is None:
-        for indices in layout(mechanism, method, letter).blocks:
+        for indices, position in layout(mechanism, method, letter).blocks.items():
+            if not all(position.size):  # no constrained direction of a free joint
+                continue
             what = f"{letter}[{','.join(map(str, indices))}]" if quantity.indices else letter
             derived[indices] = partial(_read, mechanism, what, method)
     operators = paper_operators(mechanism, name)

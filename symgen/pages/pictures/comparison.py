@@ -75,12 +75,15 @@ def canvas(file: str) -> Callable[[Callable[[Any], Any]], None]:
     def paint(make: Callable[[Any], Any]) -> None:
         with matplotlib.rc_context(STYLE):
             figure = make(Figure)
-            whole = io.BytesIO()
+            picture = io.BytesIO()
             figure.savefig(
-                whole, format=ending, dpi=110, metadata={"Date": None} if ending == "svg" else None
+                picture,
+                format=ending,
+                dpi=110,
+                metadata={"Date": None} if ending == "svg" else None,
             )
         try:
-            files.write_file(Path(file), whole.getvalue())
+            files.write_file(Path(file), picture.getvalue())
         except OSError as error:
             reason = f"a picture cannot be written to '{file}': {error.strerror or error}"
             raise RequestError(f"{reason}; make room or name another file") from None
@@ -128,14 +131,14 @@ def merged(rows: Iterable[Row]) -> list[list[Row]]:
 
 def _named(group: list[Row]) -> str:
     """Return short names of methods, such as riccati, :fd2, :fd4; a method of another paper keeps its whole name."""
-    first, *others = (row.method for row in group)
+    first, *variants = (row.method for row in group)
     paper = first.partition(":")[0]
     return ", ".join(
         [
             first,
             *(
                 method.removeprefix(paper) if method.startswith(f"{paper}:") else method
-                for method in others
+                for method in variants
             ),
         ]
     )

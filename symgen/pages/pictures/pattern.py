@@ -144,10 +144,10 @@ def _shade(x: float, smallest: float, largest: float) -> tuple[float, float, flo
 
 def _matrix(chart: Any, pattern: Pattern, cell: float) -> None:
     """Draw the shades, the lines between entries, dots of constants, and numbers where there is room."""
-    ends = _range(pattern)
+    magnitudes = _range(pattern)
     shades = [
         [
-            (1.0, 1.0, 1.0) if not kind or ends is None else _shade(x, *ends)
+            (1.0, 1.0, 1.0) if not kind or magnitudes is None else _shade(x, *magnitudes)
             for kind, x in zip(*pair, strict=True)
         ]
         for pair in zip(pattern.kinds, pattern.values, strict=True)
@@ -157,12 +157,14 @@ def _matrix(chart: Any, pattern: Pattern, cell: float) -> None:
     _dividers(chart.axhline, pattern.rows, len(shades), cell)
     _dividers(chart.axvline, pattern.columns, len(shades[0]), cell)
     _dots(chart, pattern, cell)
-    if cell >= ROOM and ends is not None:
+    if cell >= ROOM and magnitudes is not None:
         _numbers(chart, pattern, shades, cell)
 
 
 def _dividers(draw: Any, groups: Groups, count: int, cell: float) -> None:
-    """Draw lines between rows or columns: thick ones between groups, thin ones between entries where there is room."""
+    """Draw thick lines between groups of rows or columns, and thin lines between entries if they
+    are wide enough.
+    """
     edges = set(accumulate(size for _, size in groups))
     for edge in range(1, count):
         if cell > ROOM / 3 or edge in edges:
@@ -245,21 +247,24 @@ def _names(axis: Any, groups: Groups, cell: float, upright: bool) -> list[Any]:
 
 def _scale(figure: Any, pattern: Pattern) -> Any:
     """Draw the scale of shades with its powers of ten; None if all entries are zero."""
-    ends = _range(pattern)
-    if ends is None:
+    magnitudes = _range(pattern)
+    if magnitudes is None:
         return None
     scale = figure.add_axes((0, 0, 0.1, 0.1))
-    low, high = (math.log10(x) for x in ends)
+    low, high = (math.log10(x) for x in magnitudes)
     steps = 64
     scale.imshow(
-        [[_shade(10 ** (low + (high - low) * (n + 0.5) / steps), *ends)] for n in range(steps)],
+        [
+            [_shade(10 ** (low + (high - low) * (n + 0.5) / steps), *magnitudes)]
+            for n in range(steps)
+        ],
         aspect="auto",
         origin="lower",
         extent=(0, 1, low, high),
     )
-    whole = range(math.ceil(low - 1e-9), math.floor(high + 1e-9) + 1)
-    every = math.ceil(len(whole) / 6) if whole else 1
-    ticks = [float(n) for n in whole[::every]] if len(whole) > 1 else [low, high]
+    exponents = range(math.ceil(low - 1e-9), math.floor(high + 1e-9) + 1)
+    every = math.ceil(len(exponents) / 6) if exponents else 1
+    ticks = [float(n) for n in exponents[::every]] if len(exponents) > 1 else [low, high]
     scale.set_yticks(ticks, [_power(x) for x in ticks], fontsize=11, color=INK)
     scale.yaxis.set_ticks_position("right")
     scale.set_xticks([])

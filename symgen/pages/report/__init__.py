@@ -43,7 +43,7 @@ def report(
 
     `states` is the number of seeded states at which the functions are verified. Raises RequestError if `out` cannot be written.
     """
-    tell = progress or (lambda what, done, total: None)
+    tell = progress or (lambda step, done, total: None)
     path = Path(out)
     if not path.parent.is_dir():
         raise RequestError(
@@ -52,7 +52,7 @@ def report(
     verified = verify(
         Request(mechanism, text=TextOptions(HOST)),
         states=states,
-        progress=lambda what, done, all_: tell(f"verifying: {what}", done, all_),
+        progress=lambda step, done, all_: tell(f"verifying: {step}", done, all_),
     )
     costs = _costs(mechanism, tell)
     tell("drawing", 1, 1)
@@ -141,7 +141,7 @@ def _figure(x: float | None) -> str:
 def _costs(mechanism: Mechanism, tell: Progress) -> list[dict[str, Any]]:
     """Return every function with its methods, operations, depth, temporaries and default, or the reason why it does not exist."""
     functions = []
-    for done, (function, what) in enumerate(FUNCTIONS.items()):
+    for done, (function, declaration) in enumerate(FUNCTIONS.items()):
         tell(f"counting {function} by every method", done, len(FUNCTIONS))
         refused = build.refusal(mechanism, function, None) or contacts.refusal(
             mechanism, function, ()
@@ -174,7 +174,7 @@ def _costs(mechanism: Mechanism, tell: Progress) -> list[dict[str, Any]]:
             row["width"] = round(100 * least / row["cost"], 1) if row.get("cost") else 0
             row["best"] = row.get("cost") == least
         functions.append(
-            {"function": function, "what": what.what, "refused": refused, "rows": rows}
+            {"function": function, "what": declaration.what, "refused": refused, "rows": rows}
         )
     return functions
 

@@ -87,13 +87,13 @@ def skeleton(mechanism: Mechanism, q: list[float]) -> Skeleton:
     """Return the mechanism at q (NQ,), in parallel projection."""
     reference = Reference(mechanism, FLOAT)
     placed = reference.placements(np.array([q], dtype=float))
-    turns, places = (
+    turns, origins = (
         [p.turn[0].reshape(3, 3) for p in placed],
         [p.shift[0].reshape(3) for p in placed],
     )
-    weighed = _weighed(reference, turns, places)
+    weighed = _weighed(reference, turns, origins)
     origin = np.zeros(3)
-    points = np.array([origin, *places, *(centre for _, _, centre in weighed)])
+    points = np.array([origin, *origins, *(centre for _, _, centre in weighed)])
     flat = points @ _view().T
     low, high = flat.min(axis=0), flat.max(axis=0)
     size = (
@@ -109,20 +109,20 @@ def skeleton(mechanism: Mechanism, q: list[float]) -> Skeleton:
     strokes: list[Stroke] = []
     signs: dict[str, list[Spot]] = {"hinge": [], "slider": [], "ball": [], "body": []}
     for i, joint in enumerate(mechanism.joints):
-        start = origin if joint.parent == BASE else places[joint.parent]
-        strokes.append(Stroke(*at(start), *at(places[i]), "link"))
+        start = origin if joint.parent == BASE else origins[joint.parent]
+        strokes.append(Stroke(*at(start), *at(origins[i]), "link"))
         if joint.type.directed:
             axis = turns[i] @ np.array([float(x) for x in joint.axis])
             axis = axis / np.linalg.norm(axis) * AXIS * size
-            strokes.append(Stroke(*at(places[i] - axis), *at(places[i] + axis), "axis"))
-        signs[joint.type.drawn].append(Spot(*at(places[i]), DOT, ""))
+            strokes.append(Stroke(*at(origins[i] - axis), *at(origins[i] + axis), "axis"))
+        signs[joint.type.drawn].append(Spot(*at(origins[i]), DOT, ""))
     squares = tuple(
         Spot(round(spot.x - SIDE / 2, 1), round(spot.y - SIDE / 2, 1), SIDE, "")
         for spot in signs["body"]
     )
-    leaves = set(range(len(places))) - set(mechanism.parents)
+    leaves = set(range(len(origins))) - set(mechanism.parents)
     strokes += [
-        Stroke(*at(places[i]), *at(centre), "leaf") for i, _, centre in weighed if i in leaves
+        Stroke(*at(origins[i]), *at(centre), "leaf") for i, _, centre in weighed if i in leaves
     ]
     x, y = at(origin)
     strokes.append(Stroke(x - 14, y, x + 14, y, "base"))
@@ -134,7 +134,7 @@ def skeleton(mechanism: Mechanism, q: list[float]) -> Skeleton:
     metres = _scale_length(90 * size)
     left, foot = 12.0, HEIGHT - 12
     strokes.append(Stroke(left, foot, round(left + metres / size, 1), foot, "scale"))
-    labels = [*_labels([at(seat) for seat in places]), Spot(left, foot - 7, 0.0, f"{metres:g} m")]
+    labels = [*_labels([at(seat) for seat in origins]), Spot(left, foot - 7, 0.0, f"{metres:g} m")]
     return Skeleton(
         WIDTH,
         HEIGHT,
@@ -156,12 +156,12 @@ def _view() -> Array:
 
 
 def _weighed(
-    reference: Reference, turns: list[Array], places: list[Array]
+    reference: Reference, turns: list[Array], origins: list[Array]
 ) -> list[tuple[int, float, Array]]:
     """Return (body, mass, centre in the base) of every body with mass."""
     sums: dict[int, tuple[float, Array]] = {}
     for part in reference.parts():
-        mass, centre = float(part.mass), places[part.body] + turns[part.body] @ part.centre
+        mass, centre = float(part.mass), origins[part.body] + turns[part.body] @ part.centre
         before, moment = sums.get(part.body, (0.0, np.zeros(3)))
         sums[part.body] = before + mass, moment + mass * centre
     return [
@@ -169,11 +169,11 @@ def _weighed(
     ]
 
 
-def _labels(places: list[tuple[float, float]]) -> list[Spot]:
+def _labels(points: list[tuple[float, float]]) -> list[Spot]:
     """Return the numbers of the joints beside them; coinciding joints share one label, such as "4, 5"."""
     groups: list[tuple[tuple[float, float], list[int]]] = []
-    for i, point in enumerate(places):
-        near = next(
+    for i, point in enumerate(points):
+        group = next(
             (
                 g
                 for g in groups
@@ -181,8 +181,8 @@ def _labels(places: list[tuple[float, float]]) -> list[Spot]:
             ),
             None,
         )
-        if near is None:
+        if group is None:
             groups.append((point, [i]))
         else:
-            near[1].append(i)
+            group[1].append(i)
     return [Spot(x + 9, y - 8, 0.0, ", ".join(map(str, numbers))) for (x, y), numbers in groups]

@@ -101,7 +101,7 @@ def _closed(mechanism: Mechanism, uncut: bool) -> Iterator[str]:
 def counted(mechanism: Mechanism) -> str:
     """Return the number of joints, and of the entries of q and v if these differ."""
     n = len(mechanism.joints)
-    others = (
+    counts = (
         (("coordinate", mechanism.nq), ("velocit", mechanism.nv))
         if {mechanism.nq, mechanism.nv} != {n}
         else ()
@@ -111,8 +111,8 @@ def counted(mechanism: Mechanism) -> str:
         [
             f"{n} joint{'s' * (n != 1)}{loops_counted(mechanism.loops)}",
             *(
-                f"{count} {words.get(what, (what, what + 's'))[count != 1]}"
-                for what, count in others
+                f"{count} {words.get(noun, (noun, noun + 's'))[count != 1]}"
+                for noun, count in counts
             ),
         ]
     )
@@ -148,11 +148,11 @@ def _loops(mechanism: Mechanism, uncut: bool) -> Iterator[str]:
     """Return a line for each loop closure, below the tree, and where closing starts."""
     yield from (f"loop {loop.describe(mechanism.body_names)}" for loop in mechanism.loops)
     if mechanism.start:
-        places = ", ".join(f"{joint} {_vector(values)}" for joint, values in mechanism.start)
-        yield from _wrapped(f"closing starts at {places}", uncut)
-    for what, names in (("independent", mechanism.independent), ("actuated", mechanism.actuated)):
+        start = ", ".join(f"{joint} {_vector(values)}" for joint, values in mechanism.start)
+        yield from _wrapped(f"closing starts at {start}", uncut)
+    for role, names in (("independent", mechanism.independent), ("actuated", mechanism.actuated)):
         if names:
-            yield from _wrapped(f"{what}: {', '.join(names)}", uncut)
+            yield from _wrapped(f"{role}: {', '.join(names)}", uncut)
 
 
 def _drives(mechanism: Mechanism, uncut: bool) -> Iterator[str]:
@@ -231,10 +231,10 @@ def _frames_by_function(
     entries: Sequence[Mapping[str, Any]], single: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> Iterator[str]:
     """Return sentences about functions with fewer operations in frames of their own."""
-    for function, others in single.items():
+    for function, special_entries in single.items():
         different = [
             _otherwise(general, special)
-            for general, special in zip(entries, others, strict=True)
+            for general, special in zip(entries, special_entries, strict=True)
             if general != special
         ]
         yield f"{function} counts less in frames of its own: " + ", ".join(different)
@@ -408,11 +408,11 @@ def _tree(mechanism: Mechanism, uncut: bool) -> list[str]:
     digits = len(str(len(mechanism.joints) - 1))
     for prefix, index in _branches(mechanism):
         joint, body = mechanism.joints[index], mechanism.bodies[index]
-        what = f"{joint.kind}{f' {_axis(joint.axis)}' * joint.type.directed}{_numbers(joint)}"
+        joint_text = f"{joint.kind}{f' {_axis(joint.axis)}' * joint.type.directed}{_numbers(joint)}"
         rows.append(
             (
                 f"{prefix}{index:>{digits}} {joint.name} → {body.name}",
-                what,
+                joint_text,
                 _range(mechanism, index),
                 f"{_figure(float(body.mass))} kg",
             )
@@ -434,18 +434,18 @@ def _branches(mechanism: Mechanism) -> Iterator[tuple[str, int]]:
         children[parent].append(i)
     stack = [("", "", BASE)]  # (prefix of this line, prefix of the lines below it, body)
     while stack:
-        first, rest, body = stack.pop()
+        first, indent, body = stack.pop()
         if body != BASE:
             yield first, body
         below = children[body]
         only = len(below) == 1
         for position, child in reversed(list(enumerate(below))):
             if only:
-                stack.append((f"{rest}", rest, child))
+                stack.append((f"{indent}", indent, child))
             else:
                 last = position == len(below) - 1
                 stack.append(
-                    (rest + ("└─" if last else "├─"), rest + ("  " if last else "│ "), child)
+                    (indent + ("└─" if last else "├─"), indent + ("  " if last else "│ "), child)
                 )
 
 

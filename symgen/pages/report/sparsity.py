@@ -93,7 +93,7 @@ def _factors(mechanism: Mechanism, q: Array) -> dict[str, Array]:
     """Return the matrices at one state, by name."""
     reference, n = Reference(mechanism, FLOAT), len(mechanism.bodies)
     placed = reference.placements(q[None])
-    turns, places = (
+    turns, origins = (
         [p.turn[0].reshape(3, 3) for p in placed],
         [p.shift[0].reshape(3) for p in placed],
     )
@@ -104,9 +104,9 @@ def _factors(mechanism: Mechanism, q: Array) -> dict[str, Array]:
     )
     for j in range(n):
         for i in reference.paths[j]:
-            way, turn = turns[i].T @ (places[j] - places[i]), turns[i].T @ turns[j]
+            offset, turn = turns[i].T @ (origins[j] - origins[i]), turns[i].T @ turns[j]
             phi[6 * i : 6 * i + 6, 6 * j : 6 * j + 6] = np.block(
-                [[turn, skew(way) @ turn], [np.zeros((3, 3)), turn]]
+                [[turn, skew(offset) @ turn], [np.zeros((3, 3)), turn]]
             )
         for twist, (entry, rate) in zip(
             reference.twists(j, np.eye(3)), reference.shares[j], strict=True
@@ -127,21 +127,21 @@ def _factors(mechanism: Mechanism, q: Array) -> dict[str, Array]:
         matrices |= {"U": _upper(M), "M⁻¹": np.linalg.inv(M)}
     matrices["φ"] = phi
     if methods.find("constraint_force").refusal(mechanism) is None:
-        back = np.linalg.inv(phi)
-        A = back.T @ np.linalg.inv(inertia) @ back
+        inverse_phi = np.linalg.inv(phi)
+        A = inverse_phi.T @ np.linalg.inv(inertia) @ inverse_phi
         W = _forbidden(H, mechanism.v_slices)
         matrices |= {"𝓐": A} | (
             {"H_bb": W.T @ A @ W} if W.size else {}
-        )  # free bodies are held by nothing
+        )  # free bodies have no constraint
     return matrices
 
 
 def _upper(M: Array) -> Array:
     """Return U of M = U D Uᵀ by reverse elimination, SA (17)-(21)."""
-    left, U = M.copy(), np.eye(len(M))
+    remaining, U = M.copy(), np.eye(len(M))
     for k in reversed(range(len(M))):
-        U[:k, k] = left[:k, k] / left[k, k]
-        left[:k, :k] -= np.outer(U[:k, k], left[k, :k])
+        U[:k, k] = remaining[:k, k] / remaining[k, k]
+        remaining[:k, :k] -= np.outer(U[:k, k], remaining[k, :k])
     return U
 
 
@@ -153,9 +153,9 @@ def _forbidden(H: Array, joints: Sequence[slice]) -> Array:
         at = slice(6 * i, 6 * i + 6)
         basis: list[Array] = []
         for direction in (*H[columns, at], *np.eye(6)):
-            rest = direction - sum((b * (b @ direction) for b in basis), np.zeros(6))
-            if np.linalg.norm(rest) > 1e-6 and len(basis) < 6:
-                basis.append(rest / np.linalg.norm(rest))
+            remainder = direction - sum((b * (b @ direction) for b in basis), np.zeros(6))
+            if np.linalg.norm(remainder) > 1e-6 and len(basis) < 6:
+                basis.append(remainder / np.linalg.norm(remainder))
         for column in basis[columns.stop - columns.start :]:
             forbidden[at, filled] = column
             filled += 1

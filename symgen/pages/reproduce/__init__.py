@@ -62,7 +62,7 @@ def reproduce(
         raise RequestError(
             f"{path}: {error.strerror}; name a folder that can be written with -o"
         ) from None
-    page = result.reproduce(progress or (lambda what, done, total: None))
+    page = result.reproduce(progress or (lambda step, done, total: None))
     files = {
         f"{name}.md": page.markdown(name, result.TITLE).encode(),
         f"{name}.csv": page.csv().encode(),

@@ -71,7 +71,7 @@ class Page:
                 "",
                 "Measured on:",
                 "",
-                *(f"- {what}: {value}" for what, value in self.machine.items()),
+                *(f"- {quantity}: {value}" for quantity, value in self.machine.items()),
             ]
         else:
             lines += [
@@ -107,14 +107,14 @@ def pictures() -> Callable[[Page], dict[str, bytes]]:
                 page.draw(figure)
                 if page.busy:
                     figure.suptitle(page.busy, fontsize=11, color=WARNING, x=0.99, ha="right")
-                whole = io.BytesIO()
+                picture = io.BytesIO()
                 figure.savefig(
-                    whole,
+                    picture,
                     format=ending,
                     dpi=110,
                     metadata={"Date": None} if ending == "svg" else None,
                 )
-            by_ending[ending] = whole.getvalue()
+            by_ending[ending] = picture.getvalue()
         return by_ending
 
     return draw

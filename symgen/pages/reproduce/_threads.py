@@ -31,4 +31,4 @@ def raced(
     setter(1)
     alone = race(calls)
     setter(THREADS)
-    return alone, race({who: call for who, call in calls.items() if who in sharing})
+    return alone, race({label: call for label, call in calls.items() if label in sharing})

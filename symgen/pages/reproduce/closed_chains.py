@@ -33,11 +33,11 @@ FIRST, LAST = "#1f5a94", "#c8641e"
 class Act:
     """Motion of a robot: initial rates of some joints, and the joints whose constant forces balance the weight at first."""
 
-    said: str
+    caption: str
     across: tuple[tuple[float, float, float], tuple[float, float, float]]
     """Directions that are drawn to the right and upwards."""
     rates: Mapping[str, Sequence[float]]
-    held: tuple[str, ...] = ()
+    balancing_joints: tuple[str, ...] = ()
     shown: int = 9
     """Poses of the picture."""
 
@@ -96,7 +96,7 @@ def run(name: str, steps: int) -> Run:
     robot = solver.mechanism
     assert robot is not None
     q = np.array([float(x) for values in assemble(robot).values() for x in values])
-    tau = balancing(solver, q, act.held) if act.held else np.zeros(robot.nv)
+    tau = balancing(solver, q, act.balancing_joints) if act.balancing_joints else np.zeros(robot.nv)
     v = pushed(solver, q, act.rates)
     return Run(name, robot, *(swing(solver, q, v, tau, 1 / n, n) for n in (steps, 2 * steps)))
 
@@ -196,13 +196,13 @@ def _draw(figure: Any, runs: Sequence[Run]) -> None:
     energy, loops = figure.add_subplot(grid[count, :]), figure.add_subplot(grid[count + 1, :])
     for k, result in enumerate(runs):
         colour = ("#1f5a94", "#c8641e", "#3b7d4f", "#7a4a9e")[k % 4]
-        for motion, style, said in ((result.coarse, "-", result.name), (result.fine, ":", None)):
+        for motion, style, label in ((result.coarse, "-", result.name), (result.fine, ":", None)):
             energy.semilogy(
                 motion.t[1:],
                 np.maximum(np.abs(motion.gained[1:]), 1e-17),
                 style,
                 color=colour,
-                label=said,
+                label=label,
             )
             loops.semilogy(motion.t[1:], np.maximum(motion.apart[1:], 1e-17), style, color=colour)
     energy.set_ylabel("error of the\nenergy (J)")
@@ -219,7 +219,7 @@ def _draw(figure: Any, runs: Sequence[Run]) -> None:
 
 def _poses(chart: Any, result: Run) -> None:
     """Draw the poses of one run."""
-    right, up = (np.array(way) for way in ACTS[result.name].across)
+    right, up = (np.array(direction) for direction in ACTS[result.name].across)
     last = len(result.fine.t) - 1
     shown = ACTS[result.name].shown
     for k in range(shown):
@@ -233,7 +233,7 @@ def _poses(chart: Any, result: Run) -> None:
                 solid_capstyle="round",
             )
     chart.set_aspect("equal")
-    chart.set_title(f"{result.name} (m)\n{ACTS[result.name].said}", loc="left", fontsize=13)
+    chart.set_title(f"{result.name} (m)\n{ACTS[result.name].caption}", loc="left", fontsize=13)
     chart.tick_params(labelsize=10)
     chart.grid(visible=False)
 
@@ -267,20 +267,20 @@ def bracket(mechanism: Mechanism, x: Array, y: Array) -> Array:
     for joint, entries in zip(mechanism.joints, mechanism.v_slices, strict=True):
         if joint.type.along is None:
             continue
-        places = [
+        axes = [
             (velocity.unit == "m", axis)
             for velocity, axis in zip(joint.type.velocities, joint.type.along, strict=True)
         ]
 
-        def twist(rates: Array, places: Sequence[tuple[bool, int]] = places) -> Array:
-            parts = np.zeros((2, 3))
-            for rate, at in zip(rates, places, strict=True):
-                parts[int(at[0]), at[1]] = rate
-            return parts
+        def twist(rates: Array, axes: Sequence[tuple[bool, int]] = axes) -> Array:
+            twist_halves = np.zeros((2, 3))
+            for rate, at in zip(rates, axes, strict=True):
+                twist_halves[int(at[0]), at[1]] = rate
+            return twist_halves
 
         (turn, slide), (turning, sliding) = twist(x[entries]), twist(y[entries])
-        both = np.cross(turn, turning), np.cross(turn, sliding) + np.cross(slide, turning)
-        result[entries] = [both[linear][axis] for linear, axis in places]
+        bracket_halves = np.cross(turn, turning), np.cross(turn, sliding) + np.cross(slide, turning)
+        result[entries] = [bracket_halves[linear][axis] for linear, axis in axes]
     return result
 
 
@@ -298,8 +298,10 @@ def rk4(solver: Solver, q: Array, v: Array, tau: Array, h: float) -> tuple[Array
     v3 = v + a2 * h / 2
     a3 = a(solver.integrate(q, v2 + bracket(robot, v, a1) * h**2 / 8, h / 2), v3)
     a4 = a(solver.integrate(q, v3, h), v + a3 * h)
-    moved = v + (a1 + a2 + a3) * h / 6 + bracket(robot, v, a3) * h**2 / 12
-    return np.asarray(solver.integrate(q, moved, h)), v + (a1 + 2 * a2 + 2 * a3 + a4) * h / 6
+    mean_velocity = v + (a1 + a2 + a3) * h / 6 + bracket(robot, v, a3) * h**2 / 12
+    return np.asarray(solver.integrate(q, mean_velocity, h)), v + (
+        a1 + 2 * a2 + 2 * a3 + a4
+    ) * h / 6
 
 
 def swing(solver: Solver, q: Array, v: Array, tau: Array, h: float, steps: int) -> Motion:
@@ -343,16 +345,16 @@ def balancing(solver: Solver, q: Array, joints: Sequence[str]) -> Array:
     ]
     still, unit = np.zeros(robot.nv), np.eye(robot.nv)
     free = solver.constrained_forward_dynamics(q, still, still)[0]
-    moved = np.array(
+    accelerations = np.array(
         [solver.constrained_forward_dynamics(q, still, unit[k])[0] - free for k in rows]
     ).T
     tau = np.zeros(robot.nv)
-    tau[rows] = np.linalg.lstsq(moved, -free, rcond=1e-10)[0]
+    tau[rows] = np.linalg.lstsq(accelerations, -free, rcond=1e-10)[0]
     return tau
 
 
 def pushed(solver: Solver, q: Array, rates: Mapping[str, Sequence[float]]) -> Array:
-    """Return velocities of which those of some joints are given and the others follow from A v = 0."""
+    """Return velocities with A v = 0, from the given velocities of some joints."""
     assert solver.mechanism is not None
     robot, v = solver.mechanism, np.zeros(solver.nv)
     chosen = np.zeros(solver.nv, bool)

@@ -51,7 +51,7 @@ def reproduce(
         for function in functions
     )
     at = links[-1]
-    ends = "; ".join(
+    depth_comparison = "; ".join(
         f"{depths[function, PARALLEL][-1]} against {min(depths[function, m][-1] for m in SERIAL)}"
         for function in functions
     )
@@ -64,7 +64,7 @@ def reproduce(
         "for forward dynamics and for Λ⁻¹.",
         measured=f"Cyclic reduction ({PARALLEL}) adds a constant depth with each doubling of N "
         f"({grown}); every serial method adds a constant depth with each link ({linear}). At N = "
-        f"{at}: {ends} operations in sequence (parallel against serial).",
+        f"{at}: {depth_comparison} operations in sequence (parallel against serial).",
         differs="Depth counts operations on the longest dependency chain of a Program, with "
         "unlimited processors and free communication. The abstract of the paper gives orders and "
         "no constants. "
@@ -85,10 +85,10 @@ def reproduce(
 
 def _fit(method: str, links: Sequence[int], depths: Sequence[int]) -> tuple[float, float]:
     """Return (a, b) of a + b log₂ N for the parallel form, of a + b N for the others."""
-    kept = [(n, d) for n, d in zip(links, depths, strict=True) if n >= FITTED_FROM] or list(
+    fitted = [(n, d) for n, d in zip(links, depths, strict=True) if n >= FITTED_FROM] or list(
         zip(links, depths, strict=True)
     )
-    return slope([log2(n) if method == PARALLEL else n for n, _ in kept], [d for _, d in kept])
+    return slope([log2(n) if method == PARALLEL else n for n, _ in fitted], [d for _, d in fitted])
 
 
 def _steps(links: Sequence[int], depths: Sequence[int]) -> str:

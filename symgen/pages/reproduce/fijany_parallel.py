@@ -120,12 +120,12 @@ def _off(result: Array, exact: Sequence[Any]) -> float:
 
 COLUMNS = (
     "links",
-    *(f"{who}_ns" for who in WHO.values()),
+    *(f"{label}_ns" for label in WHO.values()),
     *(f"{WHO[method]}_{THREADS}_ns" for method in PARALLEL),
-    *(f"{who}_bytes" for who in WHO.values()),
+    *(f"{label}_bytes" for label in WHO.values()),
     "serial_depth",
     "levels_depth",
-    *(f"{who}_error" for who in WHO.values()),
+    *(f"{label}_error" for label in WHO.values()),
 )
 
 
@@ -150,9 +150,9 @@ def _quickest(rows: Sequence[Facts], ending: str) -> str:
     """Return the fastest method at each number of links; `ending` is that of the columns of parallel methods."""
     quickest = []
     for row in rows:
-        times = {who: row.get(f"{who}{ending}", row[f"{who}_ns"]) for who in WHO.values()}
-        who = min((time, who) for who, time in times.items() if time)[1]
-        quickest.append(f"{row['links']} {who}")
+        times = {label: row.get(f"{label}{ending}", row[f"{label}_ns"]) for label in WHO.values()}
+        label = min((time, label) for label, time in times.items() if time)[1]
+        quickest.append(f"{row['links']} {label}")
     return ", ".join(quickest)
 
 
@@ -170,24 +170,24 @@ def _deeper(rows: Sequence[Facts]) -> str:
 def _notes() -> dict[str, str]:
     """Return the meaning of each column."""
     times = {
-        f"{who}_ns": f"nanoseconds a link by `{method}`, one thread, the least of many rounds"
-        for method, who in WHO.items()
+        f"{label}_ns": f"nanoseconds a link by `{method}`, one thread, the least of many rounds"
+        for method, label in WHO.items()
     }
     threaded = {
         f"{WHO[method]}_{THREADS}_ns": f"likewise, {THREADS} threads; a group of segments is a thread's"
         for method in PARALLEL
     }
     sizes = {
-        f"{who}_bytes": f"bytes a link of tables and of the caller's array by `{method}`"
-        for method, who in WHO.items()
+        f"{label}_bytes": f"bytes a link of tables and of the caller's array by `{method}`"
+        for method, label in WHO.items()
     }
     depths = {
         "serial_depth": "longest chain of operations of the serial sweeps",
         "levels_depth": "and of the levels",
     }
     errors = {
-        f"{who}_error": f"largest error of `{method}`, of the largest acceleration"
-        for method, who in WHO.items()
+        f"{label}_error": f"largest error of `{method}`, of the largest acceleration"
+        for method, label in WHO.items()
     }
     links = {"links": "N, a DH chain with general twists"}
     return links | times | threaded | sizes | depths | errors
@@ -196,8 +196,8 @@ def _notes() -> dict[str, str]:
 def _page(cells: list[tuple[Any, ...]], timed: list[Timing]) -> Page:
     """Return the page: the paper's statement, the measurement, the table and the picture."""
     rows = [dict(zip(COLUMNS, row, strict=True)) for row in cells]
-    whos, last, two = [*WHO.values()], rows[-1], f"_{THREADS}_ns"
-    bytes_of = [f"{last[f'{who}_bytes']:.0f}" for who in whos if last[f"{who}_bytes"]]
+    labels, last, two = [*WHO.values()], rows[-1], f"_{THREADS}_ns"
+    bytes_of = [f"{last[f'{label}_bytes']:.0f}" for label in labels if last[f"{label}_bytes"]]
     return Page(
         source="A. Fijany, R. Featherstone, A new factorization of the mass matrix for optimal "
         "serial and parallel calculation "
@@ -214,8 +214,8 @@ def _page(cells: list[tuple[Any, ...]], timed: list[Timing]) -> Page:
         f"{_spread(rows, 'cut_ns', 'serial_ns')}. Fastest with one thread: "
         f"{_quickest(rows, '_ns')}; with {THREADS}: {_quickest(rows, two)}. "
         f"At {last['links']} links the tables and the workspace take {', '.join(bytes_of)} bytes for each link "
-        f"({', '.join(whos)}), and for all "
-        f"lengths the errors are at most {', '.join(_greatest(rows, f'{who}_error') for who in whos)}.",
+        f"({', '.join(labels)}), and for all "
+        f"lengths the errors are at most {', '.join(_greatest(rows, f'{label}_error') for label in labels)}.",
         differs="The paper gives orders for as many processors as links. Here the lanes of one "
         "processor's vectors, and threads, share one chain; sines and cosines are included. "
         "Cyclic reduction takes more than four times the operations of the serial sweeps, so that "
@@ -243,18 +243,21 @@ def _draw(figure: Any, rows: Sequence[Facts]) -> None:
         "levels": ("constraint forces, by levels", "#3c8c50"),
         "segments": ("Riccati, in segments", "#c8641e"),
     }
-    for who, (label, colour) in styles.items():
-        for name, mark, what in (
-            (f"{who}_ns", "o-", label),
-            (f"{who}_{THREADS}_ns", "s--", f"{label}, {THREADS} threads"),
+    for label, (style_label, colour) in styles.items():
+        for name, mark, curve_label in (
+            (f"{label}_ns", "o-", style_label),
+            (f"{label}_{THREADS}_ns", "s--", f"{style_label}, {THREADS} threads"),
         ):
             if any(row.get(name) for row in rows):
-                time.plot(links, [row[name] for row in rows], mark, color=colour, label=what)
-        error.plot(links, [row[f"{who}_error"] for row in rows], "o-", color=colour)
-    for chart, label in ((time, "time a link (ns)"), (error, "error of q̈, of its largest entry")):
+                time.plot(links, [row[name] for row in rows], mark, color=colour, label=curve_label)
+        error.plot(links, [row[f"{label}_error"] for row in rows], "o-", color=colour)
+    for chart, style_label in (
+        (time, "time a link (ns)"),
+        (error, "error of q̈, of its largest entry"),
+    ):
         chart.set_xscale("log", base=2)
         doubling_ticks(chart.xaxis, links)
-        chart.set_ylabel(label)
+        chart.set_ylabel(style_label)
     time.set_ylim(bottom=0)
     error.set_yscale("log")
     error.set_xlabel("links N")

@@ -28,11 +28,11 @@ VALUE, GRADIENT = "mass_matrix_log_determinant", "mass_matrix_log_determinant_gr
 METHODS = {VALUE: "fixman", GRADIENT: "fixman:planar"}
 
 
-def slopes(q: Array) -> Array:
+def mass_matrix_derivatives(q: Array) -> Array:
     """Return ∂M/∂q_k (states, n, n, n), k first: M depends only on differences of absolute angles, M = JᵀJ."""
     phi, n = np.cumsum(q, axis=-1), q.shape[-1]
     along = np.stack([np.cos(phi), np.sin(phi)], axis=-2)
-    places, across = (
+    points, across = (
         np.cumsum(along, axis=-1),
         np.stack([-along[..., 1, :], along[..., 0, :]], axis=-2),
     )
@@ -43,10 +43,10 @@ def slopes(q: Array) -> Array:
         joints = np.concatenate([np.zeros((*x.shape[:-1], 1)), x[..., :-1]], axis=-1)
         return np.asarray((x[..., :, None] - joints[..., None, :]) * lower)
 
-    J, derivative = levers(places), np.empty((len(q), n, n, n))
+    J, derivative = levers(points), np.empty((len(q), n, n, n))
     for k in range(n):  # turning joint k turns all that lies beyond it
-        moved = np.cumsum(across * (np.arange(n) >= k), axis=-1)
-        half = np.einsum("skij,skil->sjl", levers(moved), J)
+        shifted = np.cumsum(across * (np.arange(n) >= k), axis=-1)
+        half = np.einsum("skij,skil->sjl", levers(shifted), J)
         derivative[:, k] = half + np.swapaxes(half, -1, -2)
     return derivative
 
@@ -66,13 +66,13 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
             "gradient": solver.bind(GRADIENT, q, gradient),
             "slogdet": _slogdet(M),
         }
-        dM = slopes(q) if n <= DENSE_GRADIENT_TO else None
+        dM = mass_matrix_derivatives(q) if n <= DENSE_GRADIENT_TO else None
         if dM is not None:
             contestants["traces"] = _traces(M, dM)
         timings = race(contestants)
         timed += timings.values()
-        times = {who: timing.median for who, timing in timings.items()}
-        true_value, true_gradient = _truth(n, q[:TRUE_STATES])
+        times = {label: timing.median for label, timing in timings.items()}
+        true_value, true_gradient = _reference_values(n, q[:TRUE_STATES])
         dense = np.linalg.slogdet(M)[1]
         rows.append(
             (
@@ -83,12 +83,14 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
                 times["slogdet"],
                 times["gradient"],
                 times.get("traces"),
-                _far(value, true_value),
-                _far(dense, true_value),
-                _far(gradient, true_gradient),
+                _relative_error(value, true_value),
+                _relative_error(dense, true_value),
+                _relative_error(gradient, true_gradient),
                 None
                 if dM is None
-                else _far(np.einsum("skij,sji->sk", dM, np.linalg.inv(M)), true_gradient),
+                else _relative_error(
+                    np.einsum("skij,sji->sk", dM, np.linalg.inv(M)), true_gradient
+                ),
             )
         )
     last = rows[-1]
@@ -165,7 +167,7 @@ def _traces(M: Array, dM: Array) -> Callable[[], None]:
     return run
 
 
-def _truth(n: int, q: Array) -> tuple[Array, Array]:
+def _reference_values(n: int, q: Array) -> tuple[Array, Array]:
     """Return both quantities, evaluated over balls."""
     scalars = arb(DIGITS)
     reference = Reference(load(f"planar_point_mass:{n}"), scalars)
@@ -176,7 +178,7 @@ def _truth(n: int, q: Array) -> tuple[Array, Array]:
     )  # type: ignore[return-value]
 
 
-def _far(result: Array, true: Array) -> float:
+def _relative_error(result: Array, true: Array) -> float:
     """Return the largest error at the first states relative to the largest entry."""
     exact = np.array(true, dtype=float)
     return float(np.abs(result[: len(exact)] - exact).max() / np.abs(exact).max())
@@ -197,8 +199,8 @@ def _draw(figure: Any, rows: Sequence[Sequence[Any]]) -> None:
             chart.loglog(
                 [n for n, _ in points], [x for _, x in points], style, color=colour, label=label
             )
-    for chart, what in ((time, "time of a call (ns)"), (error, "error (relative)")):
+    for chart, axis_label in ((time, "time of a call (ns)"), (error, "error (relative)")):
         doubling_ticks(chart.xaxis, [row[0] for row in rows])
-        chart.set_ylabel(what)
+        chart.set_ylabel(axis_label)
     error.set_xlabel("links n")
     legend_below(figure, error)

@@ -86,12 +86,12 @@ def reproduce(
     columns = ["up_to"]
     notes = {"up_to": "upper end of the class of angles (degrees; the first begins at 0, trans)"}
     for n in beads:
-        which = f"{n} beads, dihedral angle {(n - 4) // 2 + 1} of {n - 3}: density; 1 if all angles are equally likely"
+        angle_text = f"{n} beads, dihedral angle {(n - 4) // 2 + 1} of {n - 3}: density; 1 if all angles are equally likely"
         for name, meaning in (
-            ("law", f"√det H_bb, other dihedral angles integrated out; {which}"),
-            ("rigid", f"sampled, bonds and bond angles rigid; {which}"),
+            ("law", f"√det H_bb, other dihedral angles integrated out; {angle_text}"),
+            ("rigid", f"sampled, bonds and bond angles rigid; {angle_text}"),
             ("rigid_error", "its standard error"),
-            ("fixman", f"sampled with Fixman's potential; {which}"),
+            ("fixman", f"sampled with Fixman's potential; {angle_text}"),
             ("fixman_error", "its standard error"),
         ):
             columns.append(f"{name}_{n}")
@@ -121,7 +121,7 @@ def reproduce(
             for x, p in zip(values, chances, strict=True)
         )
 
-    ends = ", and between ".join(
+    law_ranges = ", and between ".join(
         f"{chain.law.min():.2f} and {chain.law.max():.2f}" for chain in polymers
     )
     return Page(
@@ -134,7 +134,7 @@ def reproduce(
         measured=f"For free chains of {' and '.join(map(str, beads))} unit masses with unit bonds and bond "
         f"angles of {180 - BEND}°, the hard variables are the bond lengths and bond angles, and the "
         f"soft ones the pose and the dihedral angles. det G is then constant. √det H_bb, with the other "
-        f"dihedral angles integrated out, varies between {ends} of its mean. The densities that result from the "
+        f"dihedral angles integrated out, varies between {law_ranges} of its mean. The densities that result from the "
         f"motion alone have χ² = {tests('without', 'from_rigid')} from √det H_bb and χ² = "
         f"{tests('without', 'from_flat')} from the flat law, with {freedom} degrees of freedom. With the "
         f"compiled gradient of ln det M as Fixman's force they have χ² = {tests('having', 'from_flat')} "
@@ -171,10 +171,10 @@ def _draw(figure: Any, edges: Array, polymers: Sequence[Sampled]) -> None:
     charts = np.atleast_1d(figure.subplots(len(polymers), 1, sharex=True, sharey=True))
     middles, fine = (edges[1:] + edges[:-1]) / 2, np.linspace(0, 180, 181)
     for chart, chain in zip(charts, polymers, strict=True):
-        which = (chain.beads - 4) // 2
+        angle_index = (chain.beads - 4) // 2
         chart.plot(
             fine,
-            rigid_law(chain.beads, which, np.radians(fine)),
+            rigid_law(chain.beads, angle_index, np.radians(fine)),
             "-",
             color=WITHOUT,
             alpha=0.6,
@@ -199,7 +199,9 @@ def _draw(figure: Any, edges: Array, polymers: Sequence[Sampled]) -> None:
                 linewidth=1.2,
                 label=label,
             )
-        chart.set_title(f"{chain.beads} beads, angle {which + 1} of {chain.beads - 3}", loc="left")
+        chart.set_title(
+            f"{chain.beads} beads, angle {angle_index + 1} of {chain.beads - 3}", loc="left"
+        )
         chart.set_ylabel("density (flat = 1)")
     charts[-1].set_xlim(0, 180)
     charts[-1].set_xticks(range(0, 181, 30))
@@ -238,10 +240,10 @@ def polymer(beads: int) -> Mechanism:
     zero in the planar zigzag, trans.
     """
     bend = Turn(X_AXIS, Angle(pi=Fraction(BEND, 180)))
-    along, back = Shift((ZERO, ZERO, UNIT)), Shift((ZERO, ZERO, -UNIT))
+    along, reverse = Shift((ZERO, ZERO, UNIT)), Shift((ZERO, ZERO, -UNIT))
     first = (
-        Part("bead0", (back, bend, back), UNIT),
-        Part("bead1", (back,), UNIT),
+        Part("bead0", (reverse, bend, reverse), UNIT),
+        Part("bead1", (reverse,), UNIT),
         Part("bead2", (), UNIT),
     )
     joints, bodies = [Joint("pose", "free", -1)], [Body("bead2", first)]
@@ -364,14 +366,15 @@ def hard_block(angles: Array, lengths_are_constant: bool = False) -> Array:
     d = bonds(angles)
     states, n, _ = d.shape
     cosine, sine = np.cos(np.radians(BEND)), np.sin(np.radians(BEND))
-    part = 0.0 if lengths_are_constant else cosine
+    cosine_or_zero = 0.0 if lengths_are_constant else cosine
     rows = np.zeros((states, 2 * n - 1, n + 1, 3))
     for i in range(n):
         rows[:, i, i + 1] += d[:, i]
         rows[:, i, i] -= d[:, i]
     for i in range(1, n):
         by_bond, by_bond_before = (
-            -(x - part * y) / sine for x, y in ((d[:, i - 1], d[:, i]), (d[:, i], d[:, i - 1]))
+            -(x - cosine_or_zero * y) / sine
+            for x, y in ((d[:, i - 1], d[:, i]), (d[:, i], d[:, i - 1]))
         )
         row = rows[:, n + i - 1]
         row[:, i + 1] += by_bond
@@ -381,26 +384,28 @@ def hard_block(angles: Array, lengths_are_constant: bool = False) -> Array:
     return np.asarray(flat @ np.swapaxes(flat, -1, -2))
 
 
-def rigid_law(beads: int, which: int, theta: Array) -> Array:
-    """Return the density of the dihedral angle `which` (from 0) at theta, 1 on average, for rigid bonds and bond angles.
+def rigid_law(beads: int, angle_index: int, theta: Array) -> Array:
+    """Return the density of the dihedral angle `angle_index` (from 0) at theta, 1 on average, for rigid bonds and bond angles.
 
     It is √det H_bb with the other dihedral angles integrated out by the trapezoid rule.
     """
     nodes = np.arange(NODES) * 2 * np.pi / NODES
     axes = [nodes] * (beads - 3)
-    axes[which] = np.append(nodes, theta)
+    axes[angle_index] = np.append(nodes, theta)
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
     root = np.sqrt(np.linalg.det(hard_block(grid.reshape(-1, beads - 3)))).reshape(grid.shape[:-1])
-    law = root.mean(axis=tuple(k for k in range(beads - 3) if k != which))
+    law = root.mean(axis=tuple(k for k in range(beads - 3) if k != angle_index))
     return np.asarray(law[NODES:] / law[:NODES].mean())
 
 
-def class_law(beads: int, which: int, edges: Array) -> Array:
+def class_law(beads: int, angle_index: int, edges: Array) -> Array:
     """Return the density of each class: the mean over ten points in it."""
     inside = np.array(
         [low + (high - low) * (np.arange(10) + 0.5) / 10 for low, high in pairwise(edges)]
     )
-    return np.asarray(rigid_law(beads, which, inside.ravel()).reshape(inside.shape).mean(axis=1))
+    return np.asarray(
+        rigid_law(beads, angle_index, inside.ravel()).reshape(inside.shape).mean(axis=1)
+    )
 
 
 # -- the statistics --

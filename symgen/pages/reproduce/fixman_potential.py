@@ -38,11 +38,11 @@ class Sampled(NamedTuple):
     drift: float
 
     @property
-    def far(self) -> tuple[float, float, float]:
+    def deviations(self) -> tuple[float, float, float]:
         """Return root mean squares in standard errors: without the potential from both laws, with it from the flat law."""
         return tuple(
-            float(np.sqrt((((seen - law) / error) ** 2).mean()))
-            for (seen, error), law in (  # type: ignore[return-value]
+            float(np.sqrt((((sampled_density - law) / error) ** 2).mean()))
+            for (sampled_density, error), law in (  # type: ignore[return-value]
                 (self.without, self.law),
                 (self.without, 1.0),
                 (self.having, 1.0),
@@ -58,8 +58,10 @@ def sampled(bonds: int, edges: Array, chains: int, rounds: int, forgotten: int) 
         [low + (high - low) * (np.arange(10) + 0.5) / 10 for low, high in pairwise(edges)]
     )
     law = rigid_law(bonds, middle, inside.ravel()).reshape(inside.shape).mean(axis=1)
-    seen = [density(motion.angles[forgotten:, :, middle], edges) for motion in (without, having)]
-    return Sampled(bonds, seen[0], seen[1], law, max(without.drift, having.drift))
+    densities = [
+        density(motion.angles[forgotten:, :, middle], edges) for motion in (without, having)
+    ]
+    return Sampled(bonds, densities[0], densities[1], law, max(without.drift, having.drift))
 
 
 def reproduce(
@@ -83,16 +85,16 @@ def reproduce(
         },
     )
     for n in bonds:
-        which = f"{n} bonds, angle {(n - 1) // 2 + 1} of {n - 1}: density; 1 if all angles are equally likely"
-        for name, said in (
-            ("law", f"√det M, other angles integrated out; {which}"),
-            ("rigid", f"sampled, bonds rigid; {which}"),
+        angle_text = f"{n} bonds, angle {(n - 1) // 2 + 1} of {n - 1}: density; 1 if all angles are equally likely"
+        for name, meaning in (
+            ("law", f"√det M, other angles integrated out; {angle_text}"),
+            ("rigid", f"sampled, bonds rigid; {angle_text}"),
             ("rigid_error", "its standard error"),
-            ("fixman", f"sampled with Fixman's potential; {which}"),
+            ("fixman", f"sampled with Fixman's potential; {angle_text}"),
             ("fixman_error", "its standard error"),
         ):
             columns.append(f"{name}_{n}")
-            notes[columns[-1]] = said
+            notes[columns[-1]] = meaning
     table = [
         list(up_to),
         *(
@@ -101,10 +103,10 @@ def reproduce(
             for x in (chain.law, *chain.without, *chain.having)
         ),
     ]
-    fars = {chain.bonds: chain.far for chain in polymers}
+    deviations_by_bonds = {chain.bonds: chain.deviations for chain in polymers}
 
-    def each(k: int) -> str:
-        return " and ".join(f"{fars[n][k]:.1f}" for n in bonds)
+    def deviations(k: int) -> str:
+        return " and ".join(f"{deviations_by_bonds[n][k]:.1f}" for n in bonds)
 
     return Page(
         source="K. Lee, G. S. Chirikjian, 2005, (8), after M. Fixman, 1974",
@@ -117,11 +119,11 @@ def reproduce(
         "H_bb = √(4 − cos² θ): a right angle "
         f"is {2 / np.sqrt(3):.3f} times as likely as a straight chain. For chains of "
         f"{' and '.join(map(str, bonds))} "
-        f"bonds, the densities that result from the motion alone are {each(0)} standard errors "
-        f"from √det M and {each(1)} from "
+        f"bonds, the densities that result from the motion alone are {deviations(0)} standard errors "
+        f"from √det M and {deviations(1)} from "
         f"the flat law (root mean squares over {len(up_to)} classes; 1.0 is expected by chance). "
         "With the compiled "
-        f"gradient of ln det M as Fixman's force they are {each(2)} from the flat law.",
+        f"gradient of ln det M as Fixman's force they are {deviations(2)} from the flat law.",
         differs="Polymer physics uses the theorem as follows: with rigid bonds, configurations "
         "have the density √det M; "
         "with stiff springs as bonds, all are equally likely; the potential (kT/2) ln det H_bb "
@@ -149,10 +151,10 @@ def _draw(figure: Any, edges: Array, polymers: Sequence[Sampled]) -> None:
     charts = np.atleast_1d(figure.subplots(len(polymers), 1, sharex=True, sharey=True))
     middles, fine = (edges[1:] + edges[:-1]) / 2, np.linspace(0, 180, 181)
     for chart, chain in zip(charts, polymers, strict=True):
-        which = (chain.bonds - 1) // 2
+        angle_index = (chain.bonds - 1) // 2
         chart.plot(
             fine,
-            rigid_law(chain.bonds, which, np.radians(fine)),
+            rigid_law(chain.bonds, angle_index, np.radians(fine)),
             "-",
             color=WITHOUT,
             alpha=0.6,
@@ -162,13 +164,13 @@ def _draw(figure: Any, edges: Array, polymers: Sequence[Sampled]) -> None:
         chart.axhline(
             1.0, color=WITH, alpha=0.6, linewidth=2, label="flat: the law of stiff springs"
         )
-        for (seen, error), mark, colour, aside, label in (
+        for (sampled_density, error), mark, colour, aside, label in (
             (chain.without, "o", WITHOUT, -1, "rigid bonds, sampled by their motion"),
             (chain.having, "s", WITH, 1, "the same with Fixman's potential"),
         ):
             chart.errorbar(
                 middles + aside,
-                seen,
+                sampled_density,
                 2 * error,
                 fmt=mark,
                 color=colour,
@@ -180,7 +182,7 @@ def _draw(figure: Any, edges: Array, polymers: Sequence[Sampled]) -> None:
         chart.set_title(
             "2 bonds"
             if chain.bonds == 2
-            else f"{chain.bonds} bonds, angle {which + 1} of {chain.bonds - 1}",
+            else f"{chain.bonds} bonds, angle {angle_index + 1} of {chain.bonds - 1}",
             loc="left",
         )
         chart.set_ylabel("density (flat = 1)")
@@ -214,15 +216,15 @@ class Ensemble(NamedTuple):
 def polymer(bonds: int) -> Mechanism:
     """Return the polymer. Its joints are x and y of the first mass, the direction of the first bond, and each further bond's angle."""
     mass = Part("mass", (Shift(ZERO3),), UNIT)
-    far = Shift((UNIT, NONE, NONE))
+    bond_end = Shift((UNIT, NONE, NONE))
     joints = [
         Joint("x", "prismatic", -1, (), (UNIT, NONE, NONE)),
         Joint("y", "prismatic", 0, (), (NONE, UNIT, NONE)),
     ]
     bodies = [Body("x"), Body("mass0", (mass,))]
     for i in range(1, bonds + 1):
-        joints.append(Joint(f"bond{i}", "revolute", i, (far,) if i > 1 else ()))
-        bodies.append(Body(f"mass{i}", (Part("mass", (far,), UNIT),)))
+        joints.append(Joint(f"bond{i}", "revolute", i, (bond_end,) if i > 1 else ()))
+        bodies.append(Body(f"mass{i}", (Part("mass", (bond_end,), UNIT),)))
     return Mechanism(f"polymer_{bonds}", tuple(joints), tuple(bodies), gravity=(NONE, NONE, NONE))
 
 
@@ -280,8 +282,8 @@ def _energy(solver: Solver, q: Array, v: Array, fixman: bool) -> Array:
     return np.asarray(kinetic + 0.5 * solver.mass_matrix_log_determinant(q) if fixman else kinetic)
 
 
-def rigid_law(bonds: int, which: int, theta: Array) -> Array:
-    """Return the density of the bond angle `which` (from 0) at theta, 1 on average, for rigid bonds.
+def rigid_law(bonds: int, angle_index: int, theta: Array) -> Array:
+    """Return the density of the bond angle `angle_index` (from 0) at theta, 1 on average, for rigid bonds.
 
     It is √det M with the other angles integrated out by the trapezoid rule. For the trimer it is √(4 − cos² θ) π / 4E(1/2), with E(k)
     the complete elliptic integral.
@@ -291,13 +293,13 @@ def rigid_law(bonds: int, which: int, theta: Array) -> Array:
     squares = np.cos(np.append(nodes, theta)) ** 2
     before, det = np.ones(1), np.full(1, 2.0)
     for k in range(bonds - 1):  # each angle along an axis of its own
-        c2 = (squares if k == which else squares[: NODES + 1]).reshape(
+        c2 = (squares if k == angle_index else squares[: NODES + 1]).reshape(
             (-1,) + (1,) * (bonds - 2 - k)
         )
         before, det = det, 2 * det - c2 * before
     law = np.sqrt(det)
     for k in reversed(range(bonds - 1)):
-        if k != which:
+        if k != angle_index:
             law = np.tensordot(law, weight, ([k], [0]))
     return np.asarray(law[NODES + 1 :] / (law[: NODES + 1] @ weight))
 
@@ -312,5 +314,5 @@ def density(angles: Array, edges: Array) -> tuple[Array, Array]:
         [((folded >= low) & (folded < high)).mean(axis=0) for low, high in pairwise(edges)]
     )
     widths = np.diff(edges)[:, None] / np.pi
-    each = share / widths
-    return each.mean(axis=1), each.std(axis=1, ddof=1) / np.sqrt(each.shape[1])
+    by_chain = share / widths
+    return by_chain.mean(axis=1), by_chain.std(axis=1, ddof=1) / np.sqrt(by_chain.shape[1])

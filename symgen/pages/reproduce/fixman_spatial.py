@@ -60,27 +60,27 @@ def results(program: Program, q: Array) -> Array:
 
 def exact_states(mechanism: Mechanism, states: int) -> int:
     """Return at how many of the random rational states det M = det G · det H_22 holds as an equation of fractions."""
-    holds = 0
+    equal_count = 0
     for seed in range(states):
         operators = Operators(chain(mechanism, random_state(mechanism, seed)))
-        left = matrix_determinant(operators.mass_matrix)
-        holds += left == operators.det_G.entries[0, 0] * matrix_determinant(operators.H_22)
-    return holds
+        det_M = matrix_determinant(operators.mass_matrix)
+        equal_count += det_M == operators.det_G.entries[0, 0] * matrix_determinant(operators.H_22)
+    return equal_count
 
 
 def differences(value: Program, q: Array, step: float = STEP) -> Array:
     """Return central differences of ln det M, of fourth order, (states, n)."""
     columns = []
     for unit in np.eye(q.shape[1]):
-        near, far = (
+        nearer, farther = (
             results(value, q + k * step * unit)[:, 0] - results(value, q - k * step * unit)[:, 0]
             for k in (1, 2)
         )
-        columns.append((8 * near - far) / (12 * step))
+        columns.append((8 * nearer - farther) / (12 * step))
     return np.stack(columns, axis=-1)
 
 
-def truth(mechanism: Mechanism, q: Array) -> tuple[Array, Array]:
+def reference_values(mechanism: Mechanism, q: Array) -> tuple[Array, Array]:
     """Return ln det M (states) and its gradient (states, n), evaluated with DIGITS digits."""
     scalars = arb(DIGITS)
     reference = Reference(mechanism, scalars)
@@ -185,21 +185,21 @@ def _row(n: int, random: np.random.Generator) -> tuple[Any, ...]:
     operations = [values[method].cost if method in values else None for method in METHODS]
     if n > MEASURED_TO:
         return (n, None, *operations, gradient.cost, *(None,) * 5)
-    true_value, true_gradient = truth(mechanism, q)
+    true_value, true_gradient = reference_values(mechanism, q)
     scale = float(np.abs(true_gradient).max())
     errors = [
         float(np.abs(np.expm1(results(values[method], q)[:, 0] - true_value)).max())
         for method in METHODS
     ]
-    slopes = results(gradient, q)
+    gradients = results(gradient, q)
     return (
         n,
         exact_states(mechanism, EXACT_STATES),
         *operations,
         gradient.cost,
         *errors,
-        float(np.abs(slopes - true_gradient).max()) / scale,
-        float(np.abs(slopes - differences(values[RECURSION], q)).max()) / scale,
+        float(np.abs(gradients - true_gradient).max()) / scale,
+        float(np.abs(gradients - differences(values[RECURSION], q)).max()) / scale,
     )
 
 

@@ -41,10 +41,10 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
             contestants["elimination"] = dense.bind("mass_matrix_solve", q, b, x.copy())
         timings = race(contestants)
         timed += timings.values()
-        times = {who: timing.median for who, timing in timings.items()}
+        times = {label: timing.median for label, timing in timings.items()}
         call, dense_solve = call_and_state_costs(times["alone"], times["lapack"])
         size = np.abs(M).sum(axis=-1).max(axis=-1) * np.abs(x).max(axis=-1) + np.abs(b).max(axis=-1)
-        far = float((np.abs(M @ x[..., None] - right)[..., 0].max(axis=-1) / size).max())
+        residual = float((np.abs(M @ x[..., None] - right)[..., 0].max(axis=-1) / size).max())
         rows.append(
             (
                 n,
@@ -53,7 +53,7 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
                 dense_solve,
                 call,
                 solver.programs["mass_matrix_solve"].cost,
-                far,
+                residual,
             )
         )
     lapack, unrolled = _crossing(rows, 3), _crossing(rows, 2)
@@ -143,8 +143,8 @@ def _from(crossing: float | None, rows: Sequence[Sequence[Any]]) -> str:
 
 
 def _order(rows: Sequence[Sequence[Any]], column: int) -> float:
-    kept = [row for row in rows if row[0] >= FITTED_FROM] or list(rows)
-    return slope([log(row[0]) for row in kept], [log(row[column]) for row in kept])[1]
+    fitted = [row for row in rows if row[0] >= FITTED_FROM] or list(rows)
+    return slope([log(row[0]) for row in fitted], [log(row[column]) for row in fitted])[1]
 
 
 def _draw(figure: Any, rows: Sequence[Sequence[Any]], unrolled: float | None) -> None:
@@ -162,17 +162,17 @@ def _draw(figure: Any, rows: Sequence[Sequence[Any]], unrolled: float | None) ->
     last = rows[-1]
     for column, power in ((3, 3), (1, 1)):
         # a third of a decade below the last doubling of its line
-        ends = [last[0] / 2, last[0]]
+        abscissae = [last[0] / 2, last[0]]
         chart.plot(
-            ends,
-            [last[column] / 2.2 * (n / last[0]) ** power for n in ends],
+            abscissae,
+            [last[column] / 2.2 * (n / last[0]) ** power for n in abscissae],
             "--",
             color="#8a8a8a",
             linewidth=1.5,
         )
         chart.annotate(
             f"slope {power}",
-            (ends[0] * 2**0.5, last[column] / 2.2 / 2 ** (power / 2)),
+            (abscissae[0] * 2**0.5, last[column] / 2.2 / 2 ** (power / 2)),
             xytext=(4, -6),
             textcoords="offset points",
             ha="left",

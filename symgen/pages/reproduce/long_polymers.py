@@ -34,36 +34,36 @@ PARALLEL = {"segments": "fixman:segments", "levels": "fixman:parallel"}
 
 def compiled(n: int, shared: bool) -> dict[str, Solver]:
     """Return the chain of n links, compiled: the sweeps under SERIAL, and the solve by each of PARALLEL, threaded if `shared`."""
-    made = load(f"planar_point_mass:{n}")
+    mechanism = load(f"planar_point_mass:{n}")
     options = ProgramOptions(form=LOOPED)
     methods = {SERIAL: dict.fromkeys((SOLVE, VALUE, GRADIENT), SERIAL)} | {
-        who: {SOLVE: m} for who, m in PARALLEL.items()
+        label: {SOLVE: m} for label, m in PARALLEL.items()
     }
     several = {
-        who: {f: build.build_form(made, f, m, options) for f, m in functions.items()}
-        for who, functions in methods.items()
+        label: {f: build.build_form(mechanism, f, m, options) for f, m in functions.items()}
+        for label, functions in methods.items()
     }
     return {
-        who: Solver.from_programs(
-            made.name,
+        label: Solver.from_programs(
+            mechanism.name,
             programs,
-            made.sizes,
+            mechanism.sizes,
             optimize=BUILD.optimize,
-            threads=shared and who in PARALLEL,
+            threads=shared and label in PARALLEL,
         )
-        for who, programs in several.items()
+        for label, programs in several.items()
     }
 
 
 COLUMNS = (
     "links",
     "solve_ns",
-    *(f"{who}_ns" for who in PARALLEL),
+    *(f"{label}_ns" for label in PARALLEL),
     "value_ns",
     "gradient_ns",
-    *(f"{who}_{THREADS}_ns" for who in PARALLEL),
+    *(f"{label}_{THREADS}_ns" for label in PARALLEL),
     "solve_error",
-    *(f"{who}_error" for who in PARALLEL),
+    *(f"{label}_error" for label in PARALLEL),
     "value_error",
     "gradient_error",
 )
@@ -86,24 +86,30 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
         tell(f"{n} links", done, len(links))
         q, b = random.uniform(-np.pi, np.pi, (1, n)), random.uniform(-1, 1, (1, n))
         solvers = compiled(n, setter is not None)
-        whole = solvers[SERIAL]
-        x = {who: np.empty((1, n)) for who in ("solve", *PARALLEL)}
+        serial = solvers[SERIAL]
+        x = {label: np.empty((1, n)) for label in ("solve", *PARALLEL)}
         value, force = np.empty(1), np.empty((1, n))
-        calls: dict[str, Callable[[], None]] = {"solve": whole.bind(SOLVE, q, b, x["solve"])}
-        calls |= {who: solvers[who].bind(SOLVE, q, b, x[who]) for who in PARALLEL}
-        calls |= {"value": whole.bind(VALUE, q, value), "gradient": whole.bind(GRADIENT, q, force)}
-        alone, both = raced(
+        calls: dict[str, Callable[[], None]] = {"solve": serial.bind(SOLVE, q, b, x["solve"])}
+        calls |= {label: solvers[label].bind(SOLVE, q, b, x[label]) for label in PARALLEL}
+        calls |= {
+            "value": serial.bind(VALUE, q, value),
+            "gradient": serial.bind(GRADIENT, q, force),
+        }
+        single_thread, timings = raced(
             calls, PARALLEL, setter
         )  # nanoseconds, as if a call were for so many states
-        timed += [*alone.values(), *both.values()]
-        exact, wanted = solution(q[0], b[0]), log_determinant(q[0])
+        timed += [*single_thread.values(), *timings.values()]
+        exact, exact_value = solution(q[0], b[0]), log_determinant(q[0])
         rows.append(
             (
                 n,
-                *(alone[who].median * STATES / n for who in calls),
-                *(both[who].median * STATES / n if who in both else None for who in PARALLEL),
+                *(single_thread[label].median * STATES / n for label in calls),
+                *(
+                    timings[label].median * STATES / n if label in timings else None
+                    for label in PARALLEL
+                ),
                 *(_off(results[0], exact) for results in x.values()),
-                abs(float(value[0]) - wanted) / abs(wanted),
+                abs(float(value[0]) - exact_value) / abs(exact_value),
                 _off(force[0], gradient(q[0])),
             )
         )
@@ -146,8 +152,8 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
             "value_ns": "of ln det M",
             "gradient_ns": "of its gradient, Fixman's force",
             **{
-                who + two: f"of {SOLVE} by `{method}`, {THREADS} threads"
-                for who, method in PARALLEL.items()
+                label + two: f"of {SOLVE} by `{method}`, {THREADS} threads"
+                for label, method in PARALLEL.items()
             },
             "solve_error": "largest error of x, of its largest entry",
             "segments_error": "likewise, in segments",

@@ -167,14 +167,14 @@ def steady_solution(chain: UniformChain) -> tuple[Array, int]:
     m = W.shape[1]
     D, U = np.zeros((2, period * m, period * m))
     for k, shift in enumerate(chain.shifts):
-        here = slice(k * m, (k + 1) * m)
-        D[here, here] = W.T @ (inverse + shift.T @ inverse @ shift) @ W
-        beside = -W.T @ shift.T @ inverse @ W
+        block = slice(k * m, (k + 1) * m)
+        D[block, block] = W.T @ (inverse + shift.T @ inverse @ shift) @ W
+        neighbour_block = -W.T @ shift.T @ inverse @ W
         if k + 1 < period:
             following = slice((k + 1) * m, (k + 2) * m)
-            D[here, following], D[following, here] = beside, beside.T
+            D[block, following], D[following, block] = neighbour_block, neighbour_block.T
         else:
-            U[here, :m] = beside
+            U[block, :m] = neighbour_block
     pivot, middle = D, D
     rounds = 0
     while rounds < ROUNDS:

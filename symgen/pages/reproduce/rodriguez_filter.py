@@ -49,7 +49,7 @@ def chain(mechanism: Mechanism, q: Sequence[float]) -> Chain:
     """Return φ, H and M(k) from the reference's placements, and the gains of the filter by (4.4)-(4.7)."""
     reference, at = Reference(mechanism, FLOAT), np.array([q], dtype=float)
     placed = reference.placements(at)
-    turns, places = (
+    turns, origins = (
         [p.turn[0].reshape(3, 3) for p in placed],
         [p.shift[0].reshape(3) for p in placed],
     )
@@ -57,16 +57,16 @@ def chain(mechanism: Mechanism, q: Sequence[float]) -> Chain:
     for part in reference.parts():
         R = turns[part.body]
         h = R @ part.centre
-        moved = np.block([[np.eye(3), skew(h)], [np.zeros((3, 3)), np.eye(3)]])
+        shift_to_centre = np.block([[np.eye(3), skew(h)], [np.zeros((3, 3)), np.eye(3)]])
         centred = np.block(
             [[R @ part.inertia @ R.T, np.zeros((3, 3))], [np.zeros((3, 3)), part.mass * np.eye(3)]]
         )
-        inertias[part.body] += moved @ centred @ moved.T
+        inertias[part.body] += shift_to_centre @ centred @ shift_to_centre.T
     steps, axes = [], []
     for i, joint in enumerate(mechanism.joints):
-        way = places[i] - (places[joint.parent] if joint.parent >= 0 else np.zeros(3))
+        offset = origins[i] - (origins[joint.parent] if joint.parent >= 0 else np.zeros(3))
         steps.append(
-            np.block([[np.eye(3), skew(way)], [np.zeros((3, 3)), np.eye(3)]])
+            np.block([[np.eye(3), skew(offset)], [np.zeros((3, 3)), np.eye(3)]])
         )  # (2.15), from O_i to O_{i−1}
         axes.append(
             np.array([*(turns[i] @ np.array([float(x) for x in joint.axis])), 0.0, 0.0, 0.0])
@@ -88,26 +88,26 @@ def chain(mechanism: Mechanism, q: Sequence[float]) -> Chain:
     )
 
 
-def outputs(made: Chain, samples: int, random: np.random.Generator) -> Array:
+def outputs(filter_chain: Chain, samples: int, random: np.random.Generator) -> Array:
     """Return y (samples, n): z(k) = φ z(k−1) + w(k), y(k) = H(k) z(k) (4.3), E(w wᵀ) = M(k), tip → base."""
-    z, y = np.zeros((samples, 6)), np.empty((samples, len(made)))
-    for i in reversed(range(len(made))):
-        z = z + random.standard_normal((samples, 6)) @ made.roots[i].T  # (4.3)
-        y[:, i] = z @ made.axes[i]
-        z = z @ made.steps[i].T
+    z, y = np.zeros((samples, 6)), np.empty((samples, len(filter_chain)))
+    for i in reversed(range(len(filter_chain))):
+        z = z + random.standard_normal((samples, 6)) @ filter_chain.roots[i].T  # (4.3)
+        y[:, i] = z @ filter_chain.axes[i]
+        z = z @ filter_chain.steps[i].T
     return y
 
 
-def innovations(made: Chain, y: Array) -> Array:
+def innovations(filter_chain: Chain, y: Array) -> Array:
     """Return ε (samples, n): ε(k) = y(k) − H(k) ẑ(k), with ẑ propagated by ψ and L (4.15), tip → base."""
     guess, epsilon = np.zeros((len(y), 6)), np.empty_like(y)
-    for i in reversed(range(len(made))):
-        epsilon[:, i] = y[:, i] - guess @ made.axes[i]  # (4.15)
-        guess = guess @ made.steps[i].T + np.outer(epsilon[:, i], made.gains[i])
+    for i in reversed(range(len(filter_chain))):
+        epsilon[:, i] = y[:, i] - guess @ filter_chain.axes[i]  # (4.15)
+        guess = guess @ filter_chain.steps[i].T + np.outer(epsilon[:, i], filter_chain.gains[i])
     return epsilon
 
 
-def far(x: Array, covariance: Array) -> float:
+def covariance_error(x: Array, covariance: Array) -> float:
     """Return the mean distance of a sample covariance over the entries, in √(C_ii C_jj + C_ij²): 0.8/√samples is expected."""
     sample = x.T @ x / len(x)
     spread = np.sqrt(np.outer(np.diag(covariance), np.diag(covariance)) + covariance**2)
@@ -122,17 +122,17 @@ def correlated(x: Array) -> float:
 def reproduce(tell: Progress, samples: Sequence[int] = SAMPLES) -> Page:
     """Return the page: errors of the sample covariances against the number of samples, and correlations before and after the filter."""
     mechanism = load(ROBOT)
-    made, random = chain(mechanism, STATE), np.random.default_rng(1988)
+    filter_chain, random = chain(mechanism, STATE), np.random.default_rng(1988)
     rows: list[tuple[Any, ...]] = []
-    y = epsilon = np.zeros((1, len(made)))
+    y = epsilon = np.zeros((1, len(filter_chain)))
     for done, count in enumerate(samples):
         tell(f"{count} samples", done, len(samples))
         errors, whitened, corrs = [], [], []
         for _ in range(max(1, min(BATCHES, LARGEST // count))):
-            y = outputs(made, count, random)
-            epsilon = innovations(made, y)
-            errors.append(far(y, made.mass))
-            whitened.append(far(epsilon, np.diag(made.pivots)))
+            y = outputs(filter_chain, count, random)
+            epsilon = innovations(filter_chain, y)
+            errors.append(covariance_error(y, filter_chain.mass))
+            whitened.append(covariance_error(epsilon, np.diag(filter_chain.pivots)))
             corrs.append(correlated(epsilon))
         rows.append(
             (

@@ -53,7 +53,7 @@ class Origin(NamedTuple):
     """
 
     contents: tuple[Any, ...]
-    made: Callable[..., Program]
+    get_program: Callable[..., Program]
     """Builds another function of the same robot by name, with the same method and options."""
 
     @staticmethod
@@ -74,7 +74,7 @@ def derivative(
 
     Positions change by a step, q ⊕ dq, of the length of v. The derivative of a function that
     integrates positions of joints with several degrees of freedom is that of the same request by
-    `symgen.program`: the slopes of the Program's own rows have a precision loss at small rotations.
+    `symgen.program`: the derivatives of the Program's own rows have a precision loss at small rotations.
 
     Raises ArgumentError for an unknown argument or mode, for a derivative of a derivative, and for
     such a Program if its rows were changed; TooLong beyond the row budget.
@@ -105,15 +105,15 @@ def derivative(
             f"the rows of {program.function} were changed, so its derivative at small rotations is inexact; differentiate "
             f"the Program that symgen.program returns, or request '{specification.name}' from it"
         )
-    return cast(Program, program.origin.made(function=specification.name))
+    return cast(Program, program.origin.get_program(function=specification.name))
 
 
-def with_origin(program: Program, made: Callable[..., Program]) -> Program:
+def with_origin(program: Program, get_program: Callable[..., Program]) -> Program:
     """Return a Program with its origin, if it integrates rotations: `derivative` then requests rows
-    with exact slopes.
+    with exact derivatives.
     """
     return (
-        replace(program, origin=Origin(Origin.of(program), made))
+        replace(program, origin=Origin(Origin.of(program), get_program))
         if _integrates_rotations(program)
         else program
     )

@@ -87,11 +87,11 @@ class Draft:
             if i < self.end
         }
 
-    def elements(self, which: Iterable[int]) -> list[int]:
+    def elements(self, arguments: Iterable[int]) -> list[int]:
         """Return the rows of these arguments."""
         return [
             i
-            for argument in which
+            for argument in arguments
             for k in range(self.inputs[argument].size)
             for i in self._rows.get((argument, k), ())
         ]
@@ -142,15 +142,15 @@ class Draft:
         linear: Callable[[str], Program],
         positions: Sequence[int],
         values: Sequence[Number],
-        parts: Sequence[slice],
+        slices: Sequence[slice],
     ) -> Numbers:
         """Return a linear map of every joint's part of `values`, at the joint's position."""
         mapped: Numbers = []
-        for kind, at, part in zip(self.program.joints, self._of_q, parts, strict=True):
+        for kind, at, entries in zip(self.program.joints, self._of_q, slices, strict=True):
             program = linear(kind)
-            nonzero = any(value is not None for value in values[part])
+            nonzero = any(value is not None for value in values[entries])
             mapped += (
-                self.tape.inline(program, [positions[at], values[part]])[0]
+                self.tape.inline(program, [positions[at], values[entries]])[0]
                 if nonzero
                 else [None] * program.outputs[0].size
             )
@@ -161,16 +161,16 @@ class Draft:
         linear: Callable[[str], Program],
         positions: Sequence[int],
         weights: Sequence[Number],
-        parts: Sequence[slice],
+        slices: Sequence[slice],
     ) -> Numbers:
         """Return the transpose of `_forward`: the weights of each joint's part, from the weights of
         its image.
         """
         gradients: Numbers = []
         offset = 0
-        for kind, at, part in zip(self.program.joints, self._of_q, parts, strict=True):
+        for kind, at, entries in zip(self.program.joints, self._of_q, slices, strict=True):
             program = linear(kind)
-            unknowns = [self.tape.unread() for _ in range(part.stop - part.start)]
+            unknowns = [self.tape.unread() for _ in range(entries.stop - entries.start)]
             begin = len(self.tape.rows)
             seeds: dict[int, int] = {}
             part_weights = weights[offset : offset + program.outputs[0].size]

@@ -25,7 +25,7 @@ def factors(tape: Tape, row: Row, index: int) -> list[Factor | None]:
     return PARTIALS[row.op](tape, index, *row.args) if row.args else []
 
 
-def _one() -> tuple[Number, bool]:
+def _plus_one() -> tuple[Number, bool]:
     return None, False
 
 
@@ -101,8 +101,8 @@ def _arc_square(tape: Tape, index: int, x: int, c: int) -> list[Factor | None]:
 
 
 PARTIALS: dict[str, Callable[..., list[Factor | None]]] = {
-    "add": lambda tape, index, a, b: [_one, _one],
-    "sub": lambda tape, index, a, b: [_one, _minus_one],
+    "add": lambda tape, index, a, b: [_plus_one, _plus_one],
+    "sub": lambda tape, index, a, b: [_plus_one, _minus_one],
     "neg": lambda tape, index, a: [_minus_one],
     "mul": _product,
     "div": _quotient,

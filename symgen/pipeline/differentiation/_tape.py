@@ -24,10 +24,10 @@ class Tape:
         """The comments of the rows."""
         self._offset = 0
         self._step = -1
-        self._known: dict[tuple[str, tuple[int, ...]], int] = {}
+        self._row_of: dict[tuple[str, tuple[int, ...]], int] = {}
         for i, row in enumerate(self.rows):
             if row.args:
-                self._known.setdefault((row.op, row.args), i)
+                self._row_of.setdefault((row.op, row.args), i)
         self._constants: dict[Fraction, int] = {}
 
     def comment(self, prefix: str, steps: Sequence[str]) -> None:
@@ -42,9 +42,9 @@ class Tape:
 
     def put(self, op: str, *args: int) -> int:
         """Return the row of this operation: an existing one, or a new one."""
-        if (op, args) not in self._known:
-            self._known[op, args] = self._new(Row(op, args, None, "", self._step))
-        return self._known[op, args]
+        if (op, args) not in self._row_of:
+            self._row_of[op, args] = self._new(Row(op, args, None, "", self._step))
+        return self._row_of[op, args]
 
     def constant(self, value: Fraction | int) -> int:
         value = Fraction(value)

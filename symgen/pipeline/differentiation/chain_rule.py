@@ -2,7 +2,7 @@
 Jacobian.
 
 The composition runs over numbers x + ε d as it does over plain ones. Where it calls a function, the
-blocks of that function's Jacobian are multiplied by the slopes of the call's arguments. So forward
+blocks of that function's Jacobian are multiplied by the derivatives of the call's arguments. So forward
 dynamics is differentiated by its shortest way, once for each call.
 """
 
@@ -14,35 +14,42 @@ from symgen.derivation.scalars import Derivation, Scalar
 from symgen.ir.program import POSITIONS, Program
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.shared.composition import Compose
-from symgen.pipeline.composing import Inlining, Made, Result, build_from_results, inline_program
+from symgen.pipeline.composing import (
+    GetProgram,
+    Inlining,
+    Result,
+    build_from_results,
+    inline_program,
+)
 from symgen.vocabulary import derivatives
 from symgen.vocabulary.derivatives import Derivative
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions
 
-Slopes = Sequence[Scalar]
-"""Slopes along each direction; an empty sequence means zero."""
+Derivatives = Sequence[Scalar]
+"""Derivatives along each direction; an empty sequence means zero."""
 
 
 class Dual(Scalar):
-    """Number x + ε d: an atom, and its slope along each direction."""
+    """Number x + ε d: an atom, and its derivative along each direction."""
 
-    __slots__ = ("slopes",)
+    __slots__ = ("derivatives",)
 
-    def __init__(self, at: Scalar, slopes: Slopes) -> None:
+    def __init__(self, at: Scalar, derivatives: Derivatives) -> None:
         super().__init__(at.derivation, at.row, at.sign, at.value, at.unit_value)
-        self.slopes = slopes
+        self.derivatives = derivatives
 
     def __mul__(self, factor: Scalar | int) -> Scalar:
         factor = self.derivation.atom(factor)
         mine, theirs = (
-            _times(x, plain(y)) for x, y in ((self.slopes, factor), (slopes(factor), self))
+            _times(x, primal(y))
+            for x, y in ((self.derivatives, factor), (derivatives_of(factor), self))
         )
-        return Dual(plain(self) * plain(factor), _add(mine, theirs))
+        return Dual(primal(self) * primal(factor), _add(mine, theirs))
 
     def __add__(self, addend: Scalar | int) -> Scalar:
         addend = self.derivation.atom(addend)
-        return Dual(plain(self) + plain(addend), _add(self.slopes, slopes(addend)))
+        return Dual(primal(self) + primal(addend), _add(self.derivatives, derivatives_of(addend)))
 
     def __sub__(self, other: Scalar | int) -> Scalar:
         return self + -self.derivation.atom(other)
@@ -51,16 +58,16 @@ class Dual(Scalar):
         return -self + other
 
     def __neg__(self) -> Scalar:
-        return Dual(-plain(self), [-slope for slope in self.slopes])
+        return Dual(-primal(self), [-derivative for derivative in self.derivatives])
 
     __rmul__ = __mul__
     __radd__ = __add__
 
 
 class DualPositions(list[Scalar]):
-    """Positions (NQ), with the slopes of the step δ (NV) in q ⊕ δ."""
+    """Positions (NQ), with the derivatives of the step δ (NV) in q ⊕ δ."""
 
-    def __init__(self, at: Iterable[Scalar], steps: Sequence[Slopes]) -> None:
+    def __init__(self, at: Iterable[Scalar], steps: Sequence[Derivatives]) -> None:
         super().__init__(at)
         self.steps = steps
 
@@ -71,7 +78,7 @@ def jacobian(
     method: str,
     compose: Compose,
     options: ProgramOptions,
-    get_program: Made,
+    get_program: GetProgram,
 ) -> Program:
     """Return a Jacobian of a function that `compose` builds from the Programs of `get_program`."""
     function = FUNCTIONS[derivative.of]
@@ -104,9 +111,13 @@ class Chained(Inlining):
     """
 
     def __init__(
-        self, mechanism: Mechanism, derivation: Derivation, made: Made, by: Sequence[str]
+        self,
+        mechanism: Mechanism,
+        derivation: Derivation,
+        get_program: GetProgram,
+        by: Sequence[str],
     ) -> None:
-        super().__init__(mechanism, derivation, made)
+        super().__init__(mechanism, derivation, get_program)
         sizes = [mechanism.nv if name in POSITIONS else len(derivation.inputs[name]) for name in by]
         self.begins = {name: sum(sizes[:k]) for k, name in enumerate(by)}
         self.sizes, self.count = dict(zip(by, sizes, strict=True)), sum(sizes)
@@ -137,12 +148,12 @@ class Chained(Inlining):
         self, function: str, stage: str = "", **arguments: Sequence[Scalar]
     ) -> tuple[list[Scalar], ...]:
         """See `Calls`."""
-        program = self.made(function)
+        program = self.get_program(function)
         values_of = {port.name: {**self.inputs, **arguments}[port.name] for port in program.inputs}
         values = inline_program(
             program,
             self.derivation,
-            [[plain(x) for x in atoms] for atoms in values_of.values()],
+            [[primal(x) for x in atoms] for atoms in values_of.values()],
             stage,
         )
         varying = tuple(name for name, atoms in values_of.items() if any(steps(atoms)))
@@ -152,7 +163,7 @@ class Chained(Inlining):
             function, [port.name for port in program.outputs], varying
         )
         plain_arguments = [
-            [plain(x) for x in values_of[port.name]] for port in jacobian_program.inputs
+            [primal(x) for x in values_of[port.name]] for port in jacobian_program.inputs
         ]
         blocks = dict(
             zip(
@@ -179,14 +190,14 @@ class Chained(Inlining):
     def _shortest_jacobian(
         self, function: str, results: Sequence[str], varying: tuple[str, ...]
     ) -> tuple[Program, dict[tuple[str, str], str]]:
-        """Return the shortest Program with the slopes of a function's results by the `varying`
-        arguments, and the slopes' names.
+        """Return the shortest Program with the derivatives of a function's results by the `varying`
+        arguments, and their names.
         """
         pairs = [(result, name) for result in results for name in varying]
         all_arguments = tuple(array.name for array in FUNCTIONS[function].arguments)
         candidates = [
             (
-                self.made(
+                self.get_program(
                     Derivative(
                         function, "jacobian", () if varying == all_arguments else varying
                     ).name
@@ -198,51 +209,55 @@ class Chained(Inlining):
         if len({source for source, _ in other_sources}) == 1 and other_sources[0][0] in FUNCTIONS:
             candidates.append(
                 (
-                    self.made(other_sources[0][0]),
+                    self.get_program(other_sources[0][0]),
                     {pair: name for pair, (_, name) in zip(pairs, other_sources, strict=True)},
                 )
             )
         return min(candidates, key=lambda candidate: candidate[0].cost)
 
-    def _product(self, pairs: Sequence[tuple[Sequence[Scalar], Sequence[Slopes]]]) -> list[Slopes]:
-        """Return Σ block · slopes, row by row."""
+    def _product(
+        self, pairs: Sequence[tuple[Sequence[Scalar], Sequence[Derivatives]]]
+    ) -> list[Derivatives]:
+        """Return Σ block · derivatives, row by row."""
         (first, of_first), *_ = pairs
-        rows_of_slopes: list[Slopes] = []
+        rows_of_derivatives: list[Derivatives] = []
         for i in range(len(first) // len(of_first)):
             row = [
-                (block[i * len(rows) + k], slope)
+                (block[i * len(rows) + k], derivative)
                 for block, rows in pairs
-                for k, slope in enumerate(rows)
-                if slope
+                for k, derivative in enumerate(rows)
+                if derivative
             ]
-            rows_of_slopes.append(
+            rows_of_derivatives.append(
                 [
-                    self.derivation.dot([x for x, _ in row], [slope[j] for _, slope in row])
+                    self.derivation.dot(
+                        [x for x, _ in row], [derivative[j] for _, derivative in row]
+                    )
                     for j in range(self.count)
                 ]
             )
-        return rows_of_slopes
+        return rows_of_derivatives
 
 
-def plain(x: Scalar) -> Scalar:
-    """Return a number without slopes."""
+def primal(x: Scalar) -> Scalar:
+    """Return a number without its derivatives."""
     return Scalar(x.derivation, x.row, x.sign, x.value, x.unit_value) if isinstance(x, Dual) else x
 
 
-def slopes(x: Scalar) -> Slopes:
-    return x.slopes if isinstance(x, Dual) else ()
+def derivatives_of(x: Scalar) -> Derivatives:
+    return x.derivatives if isinstance(x, Dual) else ()
 
 
-def steps(atoms: Sequence[Scalar]) -> Sequence[Slopes]:
-    """Return the slopes of an array; for positions, those of their step."""
-    return atoms.steps if isinstance(atoms, DualPositions) else [slopes(x) for x in atoms]
+def steps(atoms: Sequence[Scalar]) -> Sequence[Derivatives]:
+    """Return the derivatives of an array; for positions, those of their step."""
+    return atoms.steps if isinstance(atoms, DualPositions) else [derivatives_of(x) for x in atoms]
 
 
-def _times(slopes_of_x: Slopes, x: Scalar) -> Slopes:
-    return [slope * x for slope in slopes_of_x]
+def _times(derivatives_of_x: Derivatives, x: Scalar) -> Derivatives:
+    return [derivative * x for derivative in derivatives_of_x]
 
 
-def _add(first: Slopes, second: Slopes) -> Slopes:
+def _add(first: Derivatives, second: Derivatives) -> Derivatives:
     return (
         [x + y for x, y in zip(first, second, strict=True)] if first and second else first or second
     )

@@ -99,7 +99,7 @@ def vjp(program: Program, equation: Equation, by: Sequence[str], function: str =
             assert total is not None
             seeds[row] = total
     pulls = pull_back(draft.tape, 0, draft.end, seeds, draft.elements(rights.values()))
-    weights = {name: draft.argument_weights(which, pulls) for name, which in rights.items()}
+    weights = {name: draft.argument_weights(argument, pulls) for name, argument in rights.items()}
     equation_weights = reverse.vjp(equation.program, equation.of(by))
     negated = {
         derivatives.weight_name(port.name): [

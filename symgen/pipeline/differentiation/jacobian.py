@@ -66,10 +66,10 @@ def steps(draft: Draft, by: Sequence[str]) -> Iterator[tuple[str, int, Numbers]]
     """Yield every argument with a unit step in each of its directions."""
     unit_row = draft.tape.constant(1)
     for name in by:
-        which = draft.argument_index(name)
-        size = prod(draft.shape(draft.program.inputs[which]))
+        argument = draft.argument_index(name)
+        size = prod(draft.shape(draft.program.inputs[argument]))
         for k in range(size):
-            yield name, which, unit(size, k, unit_row)
+            yield name, argument, unit(size, k, unit_row)
 
 
 def unit(size: int, k: int, unit_row: int) -> list[Number]:

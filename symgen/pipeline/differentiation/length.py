@@ -17,11 +17,11 @@ def lengths(program: Program, mode: str, by: Sequence[str]) -> list[int]:
     the single way.
     """
     indices = {port.name: index for index, port in enumerate(program.inputs)}
-    wanted = [indices[name] for name in by]
+    chosen = [indices[name] for name in by]
     first, directions = {}, 0
     for (
         index
-    ) in wanted:  # one bit a direction; for positions, one bit a coordinate is accurate enough
+    ) in chosen:  # one bit a direction; for positions, one bit a coordinate is accurate enough
         first[index], directions = directions, directions + program.inputs[index].size
     depends_on = [0] * len(program.rows)
     for i, row in enumerate(program.rows):

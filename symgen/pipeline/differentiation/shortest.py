@@ -70,7 +70,7 @@ def _shortest(
     jobs = [partial(build, way) for way in ways]
     results: dict[int, Program | _Sent] = {}
     if len(jobs) > 1 and rows > MANY:
-        results = parallel.run(jobs, to_plain=_Sent.of, from_plain=lambda plain: _Sent(*plain))
+        results = parallel.run(jobs, to_plain=_Sent.of, from_plain=lambda fields: _Sent(*fields))
     results |= {k: job() for k, job in enumerate(jobs) if k not in results}
     least = min(range(len(jobs)), key=lambda k: results[k].cost)
     shortest = results[least]

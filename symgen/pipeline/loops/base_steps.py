@@ -48,8 +48,8 @@ def _specialized(
     rows = tuple(_with_value(step, row, constant_arguments) for row in step.rows)
     outputs = tuple(port for port in step.outputs if not (drops_carry and port.name == CARRY))
     specialized = passes.run(replace(step, rows=rows, outputs=outputs))
-    read = {row.value[0] for row in specialized.rows if row.op == "input"}
-    numbers = [number for number, _ in enumerate(specialized.inputs) if number in read]
+    read_elements = {row.value[0] for row in specialized.rows if row.op == "input"}
+    numbers = [number for number, _ in enumerate(specialized.inputs) if number in read_elements]
     return replace(
         specialized,
         inputs=tuple(specialized.inputs[number] for number in numbers),

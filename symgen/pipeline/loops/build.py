@@ -342,8 +342,10 @@ def _width(array: Array) -> int | None:
     """
     if array.shape in (("NV",), ("NQ",)):
         return -1
-    first, *rest = array.shape or ("",)
-    sizes = [size for size in (rest if first == "NB" else array.shape) if isinstance(size, int)]
+    first, *other_sizes = array.shape or ("",)
+    sizes = [
+        size for size in (other_sizes if first == "NB" else array.shape) if isinstance(size, int)
+    ]
     if len(sizes) != len(array.shape) - (first == "NB"):
         return None
     return prod(sizes) if first == "NB" else 0

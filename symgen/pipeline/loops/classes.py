@@ -73,8 +73,8 @@ def classes_by_neighbours(model: Model, framed: bool) -> Classes:
     The first and the last link of a chain are of classes of links between two others: the base and the end pass on
     zeros. In the sample chain every class stands twice.
     """
-    alike = kinds_alike(model)
-    kinds = [alike[link.kind] for link in model.links]
+    class_by_kind = kinds_alike(model)
+    kinds = [class_by_kind[link.kind] for link in model.links]
     outer = min(
         dict.fromkeys(kinds), key=lambda kind: (motion_class(kind) == "slide", kind == VIRTUAL_BASE)
     )

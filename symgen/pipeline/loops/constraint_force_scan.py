@@ -17,7 +17,7 @@ from typing import Any
 from symgen.derivation import constants as k
 from symgen.derivation.model import Model
 from symgen.derivation.scalars import Derivation, DivisionByZero
-from symgen.derivation.table_linkage import OF_BASE, PREPARED, Columns, Tabled, constants_of
+from symgen.derivation.table_linkage import BASE_NUMBERS, PREPARED, Columns, Tabled, constants_of
 from symgen.ir import passes
 from symgen.ir.loops import (
     BEFORE,
@@ -159,7 +159,7 @@ class _Solve:
     def _linkage(self, more: Mapping[str, int]) -> Tabled:
         """Return two neighbouring links as a Linkage, with `more` arguments (name: size) in addition to the usual ones."""
         sizes = dict.fromkeys(self.arguments, 2) | {
-            PREPARED: 2 * self.width + sum(OF_BASE.values()),
+            PREPARED: 2 * self.width + sum(BASE_NUMBERS.values()),
             BODY: levels.BODY,
             **more,
         }
@@ -196,27 +196,29 @@ class _Solve:
         inertia numbers become CONSTANTS, the row of the element. Raises NotUniform if the step reads a number of the base.
         """
         names = [port.name for port in step.inputs]
-        read: dict[int, tuple[str, int]] = {}
+        element_of_row: dict[int, tuple[str, int]] = {}
         for i, row in enumerate(step.rows):
             if row.op != "input":
                 continue
             name, element = names[row.value[0]], row.value[1]
             if name in self.arguments:
-                read[i] = name + ("" if element else BEFORE), 0
+                element_of_row[i] = name + ("" if element else BEFORE), 0
             elif name == BODY or (name == PREPARED and element < 2 * self.width):
-                read[i] = CONSTANTS, element + 2 * self.width * (name == BODY)
+                element_of_row[i] = CONSTANTS, element + 2 * self.width * (name == BODY)
             elif name == PREPARED:
                 raise NotUniform("a step of an element depends on the base")
             else:
-                read[i] = name, element
+                element_of_row[i] = name, element
         sizes = {CONSTANTS: 2 * self.width + levels.BODY, SAVED: self.work} | {
             port.name: port.size for port in step.inputs if port.name == DOWNSWEEP
         }
         sizes |= {name + suffix: 1 for name in self.arguments for suffix in ("", BEFORE)}
-        used = {name for name, _ in read.values()}
+        used = {name for name, _ in element_of_row.values()}
         ports = [name for name in sizes if name in used]
         rows = tuple(
-            row._replace(value=(ports.index(read[i][0]), read[i][1])) if i in read else row
+            row._replace(value=(ports.index(element_of_row[i][0]), element_of_row[i][1]))
+            if i in element_of_row
+            else row
             for i, row in enumerate(step.rows)
         )
         return replace(step, inputs=tuple(Port(name, (sizes[name],)) for name in ports), rows=rows)

@@ -58,8 +58,8 @@ class _Fold:
             1 + max(max(self.links[i].sweeps, default=0) for i in self.examples.values())
         )
         """Numbers of the sweeps, with those that have no rows."""
-        what = FUNCTIONS[run.program.function]
-        self.pivots = what.needs_inverse or what.by_pivots
+        specification = FUNCTIONS[run.program.function]
+        self.pivots = specification.needs_inverse or specification.by_pivots
         self.totals, self.epilogue = self._shared_results()
         self.base_rows = {
             element: row

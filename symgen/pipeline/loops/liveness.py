@@ -67,7 +67,7 @@ def place_saved(plan: SavedRows) -> dict[int, int]:
             (row for row in plan.saved[sweep] if row not in places),
             key=lambda row: (-last[row], row),
         )
-        taken = {places[row] for row in places if last[row] >= sweep - 1}
-        first = next(first for first in count() if not taken & {*range(first, first + len(new))})
+        occupied = {places[row] for row in places if last[row] >= sweep - 1}
+        first = next(first for first in count() if not occupied & {*range(first, first + len(new))})
         places |= {row: first + k for k, row in enumerate(new)}
     return places

@@ -50,8 +50,8 @@ def check_numbers(form: LoopProgram, model: Model, frame: Frame | None, classes:
     state = _state(links, sizes)
     with k.precision():
         balls = {name: [k.BALLS.constant(x) for x in values] for name, values in state.items()}
-        results, wanted = short.run(balls, k.BALLS), program.run(balls, k.BALLS)
-        for name, values in wanted.items():
+        results, expected = short.run(balls, k.BALLS), program.run(balls, k.BALLS)
+        for name, values in expected.items():
             for x, y in zip(results[name], values, strict=True):
                 if not abs((x - y).mid()) < k.BALLS.constant(CLOSE) * (1 + abs(y.mid())):
                     raise NotUniform("its sweeps differ in numbers from the method itself")
@@ -173,8 +173,8 @@ def _derived(
     form: LoopProgram, model: Model, frame: Frame | None, sizes: Mapping[str, int]
 ) -> Program:
     """Return the Program that the method derives for these links."""
-    what = FUNCTIONS[form.function]
-    arguments = {array.name: sizes[array.name] for array in (*what.arguments, Q)}
+    specification = FUNCTIONS[form.function]
+    arguments = {array.name: sizes[array.name] for array in (*specification.arguments, Q)}
     derivation = Derivation(arguments)
     try:
         results = methods.derivation(form.method, form.function)(Linkage(model, derivation, frame))
@@ -182,7 +182,7 @@ def _derived(
         raise NotUniform(str(error)) from None
     named = [
         (array.name, (len(atoms),), atoms)
-        for array, atoms in zip(what.results, results, strict=True)
+        for array, atoms in zip(specification.results, results, strict=True)
     ]
     shapes = {name: (size,) for name, size in arguments.items()}
     return derivation.freeze(form.function, form.method, named, shapes)

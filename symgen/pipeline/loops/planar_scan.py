@@ -64,7 +64,7 @@ def _build_scan(mechanism: Mechanism, segments: int) -> LoopProgram:
     steps = _Maps(columns)
     scan = partial(parallel_scan, FUNCTION, METHOD)
     moments = PairSteps(levels.first_of_both, levels.next_of_each, 1, 1, 1)
-    forces = PairSteps(levels.eliminated, levels.forced, levels.RUN, levels.KEPT, levels.ENDS)
+    forces = PairSteps(levels.eliminated, levels.forced, levels.RUN, levels.SAVED, levels.ENDS)
     rates = PairSteps(levels.last_of_both, levels.previous_of_each, 1, 1, 1)
     scans = [scan(moments, 1, 1), scan(forces, levels.CUT, levels.LAST_ENDS), scan(rates, 1, 1)]
     chain = ChainSteps(

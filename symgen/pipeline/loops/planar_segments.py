@@ -20,7 +20,7 @@ from symgen.ir.loops import (
     CARRY,
     CONSTANTS,
     FINAL_CARRY,
-    INITIAL,
+    INITIAL_CARRY,
     SAVED,
     LinkClass,
     LoopProgram,
@@ -246,13 +246,13 @@ def _first_of_next(derivation: Derivation, before: Before) -> Results:
     initial = points.Inward(
         before[0] if before else zero, zero, zero, zero, unit, zero, zero, zero, unit, zero
     )
-    return {CARRY: [b], INITIAL: initial}
+    return {CARRY: [b], INITIAL_CARRY: initial}
 
 
 def _across_inward(derivation: Derivation, before: Before) -> Results:
     final = points.Inward(*derivation.inputs[FINAL_CARRY])
-    row, ends = points.across_inward(derivation, final, points.Row(*before) if before else None)
-    return {CARRY: row, SAVED: ends}
+    row, saved = points.across_inward(derivation, final, points.Row(*before) if before else None)
+    return {CARRY: row, SAVED: saved}
 
 
 def _across_outward(derivation: Derivation, before: Before) -> Results:
@@ -262,21 +262,21 @@ def _across_outward(derivation: Derivation, before: Before) -> Results:
         points.Ends(*derivation.inputs[SAVED]),
     )
     last, initial = points.across_outward(derivation, final, ends, (moment, force))
-    return {CARRY: last, INITIAL: initial}
+    return {CARRY: last, INITIAL_CARRY: initial}
 
 
 def _added(derivation: Derivation, before: Before) -> Results:
     """Give what the next part's first link adds to the rate of this part's last link."""
     added = before[0] if before else derivation.zero
     first = points.Outward(*derivation.inputs[FINAL_CARRY]).first
-    return {CARRY: [first], SAVED: [added], INITIAL: [added]}
+    return {CARRY: [first], SAVED: [added], INITIAL_CARRY: [added]}
 
 
 def _rates(derivation: Derivation, before: Before) -> Results:
     """Give the rate of the link before the part's first one."""
     final = points.Outward(*derivation.inputs[FINAL_CARRY])
     rate = points.directions(derivation, {"rate": final.rate}, derivation.inputs[SAVED][0])
-    return {CARRY: [rate], INITIAL: [before[0] if before else derivation.zero]}
+    return {CARRY: [rate], INITIAL_CARRY: [before[0] if before else derivation.zero]}
 
 
 def _scan_steps(

@@ -14,7 +14,7 @@ from symgen.ir import passes
 from symgen.ir.loops import (
     CARRY,
     FINAL_CARRY,
-    INITIAL,
+    INITIAL_CARRY,
     SAVED,
     LinkClass,
     LoopProgram,
@@ -43,7 +43,9 @@ from symgen.support.errors import OutOfReach
 FUNCTION, METHOD = "forward_dynamics", "riccati:segments"
 LEAST = 4
 """Fewest links of a part; with fewer nothing is gained."""
-PARTS = [f"{name}_{element}" for name, size in blocks.PARTS.items() for element in range(size)]
+PARTS = [
+    f"{name}_{element}" for name, size in blocks.CARRY_SIZES.items() for element in range(size)
+]
 """Names of the elements of the final carry of a part."""
 
 
@@ -181,8 +183,10 @@ def _with_sines(sweep: Sweep, sines: Sweep, saved: Sweep) -> Sweep:
 
     It saves them in the places of the sweep `saved`, where later sweeps read them.
     """
-    (read,), (computed,), (step,) = sines.steps, saved.steps, sweep.steps
-    ops = [read.rows[r].op for port in read.outputs if port.name == SAVED for r in port.rows]
+    (sine_step,), (computed,), (step,) = sines.steps, saved.steps, sweep.steps
+    ops = [
+        sine_step.rows[r].op for port in sine_step.outputs if port.name == SAVED for r in port.rows
+    ]
     row_of = {computed.rows[r].op: r for port in computed.outputs for r in port.rows}
     if len(row_of) != len(computed.outputs[0].rows):
         raise NotUniform("a link turns by several angles")
@@ -227,12 +231,12 @@ class _Scans:
 
         def opening(derivation: Derivation) -> Results:
             turned = blocks.carry_omega(derivation, _final(derivation, self.turned), None)
-            return {CARRY: turned, INITIAL: [derivation.zero] * 3}
+            return {CARRY: turned, INITIAL_CARRY: [derivation.zero] * 3}
 
         def step(derivation: Derivation) -> Results:
             before = derivation.inputs[CARRY]
             turned = blocks.carry_omega(derivation, _final(derivation, self.turned), before)
-            return {CARRY: turned, INITIAL: _in_order(before, self.omega)}
+            return {CARRY: turned, INITIAL_CARRY: _in_order(before, self.omega)}
 
         first = {FINAL_CARRY: 9}
         return SequentialScan(
@@ -261,7 +265,7 @@ class _Scans:
             alpha, f = blocks.across_outward(
                 derivation, _final(derivation, self.parts), derivation.inputs[SAVED], before
             )
-            return {CARRY: alpha, INITIAL: _in_order([*before, *f], self.motion)}
+            return {CARRY: alpha, INITIAL_CARRY: _in_order([*before, *f], self.motion)}
 
         first = {FINAL_CARRY: 90, SAVED: 69}
         return SequentialScan(

@@ -19,8 +19,8 @@ from symgen.derivation.model import Frame, Link, Model
 from symgen.derivation.model.links import ZERO_INERTIA
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.table_linkage import (
+    BASE_NUMBERS,
     CENTRE,
-    OF_BASE,
     PREPARED,
     SHARED,
     TEN,
@@ -94,7 +94,7 @@ class SampleChain:
     robot: Model | None = None
     """Links of the robot itself."""
     base: Mapping[str, Sequence[k.Constant]] = field(default_factory=dict)
-    """Numbers of the base (`symgen.derivation.table_linkage.OF_BASE`)."""
+    """Numbers of the base (`symgen.derivation.table_linkage.BASE_NUMBERS`)."""
     used: int = 0
     """Classes of the robot's links, without the virtual base; further classes stand between them."""
     classes_by_neighbours: bool = False
@@ -165,7 +165,7 @@ class SampleChain:
     def of_the_base(self, element: int) -> Fraction:
         """Return the number of the base at an element of PREPARED."""
         return k.to_fraction(
-            [x for name in OF_BASE for x in self.base[name]][element - self.first[-1]]
+            [x for name in BASE_NUMBERS for x in self.base[name]][element - self.first[-1]]
         )
 
     def at_rest(self) -> dict[str, dict[int, Fraction]]:
@@ -313,17 +313,17 @@ def run_on_chain(
     names: Sequence[str] = (),
 ) -> ChainRun:
     """Run a method on a sample chain; `build` replaces the derivation of the method, `names` the names of its results."""
-    what, links = FUNCTIONS[function], chain.model.links
+    specification, links = FUNCTIONS[function], chain.model.links
     nq, nv = links[-1].q.stop, links[-1].v.stop
     shapes: dict[str, tuple[int, ...]] = {}
-    arguments = [*what.arguments] + ([] if Q in what.arguments else [Q])
+    arguments = [*specification.arguments] + ([] if Q in specification.arguments else [Q])
     for a in arguments:
         if a.name not in chain.widths:
             shapes[a.name] = (nq if a.name in POSITIONS else nv,)
     for a in arguments:
         if a.name in chain.widths:
             shapes[a.name] = tuple(size for size in a.shape if isinstance(size, int))
-    shapes[PREPARED] = (chain.first[-1] + sum(OF_BASE.values()),)
+    shapes[PREPARED] = (chain.first[-1] + sum(BASE_NUMBERS.values()),)
     shapes |= {name: (chain.widths[name] * len(links),) for name in chain.added}
     derivation = Naming({name: prod(shape) for name, shape in shapes.items()})
     linkage = Tabled(
@@ -338,7 +338,7 @@ def run_on_chain(
     results = [
         (name, (len(atoms),), atoms)
         for name, atoms in zip(
-            names or [array.name for array in what.results], derived, strict=True
+            names or [array.name for array in specification.results], derived, strict=True
         )
     ]
     program = derivation.freeze(function, method, results, shapes)

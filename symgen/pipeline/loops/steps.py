@@ -86,9 +86,9 @@ class Step(RowWriter):
         self.plan, self.sweep = plan, sweep
         self.chain, self.interface = plan.chain, plan.interface
         self.link_rows, self.link = plan.link, plan.chain.model.links[plan.link.link]
-        read, new = self._saved()
+        read_saved, new = self._saved()
         self.saved_at = plan.places[new[0]] if new else 0
-        self.places = {row: plan.places[row] for row in read}
+        self.places = {row: plan.places[row] for row in read_saved}
         self.elements = plan.interface.elements.get(sweep, [])
         self.ports: dict[str, int] = {}
         self.written: dict[int, int] = {}
@@ -105,9 +105,9 @@ class Step(RowWriter):
             ).items()
             if sweep == given_in or (last and given_in < 0)
         }
-        wanted = {row for row, _ in carry if row is not None} | {*new}
-        wanted |= {number_of[r] for rows in results.values() for r in rows if r in number_of}
-        for row in sorted(behind(plan.link.local_operands(), wanted, read)):
+        needed_rows = {row for row, _ in carry if row is not None} | {*new}
+        needed_rows |= {number_of[r] for rows in results.values() for r in rows if r in number_of}
+        for row in sorted(behind(plan.link.local_operands(), needed_rows, read_saved)):
             self._write(row)
         outputs = self._carry_port(carry)
         if new:
@@ -127,9 +127,11 @@ class Step(RowWriter):
     def _saved(self) -> tuple[set[int], list[int]]:
         """Return the rows that the step reads as saved values, and those that it saves, in the order of their places."""
         saved, places = self.plan.saved.saved, self.plan.places
-        read = set(saved[self.sweep])
+        read_saved = set(saved[self.sweep])
         after = saved[self.sweep + 1] if self.sweep + 1 < len(saved) else []
-        return read, sorted((row for row in after if row not in read), key=places.__getitem__)
+        return read_saved, sorted(
+            (row for row in after if row not in read_saved), key=places.__getitem__
+        )
 
     # -- ports -----------------------------------------------------------------------------------
 

@@ -19,12 +19,12 @@ from symgen.mechanism.mechanism import Mechanism
 from symgen.support.leaves import leaf_names
 from symgen.verification.algebra import TOLERANCE, any_nonzero, midpoints
 from symgen.verification.evaluating import Runner, scalar_runner
+from symgen.verification.exact_results import SHARPENINGS, ExactResults
 from symgen.verification.floating import allowance
 from symgen.verification.identities import _derivatives
 from symgen.verification.identities._identity import DAMPED, Functions, Identity
 from symgen.verification.report import Check
 from symgen.verification.residuals import largest_ratio
-from symgen.verification.truth import SHARPENINGS, Truth
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import PLAIN, TextOptions
 from symgen.vocabulary.reals import REALS, loses
@@ -60,7 +60,7 @@ def companions(function: str, mechanism: Mechanism) -> tuple[str, ...]:
 def check_identities(
     programs: Mapping[str, Form],
     compiled: Mapping[str, Runner] | None,
-    truth: Truth,
+    exact_results: ExactResults,
     text: TextOptions = PLAIN,
     lost: Collection[str] = (),
 ) -> Iterator[Check]:
@@ -69,22 +69,26 @@ def check_identities(
 
     In the compiled C an identity is not judged if one of its functions is in `lost`.
     """
-    over_balls = [_over_balls(programs, truth)]
-    over_floats = None if compiled is None else Functions(compiled, truth.floats, truth, False)
+    over_balls = [_over_balls(programs, exact_results)]
+    over_floats = (
+        None
+        if compiled is None
+        else Functions(compiled, exact_results.floats, exact_results, False)
+    )
     for identity in (*IDENTITIES, *_derivatives.derivative_identities(programs)):
-        if not _applies(identity, programs, truth):
+        if not _applies(identity, programs, exact_results):
             continue
         yield _check_over_balls(identity, programs, over_balls)
         if over_floats is not None and not identity.exact_only:
             yield _check_over_floats(identity, programs, over_floats, text, lost)
 
 
-def _applies(identity: Identity, programs: Mapping[str, Form], truth: Truth) -> bool:
+def _applies(identity: Identity, programs: Mapping[str, Form], exact_results: ExactResults) -> bool:
     """True if the identity's functions are present, and it holds for the mechanism at these states."""
     return (
         all(function in programs for function in identity.needs)
-        and identity.applies_to(truth.mechanism)
-        and not (identity.absent and identity.absent(truth))
+        and identity.applies_to(exact_results.mechanism)
+        and not (identity.absent and identity.absent(exact_results))
     )
 
 
@@ -97,12 +101,12 @@ def _check_over_balls(
     `over_balls` are the functions with the digits of the states, then with twice as many, and so
     on; missing ones are appended.
     """
-    truth = over_balls[0].truth
-    damped = identity.damped is not None and identity.damped(truth)
+    exact_results = over_balls[0].exact_results
+    damped = identity.damped is not None and identity.damped(exact_results)
     bound = DAMPED if damped else TOLERANCE
     for attempt in range(SHARPENINGS + 1):
         if attempt == len(over_balls):
-            over_balls.append(_over_balls(programs, over_balls[-1].truth.sharper))
+            over_balls.append(_over_balls(programs, over_balls[-1].exact_results.sharper))
         check, blurred = _check(identity, over_balls[attempt], bound, "", 1.0)
         if check.passed or not blurred:
             break
@@ -121,7 +125,7 @@ def _check_over_floats(
     """
     real = next(iter(programs.values())).real
     allowances = {
-        function: allowance(programs[function], over_floats.truth, text)
+        function: allowance(programs[function], over_floats.exact_results, text)
         for function in identity.needs
     }
     units = sum(allowances.values())
@@ -134,11 +138,11 @@ def _check_over_floats(
     return replace(check, unjudged=f"precision loss of {losing}", lost=beyond)
 
 
-def _over_balls(programs: Mapping[str, Form], truth: Truth) -> Functions:
+def _over_balls(programs: Mapping[str, Form], exact_results: ExactResults) -> Functions:
     return Functions(
-        {f: scalar_runner(truth.scalars, program) for f, program in programs.items()},
-        truth.balls,
-        truth,
+        {f: scalar_runner(exact_results.scalars, program) for f, program in programs.items()},
+        exact_results.balls,
+        exact_results,
         True,
     )
 
@@ -150,7 +154,7 @@ def _check(
 
     That is the case if no ball excludes equality, or if the midpoints agree.
     """
-    with functions.truth.scalars.working(), np.errstate(all="ignore"):
+    with functions.exact_results.scalars.working(), np.errstate(all="ignore"):
         errors, different = [], False
         for of_frame in (
             [functions] if identity.together else functions.of_each_frame(identity.needs)

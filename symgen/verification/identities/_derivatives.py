@@ -124,12 +124,14 @@ def _result_names(derivative: Derivative) -> Sequence[str]:
     return tuple(array.name for array in FUNCTIONS[derivative.of].results)
 
 
-def _slopes(f: Functions, derivative: Derivative, name: str) -> tuple[Results, Results]:
+def _values_and_derivatives(
+    f: Functions, derivative: Derivative, name: str
+) -> tuple[Results, Results]:
     """Return a function's results at the states and their slopes along dx.
 
     The slopes are central differences with h = 1e-30.
     """
-    h = f.truth.scalars.constant(Fraction(1, 10**30))
+    h = f.exact_results.scalars.constant(Fraction(1, 10**30))
 
     def along(factor: object) -> Results:
         arguments = {}
@@ -137,11 +139,11 @@ def _slopes(f: Functions, derivative: Derivative, name: str) -> tuple[Results, R
             step = f.states[derivatives.change_name(x)] * factor
             value = f.drawn_argument(derivative.of, x)
             arguments[x] = (
-                f.truth.reference.displaced(value, step) if x in POSITIONS else value + step
+                f.exact_results.reference.displaced(value, step) if x in POSITIONS else value + step
             )
         return f(name, **arguments)
 
-    f.truth.draw(derivatives.Derivative(derivative.of, "jvp", derivative.by).name)
+    f.exact_results.draw(derivatives.Derivative(derivative.of, "jvp", derivative.by).name)
     up, down = along(h), along(-h)
     return f(name), {key: (up[key] - down[key]) / (2 * h) for key in up}
 
@@ -151,18 +153,18 @@ def _slope(derivative: Derivative, f: Functions) -> Distance:
     compared with the displaced result.
     """
     changes = f(derivative.name)
-    values, slopes = _slopes(f, derivative, derivative.of)
-    h = f.truth.scalars.constant(Fraction(1, 10**30))
+    values, value_derivatives = _values_and_derivatives(f, derivative, derivative.of)
+    h = f.exact_results.scalars.constant(Fraction(1, 10**30))
     differences = []
     for name, value in values.items():
         change = changes[derivatives.change_name(name)]
         if name in POSITIONS:
             change = (
-                f.truth.reference.displaced(value, change * h)
-                - f.truth.reference.displaced(value, -change * h)
+                f.exact_results.reference.displaced(value, change * h)
+                - f.exact_results.reference.displaced(value, -change * h)
             ) / (2 * h)
-        differences.append(_flat(change - slopes[name]))
-    return _joined_distance(differences, [*values.values(), *slopes.values()])
+        differences.append(_flat(change - value_derivatives[name]))
+    return _joined_distance(differences, [*values.values(), *value_derivatives.values()])
 
 
 def _transpose(derivative: Derivative, f: Functions) -> Distance:
@@ -199,10 +201,12 @@ def _product(derivative: Derivative, f: Functions) -> Distance:
 def _slope_of_vjp(derivative: Derivative, f: Functions) -> Distance:
     """Return the distance of an hvp's results from the slopes of the vjp's results along dx."""
     weight_changes = f(derivative.name)
-    values, slopes = _slopes(f, derivative, derivative._replace(mode="vjp").name)
+    values, value_derivatives = _values_and_derivatives(
+        f, derivative, derivative._replace(mode="vjp").name
+    )
     differences = [
-        _flat(weight_changes[derivatives.change_name(name)] - slope)
-        for name, slope in slopes.items()
+        _flat(weight_changes[derivatives.change_name(name)] - derivative)
+        for name, derivative in value_derivatives.items()
     ]
     return _joined_distance(differences, [*values.values(), *weight_changes.values()])
 
@@ -213,7 +217,7 @@ def _symmetric(derivative: Derivative, f: Functions) -> Distance:
     The second direction w has the entries of dx, rotated by one place. For the k-th argument they
     are scaled by k.
     """
-    f.truth.draw(derivative.name)
+    f.exact_results.draw(derivative.name)
     first = {x: f.states[derivatives.change_name(x)] for x in _variables(derivative)}
     second = {
         x: scale * np.roll(step, 1, axis=-1) for scale, (x, step) in enumerate(first.items(), 1)
@@ -252,7 +256,7 @@ def _symmetric(derivative: Derivative, f: Functions) -> Distance:
 
 def _bracket(f: Functions, q: Array, first: Array, second: Array) -> Array:
     """Return the Lie bracket [δ, ε] of two steps from q, (count, NV)."""
-    motion, brackets = f.truth.reference, []
+    motion, brackets = f.exact_results.reference, []
     for index, (q_slice, v_slice) in enumerate(
         zip(motion.mechanism.q_slices, motion.mechanism.v_slices, strict=True)
     ):

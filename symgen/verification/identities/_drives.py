@@ -28,7 +28,7 @@ def without_armature(f: Functions, mass: Array) -> Array:
     return add_armature(f.reference, mass, -1)
 
 
-def slopes(f: Functions) -> Array:
+def velocity_derivatives(f: Functions) -> Array:
     """Return the derivatives of damping and friction by v (count, NV, NV), diagonal: damping +
     friction ε²/(v² + ε²)^(3/2).
     """

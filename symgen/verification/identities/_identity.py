@@ -15,7 +15,7 @@ from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from symgen.reference.twists import to_base_axes
 from symgen.verification.evaluating import Results, Runner
-from symgen.verification.truth import Truth
+from symgen.verification.exact_results import ExactResults
 from symgen.vocabulary.arrays import USUAL
 from symgen.vocabulary.functions import FUNCTIONS
 
@@ -29,30 +29,39 @@ class Functions:
     """
 
     def __init__(
-        self, runners: Mapping[str, Runner], states: Mapping[str, Array], truth: Truth, exact: bool
+        self,
+        runners: Mapping[str, Runner],
+        states: Mapping[str, Array],
+        exact_results: ExactResults,
+        exact: bool,
     ) -> None:
-        self.runners, self.states, self.truth, self.exact = runners, states, truth, exact
-        self._known: dict[str, Results] = {}
+        self.runners, self.states, self.exact_results, self.exact = (
+            runners,
+            states,
+            exact_results,
+            exact,
+        )
+        self._results: dict[str, Results] = {}
 
     def __call__(self, function: str, **replaced: Array) -> Results:
-        self.truth.draw(function)
+        self.exact_results.draw(function)
         if replaced:
             replacements = {
                 FUNCTIONS[function].sample_kind(name): values for name, values in replaced.items()
             }
             return self.runners[function](
-                self.truth.arguments(function, {**self.states, **replacements})
+                self.exact_results.arguments(function, {**self.states, **replacements})
             )
-        if function not in self._known:
-            self._known[function] = self.runners[function](
-                self.truth.arguments(function, self.states)
+        if function not in self._results:
+            self._results[function] = self.runners[function](
+                self.exact_results.arguments(function, self.states)
             )
-        return self._known[function]
+        return self._results[function]
 
     @property
     def reference(self) -> Reference:
         """Return the reference over the scalars of the states: balls for exact states, else floats."""
-        return self.truth.reference if self.exact else self.truth.rough
+        return self.exact_results.reference if self.exact else self.exact_results.rough
 
     def drawn_argument(self, function: str, name: str) -> Array:
         """Return the drawn values of an argument."""
@@ -62,29 +71,30 @@ class Functions:
         """Return one object for each frame, as if it were the only one; for the first frame only if
         one of `needs` has a single frame.
         """
-        frames = self.truth.of_each_frame
+        frames = self.exact_results.of_each_frame
         if len(frames) == 1:
             return [self]
         single = any(
             FUNCTIONS[name].needs_frame and not FUNCTIONS[name].uses_all_frames for name in needs
         )
         return [
-            _OfFrame(self, truth, k) for k, truth in enumerate(frames[:1] if single else frames)
+            _OfFrame(self, exact_results, k)
+            for k, exact_results in enumerate(frames[:1] if single else frames)
         ]
 
     def displaced(self, step: Array) -> Array:
         """Return q ⊕ δ."""
-        return self.truth.reference.displaced(self.states["q"], step)
+        return self.exact_results.reference.displaced(self.states["q"], step)
 
-    def slopes(self, function: str) -> Results:
+    def time_derivatives(self, function: str) -> Results:
         """Return d/dt of the results along v, in balls, by central differences with h = 1e-25.
 
         Their error, of order h², stays below the tolerance.
         """
-        return self._slopes(lambda q: self(function, q=q))
+        return self._differentiate_along_v(lambda q: self(function, q=q))
 
-    def _slopes(self, function: Callable[[Array], Results]) -> Results:
-        h, v = self.truth.scalars.constant(Fraction(1, 10**25)), self.states["v"]
+    def _differentiate_along_v(self, function: Callable[[Array], Results]) -> Results:
+        h, v = self.exact_results.scalars.constant(Fraction(1, 10**25)), self.states["v"]
         up, down = (function(self.displaced(v * s)) for s in (h, -h))
         return {name: (up[name] - down[name]) / (2 * h) for name in up}
 
@@ -93,17 +103,17 @@ class Functions:
         convention.
         """
         J = self("jacobian")["J"] if q is None else self("jacobian", q=q)["J"]
-        if self.truth.convention == USUAL:
+        if self.exact_results.convention == USUAL:
             return J
         return to_base_axes(
-            self.truth.convention,
+            self.exact_results.convention,
             *self.reference.forward_kinematics(self.states["q"] if q is None else q),
             J,
         )
 
     def slope_of_the_jacobian(self) -> Array:
         """Return d/dt of `jacobian` along v."""
-        return self._slopes(lambda q: {"J": self.jacobian(q)})["J"]
+        return self._differentiate_along_v(lambda q: {"J": self.jacobian(q)})["J"]
 
     def at_rest(self, *names: str) -> dict[str, Array]:
         """Return zeros for these arguments, and for wrenches if there are any, so that only gravity
@@ -121,9 +131,9 @@ class Functions:
 class _OfFrame(Functions):
     """Functions of several frames, restricted to frame k."""
 
-    def __init__(self, together: Functions, truth: Truth, k: int) -> None:
-        super().__init__(together.runners, together.states, truth, together.exact)
-        self.together, self.k = together, k
+    def __init__(self, all_frames: Functions, exact_results: ExactResults, k: int) -> None:
+        super().__init__(all_frames.runners, all_frames.states, exact_results, all_frames.exact)
+        self.together, self.k = all_frames, k
 
     def __call__(self, function: str, **replaced: Array) -> Results:
         results = self.together(function, **replaced)
@@ -162,11 +172,11 @@ class Identity:
     distance: Callable[[Functions], Distance]
     exact_only: bool = False
     together: bool = False
-    damped: Callable[[Truth], bool] | None = None
+    damped: Callable[[ExactResults], bool] | None = None
     """True for robots with redundant forces: then the relation holds only to DAMPED of its terms,
     in balls as well.
     """
-    absent: Callable[[Truth], bool] | None = None
+    absent: Callable[[ExactResults], bool] | None = None
     """True where the relation need not hold; it is then not checked."""
     loops: bool | None = None
     """True for robots with closed loops only, False for robots without them only, None for both."""

@@ -5,7 +5,7 @@ Each identity has a function here, which evaluates it at `count` states and retu
 This is a pair: the difference of the two sides (count, n), and the reference size of the terms, with
 which the verification compares the difference.
 
-`f("mass_matrix")["M"]` is the result M of the function `mass_matrix`. `f.slopes` gives time
+`f("mass_matrix")["M"]` is the result M of the function `mass_matrix`. `f.time_derivatives` gives time
 derivatives of results while q moves along v. A time derivative may be zero although its terms are
 not. The reference size of a derivative therefore includes the size of the differentiated result.
 `sizes.of(function, result)` is the size of a result: the magnitude of the terms of its computation.
@@ -32,15 +32,15 @@ def _kinetic_energy(f: Functions) -> Distance:
     """Return T − vᵀ M v/2 (count, 1), of size (Σ √s_j |v_j|)²/2 with the size s_j of M_jj."""
     v = f.states["v"]
     difference = f("kinetic_energy")["T"] - (v * times(f("mass_matrix")["M"], v)).sum(axis=-1) / 2
-    return difference[:, None], f.truth.scales.weighted_sum(v)[:, 0] ** 2 / 2
+    return difference[:, None], f.exact_results.scales.weighted_sum(v)[:, 0] ** 2 / 2
 
 
 def _slope_of_the_potential_energy(f: Functions) -> Distance:
     """Return g · v − dU/dt (count, 1): the power of the gravity force changes the potential energy."""
     power = (f("gravity_force")["g"] * f.states["v"]).sum(axis=-1)
-    sizes, v = f.truth.scales, np.abs(f.truth.floats["v"])
+    sizes, v = f.exact_results.scales, np.abs(f.exact_results.floats["v"])
     size = (sizes.of("gravity_force", "g") * v).sum(axis=-1) + sizes.of("potential_energy", "U")
-    return (power - f.slopes("potential_energy")["U"])[:, None], size
+    return (power - f.time_derivatives("potential_energy")["U"])[:, None], size
 
 
 def _potential_energy_from_com(f: Functions) -> Distance:
@@ -48,16 +48,16 @@ def _potential_energy_from_com(f: Functions) -> Distance:
     weight = _total_mass(f) * f.reference.gravity
     return (f("potential_energy")["U"] + (weight * f("center_of_mass")["com"]).sum(axis=-1))[
         :, None
-    ], 2 * f.truth.scales.of("potential_energy", "U")
+    ], 2 * f.exact_results.scales.of("potential_energy", "U")
 
 
 def _com_rate(f: Functions) -> Distance:
     """Return Jcom v − d com/dt (count, 3)."""
-    sizes, v = f.truth.scales, np.abs(f.truth.floats["v"])
+    sizes, v = f.exact_results.scales, np.abs(f.exact_results.floats["v"])
     size = times(sizes.of("center_of_mass_jacobian", "Jcom"), v) + sizes.of("center_of_mass", "com")
-    return times(f("center_of_mass_jacobian")["Jcom"], f.states["v"]) - f.slopes("center_of_mass")[
-        "com"
-    ], size
+    return times(f("center_of_mass_jacobian")["Jcom"], f.states["v"]) - f.time_derivatives(
+        "center_of_mass"
+    )["com"], size
 
 
 def _com_from_link_poses(f: Functions) -> Distance:
@@ -66,7 +66,7 @@ def _com_from_link_poses(f: Functions) -> Distance:
     p and R are the pose of the link that a part belongs to. m and c are the declared mass of the
     part and its declared mass centre in the link's frame.
     """
-    poses, sizes = f("link_poses"), f.truth.scales
+    poses, sizes = f("link_poses"), f.exact_results.scales
     mass_moment = 0 * poses["p_links"][:, 0]
     for part in f.reference.parts(f.states.get("payload")):
         centre = poses["p_links"][:, part.body] + times(poses["R_links"][:, part.body], part.centre)
@@ -79,7 +79,7 @@ def _momentum(f: Functions) -> Distance:
     """Return h − A_G v (count, 6), with the centroidal momentum h and its matrix A_G."""
     return f("centroidal_momentum")["h"] - times(
         f("centroidal_momentum_matrix")["A_G"], f.states["v"]
-    ), f.truth.scales.of("centroidal_momentum", "h")
+    ), f.exact_results.scales.of("centroidal_momentum", "h")
 
 
 def _linear_momentum_from_com(f: Functions) -> Distance:
@@ -87,28 +87,28 @@ def _linear_momentum_from_com(f: Functions) -> Distance:
     of the mass centre.
     """
     velocity = times(f("center_of_mass_jacobian")["Jcom"], f.states["v"])
-    size = 2 * f.truth.scales.of("centroidal_momentum", "h")[:, 3:]
+    size = 2 * f.exact_results.scales.of("centroidal_momentum", "h")[:, 3:]
     return f("centroidal_momentum")["h"][:, 3:] - _total_mass(f) * velocity, size
 
 
 def _slope_of_the_momentum(f: Functions) -> Distance:
     """Return hdot − (A_G a + dA_G/dt v) (count, 6)."""
     matrix = f("centroidal_momentum_matrix")["A_G"]
-    slope = times(f.slopes("centroidal_momentum_matrix")["A_G"], f.states["v"]) + times(
+    slope = times(f.time_derivatives("centroidal_momentum_matrix")["A_G"], f.states["v"]) + times(
         matrix, f.states["a"]
     )
-    sizes = f.truth.scales
+    sizes = f.exact_results.scales
     size = sizes.of("centroidal_momentum_rate", "hdot") + sizes.of("centroidal_momentum", "h")
     return f("centroidal_momentum_rate")["hdot"] - slope, size
 
 
 def _slope_of_the_jacobian(f: Functions) -> Distance:
     """Return Jdot_v − dJ/dt v (count, 6), with the Jacobian J of the chosen frame."""
-    v, sizes = f.states["v"], f.truth.scales
+    v, sizes = f.states["v"], f.exact_results.scales
     size = sizes.of("bias_acceleration", "Jdot_v") + times(
-        sizes.of("jacobian", "J"), np.abs(f.truth.floats["v"])
+        sizes.of("jacobian", "J"), np.abs(f.exact_results.floats["v"])
     )
-    return f("bias_acceleration")["Jdot_v"] - times(f.slopes("jacobian")["J"], v), size
+    return f("bias_acceleration")["Jdot_v"] - times(f.time_derivatives("jacobian")["J"], v), size
 
 
 def _pose_of_the_frame(f: Functions) -> Distance:
@@ -122,7 +122,7 @@ def _pose_of_the_frame(f: Functions) -> Distance:
         f.reference,
         f("link_poses"),
         f("forward_kinematics"),
-        f.truth.scales,
+        f.exact_results.scales,
     )
     assert reference.frame is not None
     turn, shift = reference.pose(reference.frame.pose)
@@ -132,9 +132,10 @@ def _pose_of_the_frame(f: Functions) -> Distance:
         turn, shift = link @ turn, poses["p_links"][:, body] + times(link, shift)
         size = size + sizes.of("link_poses", "p_links")[:, body]
     difference = np.concatenate(
-        [(frame_pose["R"] - turn).reshape(f.truth.count, 9), frame_pose["p"] - shift], axis=-1
+        [(frame_pose["R"] - turn).reshape(f.exact_results.count, 9), frame_pose["p"] - shift],
+        axis=-1,
     )
-    return difference, np.concatenate([np.ones((f.truth.count, 9)), size], axis=-1)
+    return difference, np.concatenate([np.ones((f.exact_results.count, 9)), size], axis=-1)
 
 
 RANK = 1

@@ -16,8 +16,8 @@ from symgen.reference.arrays import times, transposed
 from symgen.reference.constrained import assembly_of
 from symgen.reference.integrate import integrate
 from symgen.reference.precision import Array
+from symgen.verification.exact_results import ExactResults
 from symgen.verification.identities._identity import Distance, Functions, Identity, terms
-from symgen.verification.truth import Truth
 from symgen.vocabulary.functions import CLOSED
 
 
@@ -80,9 +80,9 @@ def _slope(f: Functions) -> Distance:
     constrain positions.
     """
     A = f("constraint_jacobian")["A"]
-    reference, q, v = f.truth.reference, f.states[CLOSED[0]], f.states["v"]
-    h = f.truth.scalars.constant(Fraction(1, 10**25))
-    zero_time = f.truth.scalars.array([0] * len(q))
+    reference, q, v = f.exact_results.reference, f.states[CLOSED[0]], f.states["v"]
+    h = f.exact_results.scalars.constant(Fraction(1, 10**25))
+    zero_time = f.exact_results.scalars.array([0] * len(q))
     residuals = [
         f("constraint_residual", q=integrate(reference, q, v, zero_time + s))["C"] for s in (h, -h)
     ]
@@ -90,8 +90,10 @@ def _slope(f: Functions) -> Distance:
     positional = np.array(
         [
             not isinstance(loop.type.rows[k], Unspun)
-            for loop, kept in zip(f.truth.mechanism.loops, assembly_of(reference).kept, strict=True)
-            for k in kept
+            for loop, kept_rows in zip(
+                f.exact_results.mechanism.loops, assembly_of(reference).kept, strict=True
+            )
+            for k in kept_rows
         ]
     )
     return ((residuals[0] - residuals[1]) / (2 * h) - rate)[:, positional], terms(
@@ -105,8 +107,8 @@ def _actuated_forces(f: Functions) -> Array:
         f.states["tau"].copy(),
         [
             k
-            for k in range(f.truth.mechanism.nv)
-            if k not in assembly_of(f.truth.reference).actuated
+            for k in range(f.exact_results.mechanism.nv)
+            if k not in assembly_of(f.exact_results.reference).actuated
         ],
     )
     tau[:, idle] = 0 * tau[:, idle]
@@ -120,7 +122,7 @@ def _inverse_of_forward(f: Functions) -> Distance:
     tau = _actuated_forces(f)
     results = f("constrained_inverse_dynamics", a=f("constrained_forward_dynamics", tau=tau)["a"])
     return results["tau_independent"] - tau[
-        :, list(assembly_of(f.truth.reference).actuated)
+        :, list(assembly_of(f.exact_results.reference).actuated)
     ], terms(tau, results["lambda"])
 
 
@@ -131,7 +133,7 @@ def _forward_of_inverse(f: Functions) -> Distance:
     The last entry tests that the forces have minimum norm: the remainder of the drawn forces is
     orthogonal to them.
     """
-    tau, actuated = _actuated_forces(f), list(assembly_of(f.truth.reference).actuated)
+    tau, actuated = _actuated_forces(f), list(assembly_of(f.exact_results.reference).actuated)
     a = f("constrained_forward_dynamics", tau=tau)["a"]
     results = f("constrained_inverse_dynamics", a=a)
     minimum_norm = 0 * tau
@@ -146,7 +148,9 @@ def _energy(f: Functions) -> Distance:
     """Return the distance vᵢᵀ M_r vᵢ − vᵀ M v."""
     q, v = (f.states[name] for name in CLOSED)
     independent = [
-        k for k in range(f.truth.mechanism.nv) if k not in assembly_of(f.truth.reference).eliminated
+        k
+        for k in range(f.exact_results.mechanism.nv)
+        if k not in assembly_of(f.exact_results.reference).eliminated
     ]
     full, reduced = (
         times(M, rates) * rates
@@ -158,39 +162,39 @@ def _energy(f: Functions) -> Distance:
     return (reduced.sum(axis=-1) - full.sum(axis=-1))[:, None], terms(full, reduced)
 
 
-def _redundant(truth: Truth) -> bool:
-    return assembly_of(truth.reference).redundant > 0
+def _redundant(exact_results: ExactResults) -> bool:
+    return assembly_of(exact_results.reference).redundant > 0
 
 
-def _open(truth: Truth) -> bool:
+def _open(exact_results: ExactResults) -> bool:
     """True if the states are open positions."""
-    return truth.baumgarte
+    return exact_results.baumgarte
 
 
-def _open_and_redundant(truth: Truth) -> bool:
+def _open_and_redundant(exact_results: ExactResults) -> bool:
     """True if the states are open and rows are redundant only on the loops, so that no
     accelerations satisfy all rows.
     """
-    return _open(truth) and _redundant(truth)
+    return _open(exact_results) and _redundant(exact_results)
 
 
-def _overactuated(truth: Truth) -> bool:
+def _overactuated(exact_results: ExactResults) -> bool:
     """True if there are more actuated velocities than degrees of freedom."""
-    assembly = assembly_of(truth.reference)
-    return len(assembly.actuated) > truth.mechanism.nv - assembly.rank
+    assembly = assembly_of(exact_results.reference)
+    return len(assembly.actuated) > exact_results.mechanism.nv - assembly.rank
 
 
-def _ambiguous(truth: Truth) -> bool:
+def _ambiguous(exact_results: ExactResults) -> bool:
     """True if inverse dynamics cannot return the drawn forces, only those of minimum norm."""
-    return _open_and_redundant(truth) or _overactuated(truth)
+    return _open_and_redundant(exact_results) or _overactuated(exact_results)
 
 
-def _unambiguous(truth: Truth) -> bool:
-    return _open_and_redundant(truth) or not _overactuated(truth)
+def _unambiguous(exact_results: ExactResults) -> bool:
+    return _open_and_redundant(exact_results) or not _overactuated(exact_results)
 
 
-def _not_pulled(truth: Truth) -> bool:
-    return not _open(truth) or _redundant(truth)
+def _not_pulled(exact_results: ExactResults) -> bool:
+    return not _open(exact_results) or _redundant(exact_results)
 
 
 RANK = 8

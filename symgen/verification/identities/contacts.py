@@ -13,18 +13,18 @@ import numpy as np
 from symgen.reference import contacts
 from symgen.reference.arrays import times
 from symgen.reference.precision import Array
+from symgen.verification.exact_results import ExactResults
 from symgen.verification.identities._identity import Distance, Functions, Identity, terms
-from symgen.verification.truth import Truth
 
 DYNAMICS, IMPACT = "contact_forward_dynamics", "contact_impulse"
 
 
-def _redundant(truth: Truth) -> bool:
-    return contacts.redundant(truth.mechanism, truth.rough.contact)
+def _redundant(exact_results: ExactResults) -> bool:
+    return contacts.redundant(exact_results.mechanism, exact_results.rough.contact)
 
 
 def _active(f: Functions, function: str) -> Array:
-    f.truth.draw(function)
+    f.exact_results.draw(function)
     return np.repeat(f.states["active"], contacts.AXES, axis=-1)
 
 
@@ -32,16 +32,18 @@ def _without_any(f: Functions) -> Distance:
     """Return the distance of the motion without active contacts from forward dynamics. Any nonzero
     force counts as infinite.
     """
-    f.truth.draw(DYNAMICS)
+    f.exact_results.draw(DYNAMICS)
     results, free = f(DYNAMICS, active=0 * f.states["active"]), f("forward_dynamics")["a"]
     nonzero = np.asarray(results["forces"] != 0).reshape(len(free), -1)
     return np.concatenate(
         [results["a"] - free, np.where(nonzero, np.inf, 0.0)], axis=-1
-    ), np.concatenate([f.truth.scales.joint_accelerations(), np.ones(nonzero.shape)], axis=-1)
+    ), np.concatenate(
+        [f.exact_results.scales.joint_accelerations(), np.ones(nonzero.shape)], axis=-1
+    )
 
 
 def _without_impact(f: Functions) -> Distance:
-    f.truth.draw(IMPACT)
+    f.exact_results.draw(IMPACT)
     results = f(IMPACT, active=0 * f.states["active"])
     differences = np.concatenate(
         [
@@ -59,8 +61,8 @@ def _forces_in_the_joints(f: Functions) -> Distance:
     a, forces = results["a"], results["forces"].reshape(len(results["a"]), -1)
     reference = f.reference
     A = np.swapaxes(contacts.jacobian(reference, f.states["q"]), -1, -2)
-    sizes, rough = f.truth.scales, np.asarray(a, dtype=float)
-    size = sizes.dynamics_residual(a) + sizes.forces(f.truth.floats["v"], rough)
+    sizes, rough = f.exact_results.scales, np.asarray(a, dtype=float)
+    size = sizes.dynamics_residual(a) + sizes.forces(f.exact_results.floats["v"], rough)
     size = size + sizes.contact_forces(
         np.swapaxes(np.asarray(A, dtype=float), -1, -2), np.asarray(forces, dtype=float)
     )
@@ -80,12 +82,14 @@ def _points(f: Functions, v: Array, a: Array, power: int) -> Array:
 
 
 def _size_of_points(f: Functions, function: str, result: str) -> Array:
-    A = np.abs(np.asarray(contacts.jacobian(f.truth.rough, f.truth.floats["q"])))
-    sizes = np.abs(np.asarray(f.truth.results(function)[result], dtype=float)) + f.truth.scales.of(
-        function, result
+    A = np.abs(np.asarray(contacts.jacobian(f.exact_results.rough, f.exact_results.floats["q"])))
+    sizes = np.abs(
+        np.asarray(f.exact_results.results(function)[result], dtype=float)
+    ) + f.exact_results.scales.of(function, result)
+    rate = np.abs(f.exact_results.floats["v"]).sum(axis=-1, keepdims=True)
+    return np.asarray(
+        times(A, sizes) + (1 + f.exact_results.scales.length()[:, None]) * rate * rate
     )
-    rate = np.abs(f.truth.floats["v"]).sum(axis=-1, keepdims=True)
-    return np.asarray(times(A, sizes) + (1 + f.truth.scales.length()[:, None]) * rate * rate)
 
 
 def _points_stand(f: Functions) -> Distance:
@@ -107,7 +111,7 @@ def _energy_is_lost(f: Functions) -> Distance:
         f("kinetic_energy", v=velocity)["T"] for velocity in (v, after, v - after)
     )
     difference = (before - remaining - lost)[:, None]
-    sizes = f.truth.scales
+    sizes = f.exact_results.scales
     error_size = sizes.weighted_sum(sizes.of(IMPACT, "v_after")) * (
         sizes.weighted_sum(v) + sizes.weighted_sum(after)
     )
@@ -119,30 +123,30 @@ def _energy_is_lost(f: Functions) -> Distance:
 # -- robots with closed loops --
 
 
-def _open(truth: Truth) -> bool:
+def _open(exact_results: ExactResults) -> bool:
     """True if the drawn positions do not close the loops."""
-    return truth.baumgarte
+    return exact_results.baumgarte
 
 
-def _open_and_redundant(truth: Truth) -> bool:
+def _open_and_redundant(exact_results: ExactResults) -> bool:
     """True if the states are open and forces are redundant, so that no accelerations satisfy all
     rows.
     """
-    return truth.baumgarte and _redundant(truth)
+    return exact_results.baumgarte and _redundant(exact_results)
 
 
 def _rates(f: Functions) -> Array:
     """Return the drawn v at closed states, or zeros if the constraint forces are redundant."""
-    f.truth.draw(DYNAMICS)
+    f.exact_results.draw(DYNAMICS)
     v = f.drawn_argument(DYNAMICS, "v")
-    return 0 * v if _redundant(f.truth) else v
+    return 0 * v if _redundant(f.exact_results) else v
 
 
 def _loops_alone(f: Functions) -> Distance:
     """Return the distance of the motion without active contacts from constrained dynamics. Any
     nonzero force counts as infinite.
     """
-    f.truth.draw(DYNAMICS)
+    f.exact_results.draw(DYNAMICS)
     results, free = (
         f(DYNAMICS, active=0 * f.states["active"]),
         f("constrained_forward_dynamics")["a"],
@@ -160,7 +164,9 @@ def _driven_by_contacts(f: Functions) -> Distance:
     v = _rates(f)
     results = f(DYNAMICS, v=v)
     contact_torques = times(
-        np.swapaxes(contacts.jacobian(f.truth.reference, f.drawn_argument(DYNAMICS, "q")), -1, -2),
+        np.swapaxes(
+            contacts.jacobian(f.exact_results.reference, f.drawn_argument(DYNAMICS, "q")), -1, -2
+        ),
         results["forces"].reshape(len(v), -1),
     )
     a = f("constrained_forward_dynamics", v=v, tau=f.states["tau"] + contact_torques)["a"]
@@ -187,7 +193,7 @@ def _held_closed(f: Functions) -> Distance:
 
 def _loops_stop_alone(f: Functions) -> Distance:
     for name in (IMPACT, "constraint_impulse"):
-        f.truth.draw(name)
+        f.exact_results.draw(name)
     free = f("constraint_impulse", restitution=0 * f.states["restitution"])["v_next"]
     results = f(IMPACT, active=0 * f.states["active"])
     nonzero = np.where(
@@ -203,7 +209,7 @@ def _all_are_stopped(f: Functions) -> Distance:
     active, after = _active(f, IMPACT), f(IMPACT)["v_after"]
     A, J = (
         f("constraint_jacobian")["A"],
-        contacts.jacobian(f.truth.reference, f.drawn_argument(IMPACT, "q")),
+        contacts.jacobian(f.exact_results.reference, f.drawn_argument(IMPACT, "q")),
     )
     velocities = np.concatenate([times(A, after), active * times(J, after)], axis=-1)
     return velocities, terms(

@@ -12,40 +12,42 @@ from symgen.verification.identities._identity import Distance, Functions, Identi
 
 
 def _rate_of_the_mass_matrix(f: Functions) -> Distance:
-    C, sizes = f("coriolis_matrix")["C"], f.truth.scales
+    C, sizes = f("coriolis_matrix")["C"], f.exact_results.scales
     size = sizes.of("coriolis_matrix", "C")
-    difference = f.slopes("mass_matrix")["M"] - C - np.swapaxes(C, -1, -2)
+    difference = f.time_derivatives("mass_matrix")["M"] - C - np.swapaxes(C, -1, -2)
     return difference, size + np.swapaxes(
         size, -1, -2
     ) + sizes.mass()  # the slope of M may be zero at a state
 
 
 def _along_the_velocities(f: Functions) -> Distance:
-    C_v, sizes = times(f("coriolis_matrix")["C"], f.states["v"]), f.truth.scales
+    C_v, sizes = times(f("coriolis_matrix")["C"], f.states["v"]), f.exact_results.scales
     bias, weight = (
         f("bias_force", **f.at_rest())["c"] - resistance(f, f.states["v"]),
         f("gravity_force")["g"],
     )
-    size = times(sizes.of("coriolis_matrix", "C"), np.abs(f.truth.floats["v"])) + sizes.of(
+    size = times(sizes.of("coriolis_matrix", "C"), np.abs(f.exact_results.floats["v"])) + sizes.of(
         "bias_force", "c"
     )
     return C_v - (bias - weight), size
 
 
 def _mass(f: Functions) -> Distance:
-    return f("mass_matrix_coriolis_and_bias")["M"] - f("mass_matrix")["M"], f.truth.scales.mass()
+    return f("mass_matrix_coriolis_and_bias")["M"] - f("mass_matrix")[
+        "M"
+    ], f.exact_results.scales.mass()
 
 
 def _coriolis(f: Functions) -> Distance:
-    return f("mass_matrix_coriolis_and_bias")["C"] - f("coriolis_matrix")["C"], f.truth.scales.of(
-        "coriolis_matrix", "C"
-    )
+    return f("mass_matrix_coriolis_and_bias")["C"] - f("coriolis_matrix")[
+        "C"
+    ], f.exact_results.scales.of("coriolis_matrix", "C")
 
 
 def _bias(f: Functions) -> Distance:
-    return f("mass_matrix_coriolis_and_bias")["c"] - f("bias_force")["c"], f.truth.scales.of(
-        "bias_force", "c"
-    )
+    return f("mass_matrix_coriolis_and_bias")["c"] - f("bias_force")[
+        "c"
+    ], f.exact_results.scales.of("bias_force", "c")
 
 
 RANK = 5

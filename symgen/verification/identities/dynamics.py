@@ -21,10 +21,10 @@ from symgen.vocabulary.arrays import USUAL
 
 def _inverse_of_forward(f: Functions) -> Distance:
     a, tau = f("forward_dynamics")["a"], f.states["tau"]
-    back, sizes = f("inverse_dynamics", a=a)["tau"], f.truth.scales
+    recovered, sizes = f("inverse_dynamics", a=a)["tau"], f.exact_results.scales
     # round-off of inverse dynamics is relative to its terms at this a, that of forward dynamics to the residual's terms
-    return back - tau, sizes.dynamics_residual(a) + sizes.forces(
-        f.truth.floats["v"], np.asarray(a, dtype=float)
+    return recovered - tau, sizes.dynamics_residual(a) + sizes.forces(
+        f.exact_results.floats["v"], np.asarray(a, dtype=float)
     )
 
 
@@ -32,20 +32,24 @@ def _mass_times_inverse(f: Functions) -> Distance:
     """Return the distance M M⁻¹ − 1, relative to √s_i Σ_k √s_k times the sizes of the entries of
     M⁻¹.
     """
-    mass, inverse, sizes = f("mass_matrix")["M"], f("inverse_mass_matrix")["Minv"], f.truth.scales
+    mass, inverse, sizes = (
+        f("mass_matrix")["M"],
+        f("inverse_mass_matrix")["Minv"],
+        f.exact_results.scales,
+    )
     size = sizes.roots[..., None] * (sizes.roots[:, None, :] @ sizes.inverse())
-    return mass @ inverse - np.eye(f.truth.mechanism.nv, dtype=int), size
+    return mass @ inverse - np.eye(f.exact_results.mechanism.nv, dtype=int), size
 
 
 def _mass_times_solution(f: Functions) -> Distance:
     return solve_distance(
-        f("mass_matrix")["M"], f("mass_matrix_solve")["x"], f.states["b"], f.truth
+        f("mass_matrix")["M"], f("mass_matrix_solve")["x"], f.states["b"], f.exact_results
     )[:2]
 
 
 def _symmetric(f: Functions) -> Distance:
     mass = f("mass_matrix")["M"]
-    return mass - np.swapaxes(mass, -1, -2), f.truth.scales.mass()
+    return mass - np.swapaxes(mass, -1, -2), f.exact_results.scales.mass()
 
 
 def _positive(f: Functions) -> Distance:
@@ -54,7 +58,10 @@ def _positive(f: Functions) -> Distance:
     """
     verdicts = []
     for program_mass, declared_mass, terms in zip(
-        f("mass_matrix")["M"], f.truth.mass_matrix, f.truth.scales.diagonal(), strict=True
+        f("mass_matrix")["M"],
+        f.exact_results.mass_matrix,
+        f.exact_results.scales.diagonal(),
+        strict=True,
     ):
         positive = is_positive(program_mass, terms)
         declared_positive = True if positive else is_positive(declared_mass, terms)
@@ -74,18 +81,18 @@ def _determinant(f: Functions) -> Distance:
         [
             determinant(*matrix_and_terms)
             for matrix_and_terms in zip(
-                f("mass_matrix")["M"], f.truth.scales.diagonal(), strict=True
+                f("mass_matrix")["M"], f.exact_results.scales.diagonal(), strict=True
             )
         ]
     )
-    if f.exact and np.isfinite(f.truth.condition):
+    if f.exact and np.isfinite(f.exact_results.condition):
         return (det - product)[:, None], largest(product[:, None])
-    return (det - product)[:, None], f.truth.scales.of("mass_matrix_determinant", "det")
+    return (det - product)[:, None], f.exact_results.scales.of("mass_matrix_determinant", "det")
 
 
 def _log_determinant(f: Functions) -> Distance:
     logarithm, det = f("mass_matrix_log_determinant")["logdet"], f("mass_matrix_determinant")["det"]
-    return (logarithm - np.log(det))[:, None], f.truth.scales.of(
+    return (logarithm - np.log(det))[:, None], f.exact_results.scales.of(
         "mass_matrix_log_determinant", "logdet"
     )
 
@@ -93,19 +100,19 @@ def _log_determinant(f: Functions) -> Distance:
 def _slope_of_the_log_determinant(f: Functions) -> Distance:
     slope = (f("mass_matrix_log_determinant_gradient")["grad"] * f.states["v"]).sum(axis=-1)
     size = (
-        f.truth.scales.of("mass_matrix_log_determinant_gradient", "grad")
-        * np.abs(f.truth.floats["v"])
+        f.exact_results.scales.of("mass_matrix_log_determinant_gradient", "grad")
+        * np.abs(f.exact_results.floats["v"])
     ).sum(axis=-1)
-    size = size + f.truth.scales.of(
+    size = size + f.exact_results.scales.of(
         "mass_matrix_log_determinant", "logdet"
     )  # the size of the slope is zero if M is constant
-    return (slope - f.slopes("mass_matrix_log_determinant")["logdet"])[:, None], size
+    return (slope - f.time_derivatives("mass_matrix_log_determinant")["logdet"])[:, None], size
 
 
 def _mass_from_inverse_dynamics(f: Functions) -> Distance:
     a, zero = f.states["a"], 0 * f.states["a"]
     difference = f("inverse_dynamics")["tau"] - f("inverse_dynamics", a=zero)["tau"]
-    return times(f("mass_matrix")["M"], a) - difference, f.truth.scales.of(
+    return times(f("mass_matrix")["M"], a) - difference, f.exact_results.scales.of(
         "inverse_dynamics", "tau"
     )
 
@@ -113,7 +120,7 @@ def _mass_from_inverse_dynamics(f: Functions) -> Distance:
 def _bias_is_inverse_dynamics(f: Functions) -> Distance:
     return f("bias_force")["c"] - f("inverse_dynamics", a=0 * f.states["a"])[
         "tau"
-    ], f.truth.scales.of("bias_force", "c")
+    ], f.exact_results.scales.of("bias_force", "c")
 
 
 def _gravity_is_bias_at_rest(f: Functions) -> Distance:
@@ -128,33 +135,37 @@ def _gravity_is_inverse_dynamics_at_rest(f: Functions) -> Distance:
 
 def _size_at_rest(f: Functions) -> Array:
     """Return the size of gravity and of the springs."""
-    still = 0 * f.truth.floats["v"]
-    return f.truth.scales.of("gravity_force", "g") + f.truth.scales.drive_forces(still, still)
+    still = 0 * f.exact_results.floats["v"]
+    return f.exact_results.scales.of("gravity_force", "g") + f.exact_results.scales.drive_forces(
+        still, still
+    )
 
 
 def _both_masses(f: Functions) -> Distance:
-    return f("mass_matrix_and_bias")["M"] - f("mass_matrix")["M"], f.truth.scales.mass()
+    return f("mass_matrix_and_bias")["M"] - f("mass_matrix")["M"], f.exact_results.scales.mass()
 
 
 def _both_biases(f: Functions) -> Distance:
-    return f("mass_matrix_and_bias")["c"] - f("bias_force")["c"], f.truth.scales.of(
+    return f("mass_matrix_and_bias")["c"] - f("bias_force")["c"], f.exact_results.scales.of(
         "bias_force", "c"
     )
 
 
 def _jacobian_is_the_derivative(f: Functions) -> Distance:
-    slopes, twist = f.slopes("forward_kinematics"), times(f.jacobian(), f.states["v"])
-    spin = slopes["R"] @ np.swapaxes(f("forward_kinematics")["R"], -1, -2)
+    pose_rates, twist = f.time_derivatives("forward_kinematics"), times(f.jacobian(), f.states["v"])
+    spin = pose_rates["R"] @ np.swapaxes(f("forward_kinematics")["R"], -1, -2)
     rate = np.stack([spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]], axis=-1)
-    size = np.maximum(1.0, times(f.truth.scales.jacobian(), np.abs(f.truth.floats["v"])))
-    return np.concatenate([rate, slopes["p"]], axis=-1) - twist, size
+    size = np.maximum(
+        1.0, times(f.exact_results.scales.jacobian(), np.abs(f.exact_results.floats["v"]))
+    )
+    return np.concatenate([rate, pose_rates["p"]], axis=-1) - twist, size
 
 
 def _operational_inertia(f: Functions) -> Distance:
     jacobian, inverse = f.jacobian(), f("inverse_mass_matrix")["Minv"]
     J_transposed = np.swapaxes(jacobian, -1, -2)
     # in floats, the error of the inverse is its residual times itself
-    sizes = f.truth.scales
+    sizes = f.exact_results.scales
     root_diagonal = sizes.inverse_entries()
     reach = (
         np.abs(np.asarray(jacobian, dtype=float))
@@ -162,7 +173,9 @@ def _operational_inertia(f: Functions) -> Distance:
         * sizes.weighted_sum(root_diagonal)[..., None]
     )
     size = sizes.mobility() + reach * np.swapaxes(reach, -1, -2)
-    if f.truth.convention != USUAL:  # J was converted, perhaps from a point far from the frame
+    if (
+        f.exact_results.convention != USUAL
+    ):  # J was converted, perhaps from a point far from the frame
         conversion_error = (
             2
             * sizes.jacobian(sizes.lever())
@@ -176,13 +189,13 @@ def _acceleration_of_the_frame(f: Functions) -> Distance:
     moving = times(f.jacobian(), f("forward_dynamics")["a"]) + times(
         f.slope_of_the_jacobian(), f.states["v"]
     )
-    return f("link_accelerations")["alpha_tip"] - moving, f.truth.scales.tip_acceleration()
+    return f("link_accelerations")["alpha_tip"] - moving, f.exact_results.scales.tip_acceleration()
 
 
 def _acceleration_across_the_joints(f: Functions) -> Distance:
     return f("interbody_forces")["a"] - f("forward_dynamics")[
         "a"
-    ], f.truth.scales.joint_accelerations()
+    ], f.exact_results.scales.joint_accelerations()
 
 
 def _force_along_the_joints(f: Functions) -> Distance:
@@ -194,7 +207,9 @@ def _force_along_the_joints(f: Functions) -> Distance:
     results, reference = f("interbody_forces"), f.reference
     placed, a, tau = reference.placements(f.states["q"]), results["a"], f.states["tau"]
     projected, wrench_sizes = [0 * tau[:, 0]] * tau.shape[-1], [np.zeros(len(tau))] * tau.shape[-1]
-    sizes_by_body = f.truth.scales.wrenches(f.truth.floats["v"], np.asarray(a, dtype=float))
+    sizes_by_body = f.exact_results.scales.wrenches(
+        f.exact_results.floats["v"], np.asarray(a, dtype=float)
+    )
     for i, placement in enumerate(placed):
         for unit, (k, rate) in zip(
             reference.twists(i, placement.turn[0]), reference.shares[i], strict=True
@@ -205,9 +220,9 @@ def _force_along_the_joints(f: Functions) -> Distance:
             projected[k] = projected[k] + (results["F"][:, i] * twist).sum(axis=-1)
             wrench_sizes[k] = wrench_sizes[k] + abs(float(rate)) * sizes_by_body[:, i]
     # a residual as in `_inverse_of_forward`; the wrenches may be far larger than their projection on the joints
-    sizes = f.truth.scales
+    sizes = f.exact_results.scales
     size = sizes.dynamics_residual(a) + np.stack(wrench_sizes, axis=-1)
-    drive_size = sizes.drive_forces(f.truth.floats["v"], np.asarray(a, dtype=float))
+    drive_size = sizes.drive_forces(f.exact_results.floats["v"], np.asarray(a, dtype=float))
     return np.stack(projected, axis=-1) - (tau - drive_forces(f, a)), size + drive_size
 
 

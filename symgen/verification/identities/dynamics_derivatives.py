@@ -7,17 +7,24 @@ import numpy as np
 from symgen.reference.arrays import cross, identity, times
 from symgen.reference.precision import Array
 from symgen.verification.evaluating import Results
-from symgen.verification.identities._drives import resistance, slopes, without_armature
+from symgen.verification.identities._drives import (
+    resistance,
+    velocity_derivatives,
+    without_armature,
+)
 from symgen.verification.identities._identity import Distance, Functions, Identity
 from symgen.verification.scales.dynamics_derivatives import DERIVATIVES
 
 
 def _slope_along_q(f: Functions) -> Distance:
     """Return the distance dtau_dq v − d/dt ID(q ⊕ v t)."""
-    v, sizes = f.states["v"], f.truth.scales
-    size = times(sizes.of("inverse_dynamics_derivatives", "dtau_dq"), np.abs(f.truth.floats["v"]))
+    v, sizes = f.states["v"], f.exact_results.scales
+    size = times(
+        sizes.of("inverse_dynamics_derivatives", "dtau_dq"), np.abs(f.exact_results.floats["v"])
+    )
     difference = (
-        times(f("inverse_dynamics_derivatives")["dtau_dq"], v) - f.slopes("inverse_dynamics")["tau"]
+        times(f("inverse_dynamics_derivatives")["dtau_dq"], v)
+        - f.time_derivatives("inverse_dynamics")["tau"]
     )
     return difference, size + sizes.of(
         "inverse_dynamics", "tau"
@@ -28,11 +35,13 @@ def _quadratic_in_rates(f: Functions) -> Distance:
     """Return the distance dtau_dv v − 2 (ID(v) − ID(v=0)): except for drive forces, tau is
     quadratic in rates.
     """
-    v, sizes = f.states["v"], f.truth.scales
+    v, sizes = f.states["v"], f.exact_results.scales
     velocity_terms = f("inverse_dynamics")["tau"] - f("inverse_dynamics", v=0 * v)["tau"]
     velocity_terms = velocity_terms - (resistance(f, v) - resistance(f, 0 * v))
-    size = times(sizes.of("inverse_dynamics_derivatives", "dtau_dv"), np.abs(f.truth.floats["v"]))
-    body_slopes = f("inverse_dynamics_derivatives")["dtau_dv"] - slopes(f)
+    size = times(
+        sizes.of("inverse_dynamics_derivatives", "dtau_dv"), np.abs(f.exact_results.floats["v"])
+    )
+    body_slopes = f("inverse_dynamics_derivatives")["dtau_dv"] - velocity_derivatives(f)
     return times(body_slopes, v) - 2 * velocity_terms, size + 2 * sizes.of(
         "inverse_dynamics", "tau"
     )
@@ -43,15 +52,20 @@ def _rate_of_the_mass_matrix(f: Functions) -> Distance:
 
     ad maps a joint's velocities x to v × x; it is zero where they commute.
     """
-    results, rate = f("inverse_dynamics_derivatives"), f.slopes("inverse_dynamics_derivatives")["M"]
+    results, rate = (
+        f("inverse_dynamics_derivatives"),
+        f.time_derivatives("inverse_dynamics_derivatives")["M"],
+    )
     slope_term, bracket_term = (
-        results["dtau_dv"] - slopes(f) - rate,
+        results["dtau_dv"] - velocity_derivatives(f) - rate,
         without_armature(f, results["M"]) @ _brackets(f),
     )
     difference = slope_term + bracket_term
-    size = f.truth.scales.of("inverse_dynamics_derivatives", "dtau_dv")
+    size = f.exact_results.scales.of("inverse_dynamics_derivatives", "dtau_dv")
     size = (
-        size + f.truth.scales.mass() * (1 + np.abs(f.truth.floats["v"]).sum(axis=-1))[:, None, None]
+        size
+        + f.exact_results.scales.mass()
+        * (1 + np.abs(f.exact_results.floats["v"]).sum(axis=-1))[:, None, None]
     )
     return difference + np.swapaxes(difference, -1, -2), size + np.swapaxes(size, -1, -2)
 
@@ -62,10 +76,10 @@ def _brackets(f: Functions) -> Array:
     The velocities of a joint without an axis are twists about and along its body's axes; only their
     brackets are nonzero.
     """
-    reference, v = f.truth.reference, f.states["v"]
+    reference, v = f.exact_results.reference, f.states["v"]
     brackets = 0 * (v[:, :, None] * v[:, None, :])
     for index, (joint, v_slice) in enumerate(
-        zip(f.truth.mechanism.joints, f.truth.mechanism.v_slices, strict=True)
+        zip(f.exact_results.mechanism.joints, f.exact_results.mechanism.v_slices, strict=True)
     ):
         if joint.type.directed:
             continue
@@ -79,17 +93,19 @@ def _brackets(f: Functions) -> Array:
 
 
 def _mass_beside(f: Functions) -> Distance:
-    return f("inverse_dynamics_derivatives")["M"] - f("mass_matrix")["M"], f.truth.scales.mass()
+    return f("inverse_dynamics_derivatives")["M"] - f("mass_matrix")[
+        "M"
+    ], f.exact_results.scales.mass()
 
 
 def _derivative_residual(f: Functions, by: str, inverse: Results) -> Distance:
     """Return the distance M da + dtau, a column for each coordinate."""
-    columns, sizes = f("forward_dynamics_derivatives")[f"da_d{by}"], f.truth.scales
+    columns, sizes = f("forward_dynamics_derivatives")[f"da_d{by}"], f.exact_results.scales
     size = sizes.roots[..., None] * (
         sizes.roots[:, None, :] @ np.abs(np.asarray(columns, dtype=float))
     )
     size = size + DERIVATIVES[f"dtau_d{by}"](
-        sizes, f.truth.floats["v"], sizes.joint_accelerations()
+        sizes, f.exact_results.floats["v"], sizes.joint_accelerations()
     )
     return inverse["M"] @ columns + inverse[f"dtau_d{by}"], size
 
@@ -107,10 +123,10 @@ def _residual_along_v(f: Functions) -> Distance:
 
 
 def _inverse_beside(f: Functions) -> Distance:
-    sizes = f.truth.scales
+    sizes = f.exact_results.scales
     mass, inverse = f("mass_matrix")["M"], f("forward_dynamics_derivatives")["Minv"]
     size = sizes.roots[..., None] * (sizes.roots[:, None, :] @ sizes.inverse())
-    return mass @ inverse - np.eye(f.truth.mechanism.nv, dtype=int), size
+    return mass @ inverse - np.eye(f.exact_results.mechanism.nv, dtype=int), size
 
 
 _ID, _FD = "inverse_dynamics_derivatives", "forward_dynamics_derivatives"

@@ -21,10 +21,10 @@ def _rate_is_the_velocity(f: Functions) -> Distance:
     """Return the distance of d/dt q ⊕ v dt at dt = 0, by central differences with h = 1e-25, from
     the slope of q ⊕ δ.
     """
-    h, zero_time = f.truth.scalars.constant(Fraction(1, 10**25)), 0 * f.states["dt"]
+    h, zero_time = f.exact_results.scalars.constant(Fraction(1, 10**25)), 0 * f.states["dt"]
     up, down = (f("integrate", dt=zero_time + s)["q_next"] for s in (h, -h))
     slope = (f.displaced(f.states["v"] * h) - f.displaced(-f.states["v"] * h)) / (2 * h)
-    return (up - down) / (2 * h) - slope, 1 + np.abs(f.truth.floats["v"]).sum(axis=-1)
+    return (up - down) / (2 * h) - slope, 1 + np.abs(f.exact_results.floats["v"]).sum(axis=-1)
 
 
 def _two_halves_make_a_whole(f: Functions) -> Distance:
@@ -38,20 +38,20 @@ def _quaternions_keep_their_length(f: Functions) -> Distance:
     """Return the change of |quaternion|²; zero without quaternions."""
     after, size = f("integrate")["q_next"], _size(f)
     changes = [(0 * size[:, 0], np.ones(len(size)))]
-    for first in f.truth.mechanism.quaternions:
+    for first in f.exact_results.mechanism.quaternions:
         entries = slice(first, first + 4)
         change = (after[:, entries] * after[:, entries]).sum(axis=-1) - (
             f.states["q"][:, entries] * f.states["q"][:, entries]
         ).sum(axis=-1)
         changes.append((change, 2 * size[:, entries].max(axis=-1)))
     differences, sizes = (
-        np.stack(np.broadcast_arrays(*part), axis=-1) for part in zip(*changes, strict=True)
+        np.stack(np.broadcast_arrays(*pair), axis=-1) for pair in zip(*changes, strict=True)
     )
     return differences, sizes
 
 
 def _size(f: Functions) -> Array:
-    return f.truth.scales.of("integrate", "q_next")
+    return f.exact_results.scales.of("integrate", "q_next")
 
 
 def _difference_reaches_the_goal(f: Functions) -> Distance:
@@ -60,7 +60,7 @@ def _difference_reaches_the_goal(f: Functions) -> Distance:
     """
     goal, unit_time = f.states["q_next"], 1 + 0 * f.states["dt"]
     arrived = f("integrate", v=f("difference")["delta"], dt=unit_time)["q_next"]
-    size = f.truth.scales.of("difference", "delta").max(axis=-1)
+    size = f.exact_results.scales.of("difference", "delta").max(axis=-1)
     return _pose_difference(f, arrived, goal), 1 + size
 
 
@@ -71,23 +71,25 @@ def _difference_is_the_step(f: Functions) -> Distance:
     short = f.states["dt"] / 8
     reached = f("integrate", dt=short)["q_next"]
     step = f.states["v"] * short[:, None]
-    return f("difference", q_next=reached)["delta"] - step, f.truth.scales.of(
+    return f("difference", q_next=reached)["delta"] - step, f.exact_results.scales.of(
         "difference", "delta"
     ) + _reach(f)[:, None]
 
 
 def _back_is_the_negative(f: Functions) -> Distance:
     """Return the distance q ⊖ q_next + (q_next ⊖ q)."""
-    back = f("difference", q=f.states["q_next"], q_next=f.states["q"])["delta"]
-    return back + f("difference")["delta"], f.truth.scales.of("difference", "delta")
+    reverse = f("difference", q=f.states["q_next"], q_next=f.states["q"])["delta"]
+    return reverse + f("difference")["delta"], f.exact_results.scales.of("difference", "delta")
 
 
 def _difference_to_itself(f: Functions) -> Distance:
     """Return q ⊖ q, with the signs of its quaternions reversed."""
     negated = f.states["q"].copy()
-    for first in f.truth.mechanism.quaternions:
+    for first in f.exact_results.mechanism.quaternions:
         negated[:, first : first + 4] = -negated[:, first : first + 4]
-    return f("difference", q_next=negated)["delta"], f.truth.scales.of("difference", "delta")
+    return f("difference", q_next=negated)["delta"], f.exact_results.scales.of(
+        "difference", "delta"
+    )
 
 
 def _pose_difference(f: Functions, actual: Array, expected: Array) -> Array:
@@ -95,7 +97,9 @@ def _pose_difference(f: Functions, actual: Array, expected: Array) -> Array:
     turns of joints without an axis.
     """
     differences = actual - expected
-    for joint, q_slice in zip(f.truth.mechanism.joints, f.truth.mechanism.q_slices, strict=True):
+    for joint, q_slice in zip(
+        f.exact_results.mechanism.joints, f.exact_results.mechanism.q_slices, strict=True
+    ):
         if joint.type.directed:
             continue
         for i, coordinate in enumerate(joint.type.positions):
@@ -119,7 +123,7 @@ def _pose_difference(f: Functions, actual: Array, expected: Array) -> Array:
 
 def _reach(f: Functions) -> Array:
     """Return the size of the positions, per state."""
-    return np.asarray(f.truth.scales.of("integrate", "q_next").max(axis=-1))
+    return np.asarray(f.exact_results.scales.of("integrate", "q_next").max(axis=-1))
 
 
 RANK = 2

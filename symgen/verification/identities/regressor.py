@@ -15,7 +15,7 @@ from symgen.verification.identities._identity import Distance, Functions, Identi
 
 def _declared_torque(f: Functions) -> Distance:
     """Return the distance Y π − tau, with the π of the description."""
-    reference, sizes = f.reference, f.truth.scales
+    reference, sizes = f.reference, f.exact_results.scales
     pi = declared_parameters(reference)
     size = times(sizes.of("regressor", "Y"), np.abs(pi.astype(float))) + sizes.of(
         "inverse_dynamics", "tau"
@@ -30,9 +30,9 @@ def _tau_of_the_bodies(f: Functions) -> Array:
 
 def _by_base_parameters(f: Functions) -> Distance:
     """Return the distance Y_base π_base − Y π, for any parameters π."""
-    pi, sizes = f.states["pi"], f.truth.scales
+    pi, sizes = f.states["pi"], f.exact_results.scales
     torque = times(f("base_regressor")["Y_base"], f("base_parameters")["pi_base"])
-    size = times(sizes.of("regressor", "Y"), np.abs(f.truth.floats["pi"])) + times(
+    size = times(sizes.of("regressor", "Y"), np.abs(f.exact_results.floats["pi"])) + times(
         sizes.of("base_regressor", "Y_base"), sizes.of("base_parameters", "pi_base")
     )
     return torque - times(f("regressor")["Y"], pi), size
@@ -40,7 +40,7 @@ def _by_base_parameters(f: Functions) -> Distance:
 
 def _declared_base_torque(f: Functions) -> Distance:
     """Return the distance Y_base π_base − tau, with the base parameters of the description."""
-    reference, sizes = f.reference, f.truth.scales
+    reference, sizes = f.reference, f.exact_results.scales
     pi = np.broadcast_to(declared_parameters(reference), f.states["pi"].shape)
     base = f("base_parameters", pi=pi)["pi_base"]
     magnitudes = np.abs(np.asarray(base, dtype=float))

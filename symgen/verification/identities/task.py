@@ -9,15 +9,15 @@ from symgen.verification.identities._identity import Distance, Functions, Identi
 
 
 def _jacobian(f: Functions) -> Array:
-    return f.jacobian()[:, list(f.truth.reference.task_rows)]
+    return f.jacobian()[:, list(f.exact_results.reference.task_rows)]
 
 
 def _unit(f: Functions) -> Array:
-    return np.eye(len(f.truth.reference.task_rows), dtype=int)
+    return np.eye(len(f.exact_results.reference.task_rows), dtype=int)
 
 
 def _inertia_times_its_inverse(f: Functions) -> Distance:
-    rows, sizes = list(f.truth.reference.task_rows), f.truth.scales
+    rows, sizes = list(f.exact_results.reference.task_rows), f.exact_results.scales
     inertia, mobility = (
         f("operational_inertia")["Lambda"],
         f("operational_inertia_inverse")["Lambda_inv"][:, rows][:, :, rows],
@@ -28,7 +28,7 @@ def _inertia_times_its_inverse(f: Functions) -> Distance:
 
 
 def _jacobian_times_its_inverse(f: Functions) -> Distance:
-    rows, sizes = list(f.truth.reference.task_rows), f.truth.scales
+    rows, sizes = list(f.exact_results.reference.task_rows), f.exact_results.scales
     J, J_bar = _jacobian(f), f("dynamically_consistent_inverse")["Jbar"]
     size = np.abs(np.asarray(J, dtype=float)) @ sizes.of("dynamically_consistent_inverse", "Jbar")
     size = size + sizes.jacobian(sizes.lever())[:, rows] @ np.abs(np.asarray(J_bar, dtype=float))
@@ -40,7 +40,7 @@ def _task_force_moves_only_the_task(f: Functions) -> Distance:
     J_transposed_inertia = np.swapaxes(_jacobian(f), -1, -2) @ f("operational_inertia")["Lambda"]
     mass_J_bar, sizes = (
         f("mass_matrix")["M"] @ f("dynamically_consistent_inverse")["Jbar"],
-        f.truth.scales,
+        f.exact_results.scales,
     )
     return mass_J_bar - J_transposed_inertia, sizes.mass() @ sizes.of(
         "dynamically_consistent_inverse", "Jbar"

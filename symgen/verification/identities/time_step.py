@@ -41,9 +41,14 @@ def _change_in_zero_time(f: Functions, function: str) -> Array:
 
 def _rate_is_the_acceleration(f: Functions) -> Distance:
     """Return the distance of d/dt v⁺ at dt = 0 from a, by central differences with h = 1e-25."""
-    h, zero_time = f.truth.scalars.constant(Fraction(1, 10**25)), 0 * f.drawn_argument("step", "dt")
+    h, zero_time = (
+        f.exact_results.scalars.constant(Fraction(1, 10**25)),
+        0 * f.drawn_argument("step", "dt"),
+    )
     up, down = (f("step_rk4", dt=zero_time + s)["v_next"] for s in (h, -h))
-    return (up - down) / (2 * h) - f("forward_dynamics")["a"], f.truth.scales.joint_accelerations()
+    return (up - down) / (2 * h) - f("forward_dynamics")[
+        "a"
+    ], f.exact_results.scales.joint_accelerations()
 
 
 def _two_halves_make_a_whole(f: Functions) -> Distance:
@@ -51,17 +56,17 @@ def _two_halves_make_a_whole(f: Functions) -> Distance:
 
     dt is so short that dt⁵ is below the tolerance and dt⁴ is not.
     """
-    a = np.asarray(f.truth.results("forward_dynamics")["a"], dtype=float)
+    a = np.asarray(f.exact_results.results("forward_dynamics")["a"], dtype=float)
     rates = (
         1
-        + np.abs(f.truth.floats["v"]).max(axis=-1)
+        + np.abs(f.exact_results.floats["v"]).max(axis=-1)
         + np.sqrt(np.abs(a).max(axis=-1))
         + _drive_rates(f, a)
     )
-    dt = f.truth.scalars.array([SHORT / Fraction(float(rate)) for rate in rates])
+    dt = f.exact_results.scalars.array([SHORT / Fraction(float(rate)) for rate in rates])
     between, full_step = f("step_rk4", dt=dt / 2), f("step_rk4", dt=dt)
     halves = f("step_rk4", q=between["q_next"], v=between["v_next"], dt=dt / 2)
-    distance = 1 + np.abs(f.truth.floats["q"]).max(axis=-1)
+    distance = 1 + np.abs(f.exact_results.floats["q"]).max(axis=-1)
     sizes = [
         np.broadcast_to(distance[:, None], full_step["q_next"].shape),
         np.broadcast_to(rates[:, None], full_step["v_next"].shape),
@@ -75,10 +80,14 @@ def _drive_rates(f: Functions, a: Array) -> Array:
     """Return the largest rate (1/s) at which drive forces change (count,): by damping, by a spring,
     and at a friction reversal.
     """
-    mechanism, v = f.truth.mechanism, f.truth.floats["v"]
-    M_inverse = np.abs(np.asarray(f.truth.results("inverse_mass_matrix")["Minv"], dtype=float))
+    mechanism, v = f.exact_results.mechanism, f.exact_results.floats["v"]
+    M_inverse = np.abs(
+        np.asarray(f.exact_results.results("inverse_mass_matrix")["Minv"], dtype=float)
+    )
     spring_rates = np.sqrt(M_inverse @ drive_scales.stiffness(mechanism)[:, None])
-    damping_rates = M_inverse @ drive_scales.slopes(mechanism, v)[..., None] + spring_rates
+    damping_rates = (
+        M_inverse @ drive_scales.velocity_derivatives(mechanism, v)[..., None] + spring_rates
+    )
     friction_rates = np.abs(a) * drive_scales.friction_curvature(mechanism, v)
     return np.asarray((damping_rates[..., 0] + friction_rates).max(axis=-1))
 
@@ -89,7 +98,7 @@ def _concatenated(q_difference: Array, v_difference: Array) -> Array:
 
 def _sizes(f: Functions, function: str) -> Array:
     return np.concatenate(
-        [f.truth.scales.of(function, name) for name in ("q_next", "v_next")], axis=-1
+        [f.exact_results.scales.of(function, name) for name in ("q_next", "v_next")], axis=-1
     )
 
 

@@ -142,7 +142,7 @@ class Proof:
             *self._of_several(),
             *self._with_rotors(),
             "",
-            *self._own(),
+            *self._inertia_bounds(),
         ]
         for entry in self.functions:
             if entry.divisors:
@@ -171,12 +171,12 @@ class Proof:
             if self.functions
             else "no function with a proof"
         )
-        seen = (
+        observation = (
             "no observation exceeds its bound"
             if not wrong
             else f"CONTRADICTED by observations: {', '.join(wrong)}"
         )
-        return "\n".join([*lines, f"{self.robot}: {verdict}; {seen}"])
+        return "\n".join([*lines, f"{self.robot}: {verdict}; {observation}"])
 
     def _of_several(self) -> list[str]:
         """Return the remark on joints with several velocities, whose link has several rows."""
@@ -191,7 +191,7 @@ class Proof:
         """Return the remark on armature, if a drive has a rotor."""
         return ["(with the armature of the joint's drive)"] if self.armed else []
 
-    def _own(self) -> list[str]:
+    def _inertia_bounds(self) -> list[str]:
         rows: list[Row] = [("joint", "link", "H^T M H", "", "")]
         for joint, unit in zip(self.joints, self.units, strict=True):
             rows.append(
@@ -228,7 +228,7 @@ class Proof:
                     "no certificate"
                     if certificate.lower_bound is None
                     else _below(certificate.lower_bound),
-                    _near(divisor.least),
+                    _significant(divisor.least),
                     certificate.reason,
                 )
             )
@@ -260,9 +260,9 @@ class Proof:
                         name,
                         location,
                         _above(round_off.most(name)),
-                        _near(round_off.seen(name), 2),
-                        _near(round_off.ratio(name), 2),
-                        _near(round_off.largest.get(name), 3),
+                        _significant(round_off.largest_observed(name), 2),
+                        _significant(round_off.ratio(name), 2),
+                        _significant(round_off.largest.get(name), 3),
                     )
                 )
         return table(rows, texts=(0, 1, 2, 3))
@@ -274,7 +274,7 @@ def _round_off(round_off: RoundOff) -> dict[str, Any]:
         "results": {
             name: {
                 "bound": _finite(round_off.most(name)),
-                "observed": round_off.seen(name),
+                "observed": round_off.largest_observed(name),
                 "nearest": round_off.nearest(name),
                 "ratio": _finite(round_off.ratio(name)),
                 "largest": round_off.largest.get(name),
@@ -293,7 +293,7 @@ def _number(value: Any) -> float | None:
     return None if value is None else float(value)
 
 
-def _near(value: Any, digits: int = 6) -> str:
+def _significant(value: Any, digits: int = 6) -> str:
     return "-" if value is None or value == float("inf") else f"{float(value):.{digits}g}"
 
 

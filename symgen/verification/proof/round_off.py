@@ -57,7 +57,7 @@ class RoundOff:
         """Return the largest bound of a result's elements."""
         return float(self.bound[name].max())
 
-    def seen(self, name: str) -> float | None:
+    def largest_observed(self, name: str) -> float | None:
         """Return the largest observed error."""
         return float(self.observed[name].max()) if name in self.observed else None
 
@@ -65,24 +65,26 @@ class RoundOff:
         """Return the largest bound divided by the largest observed error, both at the compared
         states.
         """
-        seen = self.seen(name)
+        observed = self.largest_observed(name)
         return (
-            None if not seen else float(self.bound[name][: len(self.observed[name])].max()) / seen
+            None
+            if not observed
+            else float(self.bound[name][: len(self.observed[name])].max()) / observed
         )
 
     def nearest(self, name: str) -> float | None:
         """Return the largest quotient observed/bound of one element at one state; 0/0 is 0."""
         if name not in self.observed:
             return None
-        seen = self.observed[name]
-        bound = np.broadcast_to(self.bound[name][: len(seen)], seen.shape)
+        observed = self.observed[name]
+        bound = np.broadcast_to(self.bound[name][: len(observed)], observed.shape)
         with np.errstate(all="ignore"):
-            return float(np.where(seen == 0, 0.0, seen / bound).max())
+            return float(np.where(observed == 0, 0.0, observed / bound).max())
 
     @property
     def holds(self) -> bool:
         """True if no observation exceeds its bound."""
-        return all((near := self.nearest(name)) is None or near <= 1 for name in self.bound)
+        return all((ratio := self.nearest(name)) is None or ratio <= 1 for name in self.bound)
 
 
 def bound_round_off(
@@ -109,16 +111,16 @@ def bounds_at_states(
 ) -> Results:
     """Return the running error bound of every result's elements at every state: (count, elements)."""
     output_rows = _outputs(program)
-    errors_by_part = [
+    errors_by_chunk = [
         _errors(
             program,
-            propagate(program, points(part), arithmetic, requested_rows=output_rows),
-            len(next(iter(part.values()))),
+            propagate(program, points(chunk), arithmetic, requested_rows=output_rows),
+            len(next(iter(chunk.values()))),
         )
-        for part in _parts(program, states)
+        for chunk in _chunks(program, states)
     ]
     return {
-        port.name: np.concatenate([errors[port.name] for errors in errors_by_part])
+        port.name: np.concatenate([errors[port.name] for errors in errors_by_chunk])
         for port in program.outputs
     }
 
@@ -127,7 +129,7 @@ def _outputs(program: Program) -> list[int]:
     return [row for port in program.outputs for row in port.rows]
 
 
-def _parts(program: Program, states: Mapping[str, Array]) -> Iterator[dict[str, Array]]:
+def _chunks(program: Program, states: Mapping[str, Array]) -> Iterator[dict[str, Array]]:
     arguments = {port.name: states[port.name] for port in program.inputs}
     chunk = max(1, min(_CHUNK, VALUES // len(program.rows)))
     for start in range(0, len(next(iter(arguments.values()))), chunk):

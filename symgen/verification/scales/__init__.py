@@ -24,8 +24,8 @@ import numpy as np
 
 from symgen.reference.precision import Array
 from symgen.support.leaves import leaf_names
-from symgen.verification.exact import ExactAnswers
 from symgen.verification.magnitude import LEAST, largest
+from symgen.verification.reference_results import ReferenceResults
 from symgen.verification.scales._bodies import Bodies
 from symgen.vocabulary.functions import FUNCTIONS
 
@@ -47,14 +47,17 @@ residual is checked.
 
 
 class Scales(Bodies):
-    """The sizes at the states of `truth`."""
+    """The sizes at the states of `exact_results`."""
 
     def of(self, function: str, result: str) -> Array:
         """Return the natural size of every entry of one result of a function, (count, …) like the
         result.
         """
         size = self._natural_size(function, result)
-        if FUNCTIONS[function].follows_convention and self.truth.convention.order == "linear":
+        if (
+            FUNCTIONS[function].follows_convention
+            and self.exact_results.convention.order == "linear"
+        ):
             linear_first = [*range(3, 6), *range(3)]
             size = size[..., linear_first] if result == "Jdot_v" else size[..., linear_first, :]
         return np.maximum(size, LEAST * largest(size).reshape(-1, *[1] * (size.ndim - 1)))
@@ -70,8 +73,8 @@ class ScalesOfFrames(Scales):
     first frame otherwise.
     """
 
-    def __init__(self, truth: ExactAnswers, by_frame: Sequence[Scales]) -> None:
-        super().__init__(truth)
+    def __init__(self, exact_results: ReferenceResults, by_frame: Sequence[Scales]) -> None:
+        super().__init__(exact_results)
         self.by_frame = by_frame
 
     def _natural_size(self, function: str, result: str) -> Array:

@@ -15,8 +15,8 @@ from symgen.reference.arrays import times, transposed
 from symgen.reference.precision import Array
 from symgen.verification import drive_scales
 from symgen.verification import levers as leverage
-from symgen.verification.exact import ExactAnswers
 from symgen.verification.magnitude import largest
+from symgen.verification.reference_results import ReferenceResults
 
 
 class PartSizes(NamedTuple):
@@ -42,11 +42,11 @@ class PartSizes(NamedTuple):
 
 
 class Bodies:
-    """The bodies at the states of `truth`, and the sizes that depend on them alone."""
+    """The bodies at the states of `exact_results`, and the sizes that depend on them alone."""
 
-    def __init__(self, truth: ExactAnswers) -> None:
-        self.truth = truth
-        reference, q = truth.rough, truth.floats["q"]
+    def __init__(self, exact_results: ReferenceResults) -> None:
+        self.exact_results = exact_results
+        reference, q = exact_results.rough, exact_results.floats["q"]
         self.placements = reference.placements(q)
         self.gravity = float(np.linalg.norm(reference.gravity))
         self.rates = leverage.rates(reference)
@@ -55,7 +55,7 @@ class Bodies:
         self.arms: list[Array] = []
         """Distances (count, k) of every part's centre from the frames of the bodies on its path: the largest from a body or from
         one further out, for any type of joint."""
-        for part in reference.parts(truth.load):
+        for part in reference.parts(exact_results.load):
             at = self.placements[part.body]
             centre = at.shift[0] + (at.turn[0] @ part.centre[..., None])[..., 0]
             support, path = reference.supports[part.body], reference.paths[part.body]
@@ -84,13 +84,13 @@ class Bodies:
         """
         for frame, wrench in self._wrenches():
             at = self.placements[frame.body]
-            point = at.shift[0] + at.turn[0] @ self.truth.rough.pose(frame.pose)[1]
+            point = at.shift[0] + at.turn[0] @ self.exact_results.rough.pose(frame.pose)[1]
             moment, force = (
                 np.linalg.norm(wrench[:, :3], axis=-1),
                 np.linalg.norm(wrench[:, 3:], axis=-1),
             )
-            lever = np.zeros(self.truth.count)
-            for body in reversed(self.truth.rough.paths[frame.body]):
+            lever = np.zeros(self.exact_results.count)
+            for body in reversed(self.exact_results.rough.paths[frame.body]):
                 lever = np.maximum(
                     lever, np.linalg.norm(point - self.placements[body].shift[0], axis=-1)
                 )
@@ -98,18 +98,20 @@ class Bodies:
 
     def _wrenches(self) -> list[tuple[Frame, Array]]:
         """Return every external wrench (count, 6) on a moving body, and its frame."""
-        if not (links := self.truth.rough.wrenches):
+        if not (links := self.exact_results.rough.wrenches):
             return []
-        by_frame = self.truth.floats["wrench"].reshape(self.truth.count, len(links), 6)
+        by_frame = self.exact_results.floats["wrench"].reshape(
+            self.exact_results.count, len(links), 6
+        )
         return [(frame, by_frame[:, k]) for k, frame in enumerate(links) if frame.body != BASE]
 
     def wrench_torques(self) -> Array:
         """Return the size of Σ Jᵀ wrench (count, NV): each moment, and each force at its distance
         from the joint.
         """
-        total = np.zeros(self.truth.floats["v"].shape)
+        total = np.zeros(self.exact_results.floats["v"].shape)
         for body, moment, force in self.transmitted_wrenches():
-            for k, rotation, translation in leverage.own_rates(self.truth.rough, body):
+            for k, rotation, translation in leverage.own_rates(self.exact_results.rough, body):
                 total[:, k] += rotation * moment + translation * force
         return total
 
@@ -124,7 +126,9 @@ class Bodies:
 
     def drive_forces(self, v: Array, a: Array) -> Array:
         """Return the size of the drive forces (count, NV) and of gravity compensation."""
-        total = drive_scales.forces(self.truth.mechanism, self.truth.floats["q"], v, a)
+        total = drive_scales.forces(
+            self.exact_results.mechanism, self.exact_results.floats["q"], v, a
+        )
         for part in (candidate for candidate in self.parts if candidate.gravcomp):
             total[:, part.joints] += (
                 part.levers
@@ -136,19 +140,19 @@ class Bodies:
         """Return the size of the wrenches across the joints at (q, v, a) (count, NB): of a moment
         or a force, whichever is larger.
         """
-        total = np.zeros((self.truth.count, len(self.truth.mechanism.bodies)))
+        total = np.zeros((self.exact_results.count, len(self.exact_results.mechanism.bodies)))
         for _, wrench in self._wrenches():
             total += largest(wrench)[:, None]
         for body, moment, force in self.transmitted_wrenches():
             total[:, body] += np.maximum(moment, force)
         loads = zip(
-            self.truth.rough.parts(self.truth.load),
+            self.exact_results.rough.parts(self.exact_results.load),
             self.arms,
             self._inertial_wrenches(v, a),
             strict=True,
         )
         for part, arms, (force, moment) in loads:
-            total[:, self.truth.rough.paths[part.body]] += (
+            total[:, self.exact_results.rough.paths[part.body]] += (
                 np.maximum(1.0, arms) * force[:, None] + moment[:, None]
             )
         return total
@@ -168,7 +172,9 @@ class Bodies:
         """Return the sizes of the mass matrix's diagonal entries (count, NV). M_jk is at most √(s_j
         s_k).
         """
-        total = drive_scales.armature(self.truth.mechanism) + np.zeros(self.truth.floats["v"].shape)
+        total = drive_scales.armature(self.exact_results.mechanism) + np.zeros(
+            self.exact_results.floats["v"].shape
+        )
         for support, turns, arms, mass, inertia, _ in self.parts:
             total[:, support] += (
                 arms * arms * np.asarray(mass)[..., None]
@@ -202,11 +208,11 @@ class Bodies:
 
     def dynamics_residual(self, a: Array) -> Array:
         """Return the size of M a + c − tau, joint by joint (count, NV)."""
-        v = self.truth.floats["v"]
+        v = self.exact_results.floats["v"]
         return np.asarray(
             self.roots * self.weighted_sum(a)
             + self.forces(v, 0 * v)
-            + np.abs(self.truth.floats["tau"])
+            + np.abs(self.exact_results.floats["tau"])
         )
 
     def contact_forces(self, A: Array, f: Array) -> Array:
@@ -229,7 +235,7 @@ class Bodies:
         )
 
     def _inverse_mass_matrix(self) -> Array:
-        return np.asarray(self.truth.results("inverse_mass_matrix")["Minv"], dtype=float)
+        return np.asarray(self.exact_results.results("inverse_mass_matrix")["Minv"], dtype=float)
 
     def inverse(self) -> Array:
         """Return the size of M⁻¹ (count, NV, NV): |M⁻¹| S |M⁻¹|, its change when M changes by its
@@ -240,7 +246,7 @@ class Bodies:
 
     def inverse_entries(self) -> Array:
         """Return √(M⁻¹_jj) (count, NV). Entry jk of M⁻¹ is at most the product of two of them."""
-        inverse = self.truth.results("inverse_mass_matrix")["Minv"]
+        inverse = self.exact_results.results("inverse_mass_matrix")["Minv"]
         return np.asarray(np.sqrt(np.abs(np.diagonal(inverse, axis1=-2, axis2=-1).astype(float))))
 
     def length(self) -> Array:
@@ -250,9 +256,9 @@ class Bodies:
         It does not depend on the position of the base.
         """
         reach: list[Any] = []
-        for index, joint in enumerate(self.truth.mechanism.joints):
+        for index, joint in enumerate(self.exact_results.mechanism.joints):
             if joint.parent == BASE:
-                reach.append(np.zeros(self.truth.count))
+                reach.append(np.zeros(self.exact_results.count))
             else:
                 step = np.linalg.norm(
                     self.placements[index].shift[0] - self.placements[joint.parent].shift[0],
@@ -260,25 +266,29 @@ class Bodies:
                 )
                 reach.append(step + reach[joint.parent])
         tool = 0.0
-        if self.truth.rough.frame is not None:
-            tool = float(np.linalg.norm(self.truth.rough.pose(self.truth.rough.frame.pose)[1]))
+        if self.exact_results.rough.frame is not None:
+            tool = float(
+                np.linalg.norm(
+                    self.exact_results.rough.pose(self.exact_results.rough.frame.pose)[1]
+                )
+            )
         return np.asarray(np.max(np.broadcast_arrays(*reach), axis=0) + tool)
 
     def lever(self) -> Array:
         """Return the size of the lever of a twist in its convention, per state (count,), in m: from
         the frame or the base's origin.
         """
-        return self.distance() if self.truth.convention.frame == "world" else self.length()
+        return self.distance() if self.exact_results.convention.frame == "world" else self.length()
 
     def distance(self) -> Array:
         """Return the size of the frame's position, per state (count,), in m: its first joint's
         distance from the base, plus a lever.
         """
-        frame = self.truth.rough.frame
+        frame = self.exact_results.rough.frame
         root = (
             0.0
             if frame is None or frame.body == BASE
-            else self.placements[self.truth.rough.paths[frame.body][0]].shift[0]
+            else self.placements[self.exact_results.rough.paths[frame.body][0]].shift[0]
         )
         return np.asarray(np.linalg.norm(np.atleast_2d(root), axis=-1) + self.length())
 
@@ -286,7 +296,7 @@ class Bodies:
         """Return the size of the joint accelerations (count, NV): |M⁻¹| times the size of the
         forces.
         """
-        residual = self.dynamics_residual(self.truth.results("forward_dynamics")["a"])
+        residual = self.dynamics_residual(self.exact_results.results("forward_dynamics")["a"])
         return times(np.abs(self._inverse_mass_matrix()), residual)
 
     def accelerations(self) -> Array:
@@ -294,20 +304,21 @@ class Bodies:
         link's path, at a lever.
         """
         return np.stack(
-            [self.acceleration(body) for body in range(len(self.truth.mechanism.bodies))], axis=1
+            [self.acceleration(body) for body in range(len(self.exact_results.mechanism.bodies))],
+            axis=1,
         )
 
     def acceleration(self, body: int) -> Array:
         """Return the size of a body's acceleration (count, 6)."""
-        support = [] if body == BASE else self.truth.rough.supports[body]
-        speed = np.abs(self.truth.floats["v"][:, support]).sum(axis=-1)
+        support = [] if body == BASE else self.exact_results.rough.supports[body]
+        speed = np.abs(self.exact_results.floats["v"][:, support]).sum(axis=-1)
         rates = self.joint_accelerations()[:, support].sum(axis=-1) + 2 * speed**2
         linear = np.maximum(1.0, self.length()) * rates + self.gravity
         return np.stack([rates] * 3 + [linear] * 3, axis=-1)
 
     def tip_acceleration(self) -> Array:
         """Return the size of the frame's acceleration (count, 6)."""
-        frame = self.truth.rough.frame
+        frame = self.exact_results.rough.frame
         return self.acceleration(BASE if frame is None else frame.body)
 
     def mobility(self) -> Array:
@@ -317,14 +328,14 @@ class Bodies:
         A rotation moves points at the distance of the robot's length. The size does not depend on
         the orientation of the base.
         """
-        truth = self.truth
-        with truth.scalars.working():
+        exact_results = self.exact_results
+        with exact_results.scalars.working():
             levers = (
-                truth.reference.jacobian(truth.balls["q"])
-                @ truth.results("inverse_mass_matrix")["Minv"]
+                exact_results.reference.jacobian(exact_results.balls["q"])
+                @ exact_results.results("inverse_mass_matrix")["Minv"]
             )
         levers = np.linalg.norm(
-            np.asarray(levers, dtype=float).reshape(truth.count, 2, 3, -1), axis=2
+            np.asarray(levers, dtype=float).reshape(exact_results.count, 2, 3, -1), axis=2
         )
         levers[:, 1] += self.length()[:, None] * levers[:, 0]
         levers = np.repeat(levers, 3, axis=1)

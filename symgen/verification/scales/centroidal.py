@@ -23,10 +23,10 @@ from symgen.verification.scales._bodies import Bodies
 
 
 class CentroidalSizes:
-    """Sizes of the parts at the states of `bodies.truth`, for quantities of all links together."""
+    """Sizes of the parts at the states of `bodies.exact_results`, for quantities of all links together."""
 
     def __init__(self, bodies: Bodies) -> None:
-        self.truth, self.placements = bodies.truth, bodies.placements
+        self.exact_results, self.placements = bodies.exact_results, bodies.placements
         self.parts, self.arms = bodies.parts, bodies.arms
         self.rates = np.array(bodies.rates).T
         """(2, NV): rotation (rad) and translation (m) of the bodies for each unit of v."""
@@ -34,7 +34,7 @@ class CentroidalSizes:
         """Length of the longest path along the bodies (count,)."""
         self.lever = bodies.lever()
         """Size of the lever of the frame's twist (count,)."""
-        self.starts = frame_starts(self.truth.mechanism)
+        self.starts = frame_starts(self.exact_results.mechanism)
         """Start of each link's frame, in the declared frame (m)."""
 
     @cached_property
@@ -46,18 +46,19 @@ class CentroidalSizes:
     @cached_property
     def heads(self) -> list[Array]:
         """Return the position of the first body on each part's path, (count, 3) each."""
-        reference = self.truth.rough
-        return [self._head(part.body) for part in reference.parts(self.truth.load)]
+        reference = self.exact_results.rough
+        return [self._head(part.body) for part in reference.parts(self.exact_results.load)]
 
     def _head(self, body: int) -> Array:
         return np.broadcast_to(
-            self.placements[self.truth.rough.paths[body][0]].shift[0], (self.truth.count, 3)
+            self.placements[self.exact_results.rough.paths[body][0]].shift[0],
+            (self.exact_results.count, 3),
         )
 
     def _start(self, body: int) -> Array:
         at = self.placements[body]
         return np.broadcast_to(
-            at.shift[0] + at.turn[0] @ np.array(self.starts[body]), (self.truth.count, 3)
+            at.shift[0] + at.turn[0] @ np.array(self.starts[body]), (self.exact_results.count, 3)
         )
 
     @cached_property
@@ -65,8 +66,8 @@ class CentroidalSizes:
         """Return for each part the start of the first frame on its path (count, 3), and its largest
         distance from a frame (count,).
         """
-        reference, starts = self.truth.rough, []
-        for part in reference.parts(self.truth.load):
+        reference, starts = self.exact_results.rough, []
+        for part in reference.parts(self.exact_results.load):
             at = self.placements[part.body]
             centre, path = (
                 at.shift[0] + (at.turn[0] @ part.centre[..., None])[..., 0],
@@ -78,12 +79,12 @@ class CentroidalSizes:
 
     def _moment(self) -> Array:
         """Return Σ m times the distance of every part's centre from the base (count,)."""
-        total = np.zeros(self.truth.count)
-        for part, head, arms, (start, far) in zip(
+        total = np.zeros(self.exact_results.count)
+        for part, head, arms, (start, reach) in zip(
             self.parts, self.heads, self.arms, self.path_starts, strict=True
         ):
             total += np.abs(part.mass) * np.maximum(
-                np.linalg.norm(head, axis=-1) + arms[:, 0], np.linalg.norm(start, axis=-1) + far
+                np.linalg.norm(head, axis=-1) + arms[:, 0], np.linalg.norm(start, axis=-1) + reach
             )
         return total
 
@@ -93,15 +94,15 @@ class CentroidalSizes:
 
     def potential(self) -> Array:
         """Return the size of the potential energy (count,)."""
-        return np.asarray(np.linalg.norm(self.truth.rough.gravity) * self._moment())
+        return np.asarray(np.linalg.norm(self.exact_results.rough.gravity) * self._moment())
 
     def kinetic(self) -> Array:
         """Return the size of the kinetic energy (count,)."""
-        moving = ((part, *part.speeds(self.truth.floats["v"])) for part in self.parts)
+        moving = ((part, *part.speeds(self.exact_results.floats["v"])) for part in self.parts)
         terms = (
             np.abs(part.mass) * speed**2 + part.inertia * rate**2 for part, rate, speed in moving
         )
-        v, rotors = self.truth.floats["v"], armature(self.truth.mechanism)
+        v, rotors = self.exact_results.floats["v"], armature(self.exact_results.mechanism)
         return np.asarray(sum(terms, (rotors * v * v).sum(axis=-1)) / 2)
 
     @cached_property
@@ -110,18 +111,21 @@ class CentroidalSizes:
         root from the mass centre.
         """
         centre = np.asarray(
-            center_of_mass(self.truth.rough, self.truth.floats["q"], self.truth.load), dtype=float
+            center_of_mass(
+                self.exact_results.rough, self.exact_results.floats["q"], self.exact_results.load
+            ),
+            dtype=float,
         )
         heads = [*self.heads, *(start for start, _ in self.path_starts)]
         spread = np.max([np.linalg.norm(head - centre, axis=-1) for head in heads], axis=0)
         return [
-            np.maximum(arms[:, 0], far) + spread
-            for arms, (_, far) in zip(self.arms, self.path_starts, strict=True)
+            np.maximum(arms[:, 0], reach) + spread
+            for arms, (_, reach) in zip(self.arms, self.path_starts, strict=True)
         ]
 
     def momentum_matrix(self) -> Array:
         """Return the size of the angular and of the linear part of each column (count, 6, NV)."""
-        angular, linear = np.zeros((2, *self.truth.floats["v"].shape))
+        angular, linear = np.zeros((2, *self.exact_results.floats["v"].shape))
         for part, lever in zip(self.parts, self.levers, strict=True):
             momentum = np.abs(np.asarray(part.mass))[..., None] * part.levers
             linear[:, part.joints] += momentum
@@ -132,7 +136,7 @@ class CentroidalSizes:
 
     def center_jacobian(self) -> Array:
         """Return the size of the mass centre's Jacobian (count, 3, NV)."""
-        linear = np.zeros(self.truth.floats["v"].shape)
+        linear = np.zeros(self.exact_results.floats["v"].shape)
         for part in self.parts:
             linear[:, part.joints] += np.abs(np.asarray(part.mass))[..., None] * part.levers
         return np.repeat((linear / self.total[..., None])[:, None], 3, axis=1)
@@ -140,16 +144,16 @@ class CentroidalSizes:
     def momentum(self) -> Array:
         """Return the size of the momentum (count, 6)."""
         return np.asarray(
-            (self.momentum_matrix() @ np.abs(self.truth.floats["v"])[..., None])[..., 0]
+            (self.momentum_matrix() @ np.abs(self.exact_results.floats["v"])[..., None])[..., 0]
         )
 
     def momentum_rate(self) -> Array:
         """Return the size of the momentum's rate (count, 6)."""
-        angular, linear = np.zeros((2, self.truth.count))
+        angular, linear = np.zeros((2, self.exact_results.count))
         for part, lever in zip(self.parts, self.levers, strict=True):
             (rate, speed), (turning, moving) = (
-                part.speeds(self.truth.floats["v"]),
-                part.speeds(self.truth.floats["a"]),
+                part.speeds(self.exact_results.floats["v"]),
+                part.speeds(self.exact_results.floats["a"]),
             )
             force = np.abs(part.mass) * (moving + 2 * rate * speed)
             linear += force
@@ -158,19 +162,21 @@ class CentroidalSizes:
 
     def bias_acceleration(self) -> Array:
         """Return the size of J̇ v of the frame (count, 6), angular part first."""
-        frame = self.truth.rough.frame
+        frame = self.exact_results.rough.frame
         support = (
-            [] if frame is None or frame.body == BASE else self.truth.rough.supports[frame.body]
+            []
+            if frame is None or frame.body == BASE
+            else self.exact_results.rough.supports[frame.body]
         )
         turns, slides = self.rates[:, support]
-        v = np.abs(self.truth.floats["v"])[:, support]
+        v = np.abs(self.exact_results.floats["v"])[:, support]
         rate = (v * turns).sum(axis=-1)
         speed = (v * (turns * self.lever[:, None] + slides)).sum(axis=-1)
         return np.stack([rate * rate] * 3 + [2 * rate * speed] * 3, axis=-1)
 
     def axes(self) -> Array:
         """Return the size of the links' axes (count, NB, 3, 3)."""
-        return np.ones((self.truth.count, len(self.placements), 3, 3))
+        return np.ones((self.exact_results.count, len(self.placements), 3, 3))
 
     def origins(self) -> Array:
         """Return the size of the links' positions (count, NB, 3)."""

@@ -28,7 +28,7 @@ from symgen.reference import contacts
 from symgen.reference.arrays import times
 from symgen.reference.minimum_norm import DAMPING
 from symgen.reference.precision import Array
-from symgen.verification.exact import ExactAnswers
+from symgen.verification.reference_results import ReferenceResults
 from symgen.verification.scales._bodies import Bodies
 from symgen.vocabulary.functions import FUNCTIONS
 
@@ -40,14 +40,17 @@ def _sizes(function: str, bodies: Bodies) -> dict[str, Array]:
     The motion is the accelerations, or the velocities after an impact. X = M⁻¹ Aᵀ gives the change of
     motion that contact forces cause, and P ≈ S⁻¹.
     """
-    truth = bodies.truth
-    (motion, forces), results = FUNCTIONS[function].results, truth.results(function)
+    exact_results = bodies.exact_results
+    (motion, forces), results = FUNCTIONS[function].results, exact_results.results(function)
     motion_value, f = (_floats(results[result.name]) for result in (motion, forces))
-    f = f.reshape(truth.count, -1)
-    v, Minv = truth.floats["v"], _floats(truth.results("inverse_mass_matrix")["Minv"])
-    A = np.asarray(contacts.jacobian(truth.rough, truth.floats["q"]))
+    f = f.reshape(exact_results.count, -1)
+    v, Minv = (
+        exact_results.floats["v"],
+        _floats(exact_results.results("inverse_mass_matrix")["Minv"]),
+    )
+    A = np.asarray(contacts.jacobian(exact_results.rough, exact_results.floats["q"]))
     row_is_active = np.repeat(
-        truth.arguments(function, truth.floats)["active"], contacts.AXES, axis=-1
+        exact_results.arguments(function, exact_results.floats)["active"], contacts.AXES, axis=-1
     )
     A = row_is_active[..., None] * A
     impact = motion.name != "a"
@@ -73,7 +76,7 @@ def _sizes(function: str, bodies: Bodies) -> dict[str, Array]:
     contact_residual = contact_residual + times(np.abs(np.swapaxes(X, -1, -2)), bodies.roots) * (
         bodies.weighted_sum(change_without_forces) + bodies.weighted_sum(change_by_forces)
     )
-    P = _inverse(truth, S, row_is_active)
+    P = _inverse(exact_results, S, row_is_active)
     force_size = times(np.abs(P @ np.swapaxes(X, -1, -2)), dynamics_residual) + times(
         np.abs(P), contact_residual
     )
@@ -82,11 +85,11 @@ def _sizes(function: str, bodies: Bodies) -> dict[str, Array]:
     )
     # velocities after an impact are v plus the change
     motion_size = change_size + np.abs(v) * impact
-    size_by_contact = force_size.reshape(truth.count, -1, contacts.AXES)
+    size_by_contact = force_size.reshape(exact_results.count, -1, contacts.AXES)
     return {motion.name: motion_size, forces.name: _in_any_axes(size_by_contact)}
 
 
-def _inverse(truth: ExactAnswers, S: Array, row_is_active: Array) -> Array:
+def _inverse(exact_results: ReferenceResults, S: Array, row_is_active: Array) -> Array:
     """Return the matrix (count, 3 NT, 3 NT) that maps −(A M⁻¹ (τ − c) + γ) to the contact forces f.
 
     The matrix is the inverse of S. For redundant contact forces it is the combined matrix of three
@@ -96,7 +99,7 @@ def _inverse(truth: ExactAnswers, S: Array, row_is_active: Array) -> Array:
     """
     identity = np.eye(S.shape[-1])
     inactive_diagonal = (1 - row_is_active)[..., None] * identity
-    if not contacts.redundant(truth.mechanism, truth.rough.contact):
+    if not contacts.redundant(exact_results.mechanism, exact_results.rough.contact):
         inverse = np.linalg.inv(S + inactive_diagonal)
     else:
         mu = (

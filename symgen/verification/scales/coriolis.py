@@ -14,7 +14,7 @@ from symgen.verification.scales._bodies import Bodies
 
 def coriolis(bodies: Bodies) -> Array:
     """Return the size of C (count, NV, NV)."""
-    v = bodies.truth.floats["v"]
+    v = bodies.exact_results.floats["v"]
     total = np.zeros((*v.shape, v.shape[-1]))
     for part in bodies.parts:
         rate, speed = (size[:, None] for size in part.speeds(v))

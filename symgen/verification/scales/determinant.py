@@ -26,11 +26,11 @@ def log_determinant(bodies: Bodies) -> Array:
     A pivot D_k lies between 1/(M⁻¹)_kk and M_kk, so |ln D_k| is at most the larger of |ln| of
     these.
     """
-    ends = [
+    pivot_bounds = [
         np.abs(np.log(np.abs(np.diagonal(_matrix(bodies, function), axis1=-2, axis2=-1))))
         for function in ("mass_matrix", "inverse_mass_matrix")
     ]
-    return np.asarray(np.maximum(*ends).sum(axis=-1) + bodies.determinant_loss())
+    return np.asarray(np.maximum(*pivot_bounds).sum(axis=-1) + bodies.determinant_loss())
 
 
 def gradient(bodies: Bodies) -> Array:
@@ -40,7 +40,7 @@ def gradient(bodies: Bodies) -> Array:
     When a joint rotates, a column of a part's Jacobian changes by at most the lever of the nearer
     of the two joints.
     """
-    truth, roots = bodies.truth, bodies.roots
+    exact_results, roots = bodies.exact_results, bodies.roots
     inverse = _matrix(bodies, "inverse_mass_matrix")
     terms = np.zeros(roots.shape)
     for support, turns, levers, mass, inertia, _ in bodies.parts:
@@ -52,9 +52,11 @@ def gradient(bodies: Bodies) -> Array:
         force = np.asarray(mass)[..., None] * np.einsum("sjk,sk->sj", solved, levers)
         moment = np.asarray(inertia)[..., None] * turns * (turns @ solved @ turns)[:, None]
         terms[:, support] += 2 * (np.einsum("sij,sj->si", column_changes, force) + moment)
-    steps = STEP * np.eye(truth.mechanism.nv)[:, None, :]
+    steps = STEP * np.eye(exact_results.mechanism.nv)[:, None, :]
     up, down = (
-        truth.rough.mass_matrix(truth.rough.displaced(truth.floats["q"], step), truth.load)
+        exact_results.rough.mass_matrix(
+            exact_results.rough.displaced(exact_results.floats["q"], step), exact_results.load
+        )
         for step in (steps, -steps)
     )
     rates = np.abs(inverse @ ((up - down) / (2 * STEP)) @ inverse)
@@ -63,7 +65,7 @@ def gradient(bodies: Bodies) -> Array:
 
 def _matrix(bodies: Bodies, function: str) -> Array:
     """Return the single result of a function as floats."""
-    (value,) = bodies.truth.results(function).values()
+    (value,) = bodies.exact_results.results(function).values()
     return np.asarray(value, dtype=float)
 
 
@@ -72,7 +74,7 @@ def determinant(bodies: Bodies) -> Array:
     singular, it is Hadamard's bound.
     """
     try:
-        det = largest(bodies.truth.results("mass_matrix_determinant")["det"])
+        det = largest(bodies.exact_results.results("mass_matrix_determinant")["det"])
         return np.asarray(det * bodies.determinant_loss())
     except RequestError:
         terms = bodies.diagonal()  # may be zero, for a point mass on its joint's axis

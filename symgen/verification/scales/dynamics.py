@@ -14,18 +14,18 @@ from symgen.verification.scales._bodies import Bodies
 
 def inverse_dynamics(bodies: Bodies) -> Array:
     """Return the size of tau (count, NV)."""
-    return bodies.forces(bodies.truth.floats["v"], bodies.truth.floats["a"])
+    return bodies.forces(bodies.exact_results.floats["v"], bodies.exact_results.floats["a"])
 
 
 def bias_force(bodies: Bodies) -> Array:
     """Return the size of c (count, NV)."""
-    v = bodies.truth.floats["v"]
+    v = bodies.exact_results.floats["v"]
     return bodies.forces(v, 0 * v)
 
 
 def gravity_force(bodies: Bodies) -> Array:
     """Return the size of g (count, NV)."""
-    zero = 0 * bodies.truth.floats["v"]
+    zero = 0 * bodies.exact_results.floats["v"]
     return bodies.forces(zero, zero, wrench=False)
 
 
@@ -36,7 +36,7 @@ def jacobian(bodies: Bodies) -> Array:
 
 def axes(bodies: Bodies) -> Array:
     """Return the size of R (count, 3, 3), whose columns are the axes of the frame: 1."""
-    return np.ones((bodies.truth.count, 3, 3))
+    return np.ones((bodies.exact_results.count, 3, 3))
 
 
 def origin(bodies: Bodies) -> Array:
@@ -49,7 +49,7 @@ def interbody_forces(bodies: Bodies) -> dict[str, Array]:
     the size of a.
     """
     a = bodies.joint_accelerations()
-    wrenches = bodies.wrenches(bodies.truth.floats["v"], a)
+    wrenches = bodies.wrenches(bodies.exact_results.floats["v"], a)
     return {"a": a, "F": np.repeat(wrenches[..., None], 6, axis=-1)}
 
 

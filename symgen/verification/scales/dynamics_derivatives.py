@@ -56,7 +56,7 @@ def along_q(bodies: Bodies, v: Array, a: Array) -> Array:
         # ∂N/∂q: joint k rotates the inertia and changes the part's rotation, which gives several such terms.
         size += 4 * _outer(turns * (part.inertia * acceleration_gradient)[:, None], turns)
         _add_block(total, part, size)
-    return np.asarray(total + np.diag(drive_scales.stiffness(bodies.truth.mechanism)))
+    return np.asarray(total + np.diag(drive_scales.stiffness(bodies.exact_results.mechanism)))
 
 
 def along_v(bodies: Bodies, v: Array, a: Array) -> Array:
@@ -70,7 +70,9 @@ def along_v(bodies: Bodies, v: Array, a: Array) -> Array:
         moment = 4 * inertia * angular_speed * turns  # ∂N/∂v_k
         _add_block(total, part, _outer(part.levers, force) + _outer(turns, moment))
     return np.asarray(
-        total + drive_scales.slopes(bodies.truth.mechanism, v)[..., None] * np.eye(v.shape[-1])
+        total
+        + drive_scales.velocity_derivatives(bodies.exact_results.mechanism, v)[..., None]
+        * np.eye(v.shape[-1])
     )
 
 
@@ -93,7 +95,9 @@ DERIVATIVES: dict[str, Callable[[Bodies, Array, Array], Array]] = {
 
 def _at_the_states(result: str, bodies: Bodies) -> Array:
     """Return the size of a result at the states (q, v, a) of the bodies."""
-    return DERIVATIVES[result](bodies, bodies.truth.floats["v"], bodies.truth.floats["a"])
+    return DERIVATIVES[result](
+        bodies, bodies.exact_results.floats["v"], bodies.exact_results.floats["a"]
+    )
 
 
 BY_RESULT = {result: partial(_at_the_states, result) for result in DERIVATIVES}

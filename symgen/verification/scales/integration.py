@@ -12,15 +12,17 @@ import numpy as np
 from symgen.mechanism.joints import Orienting, Placing
 from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.precision import Array
-from symgen.verification.exact import ExactAnswers
+from symgen.verification.reference_results import ReferenceResults
 from symgen.vocabulary.derivatives import Derivative, change_name, weight_name
 from symgen.vocabulary.functions import FUNCTIONS
 
 
-def integrated_size(truth: ExactAnswers) -> Array:
+def integrated_size(exact_results: ReferenceResults) -> Array:
     """Return the size of q_next (count, NQ) of `integrate`."""
     return displaced_size(
-        truth.mechanism, truth.floats["q"], truth.floats["v"] * truth.floats["dt"][:, None]
+        exact_results.mechanism,
+        exact_results.floats["q"],
+        exact_results.floats["v"] * exact_results.floats["dt"][:, None],
     )
 
 
@@ -56,18 +58,20 @@ def displaced_size(mechanism: Mechanism, q: Array, step: Array) -> Array:
     return np.asarray(total)
 
 
-def slopes(truth: ExactAnswers, derivative: Derivative) -> Array:
+def derivative_sizes(exact_results: ReferenceResults, derivative: Derivative) -> Array:
     """Return the size of a derivative of a smooth function (count,).
 
     It is a factor for each differentiation, times the sums of the changes and weights.
     """
 
     def total(name: str) -> Array:
-        return np.asarray(np.abs(truth.floats[name]).reshape(truth.count, -1).sum(axis=-1))
+        return np.asarray(
+            np.abs(exact_results.floats[name]).reshape(exact_results.count, -1).sum(axis=-1)
+        )
 
     function = FUNCTIONS[derivative.of]
     if derivative.of == "integrate":
-        travel, time = total("v"), np.abs(truth.floats["dt"])
+        travel, time = total("v"), np.abs(exact_results.floats["dt"])
         rate = (1 + travel) * (1 + time) * (1 + travel * time)
     else:
         rate = (1 + total("q") + total("q_next")) * (1 + np.pi)
@@ -81,13 +85,13 @@ def slopes(truth: ExactAnswers, derivative: Derivative) -> Array:
     return np.asarray(size)
 
 
-def difference_size(truth: ExactAnswers) -> Array:
+def difference_size(exact_results: ReferenceResults) -> Array:
     """Return the size of delta (count, NV): a rotation is at most half a turn and rotates the
     displacement between both positions.
     """
-    mechanism = truth.mechanism
-    coordinates = np.abs(truth.floats["q"]) + np.abs(truth.floats["q_next"])
-    total = np.empty((truth.count, mechanism.nv))
+    mechanism = exact_results.mechanism
+    coordinates = np.abs(exact_results.floats["q"]) + np.abs(exact_results.floats["q_next"])
+    total = np.empty((exact_results.count, mechanism.nv))
     for joint, q_slice, v_slice in zip(
         mechanism.joints, mechanism.q_slices, mechanism.v_slices, strict=True
     ):
@@ -116,6 +120,6 @@ def difference_size(truth: ExactAnswers) -> Array:
 
 
 BY_RESULT = {
-    "q_next": lambda bodies: integrated_size(bodies.truth),
-    "delta": lambda bodies: difference_size(bodies.truth),
+    "q_next": lambda bodies: integrated_size(bodies.exact_results),
+    "delta": lambda bodies: difference_size(bodies.exact_results),
 }

@@ -16,9 +16,9 @@ from symgen.verification.scales._bodies import Bodies
 
 def regressor(bodies: Bodies) -> Array:
     """Return the size of Y (count, NV, 10·NB)."""
-    truth, placements = bodies.truth, bodies.placements
-    reference = truth.rough
-    v, a = np.abs(truth.floats["v"]), np.abs(truth.floats["a"])
+    exact_results, placements = bodies.exact_results, bodies.placements
+    reference = exact_results.rough
+    v, a = np.abs(exact_results.floats["v"]), np.abs(exact_results.floats["a"])
     total = np.zeros((*v.shape, 10 * len(placements)))
     for body in range(len(placements)):
         support, path = reference.supports[body], reference.paths[body]
@@ -26,7 +26,7 @@ def regressor(bodies: Bodies) -> Array:
             [
                 np.broadcast_to(
                     np.linalg.norm(placements[body].shift[0] - placements[joint].shift[0], axis=-1),
-                    (truth.count,),
+                    (exact_results.count,),
                 )
                 for joint in path
             ],
@@ -58,13 +58,14 @@ def regressor(bodies: Bodies) -> Array:
 
 def base_regressor(bodies: Bodies) -> Array:
     """Return the size of Y_base (count, NV, NR)."""
-    return regressor(bodies)[..., base_parameter_map(bodies.truth.rough)[0]]
+    return regressor(bodies)[..., base_parameter_map(bodies.exact_results.rough)[0]]
 
 
 def base_parameters(bodies: Bodies) -> Array:
     """Return the size of pi_base (count, NR)."""
     return np.asarray(
-        np.abs(bodies.truth.floats["pi"]) @ np.abs(base_parameter_map(bodies.truth.rough)[1]).T
+        np.abs(bodies.exact_results.floats["pi"])
+        @ np.abs(base_parameter_map(bodies.exact_results.rough)[1]).T
     )
 
 

@@ -10,9 +10,11 @@ from symgen.verification.scales._bodies import Bodies
 
 def inertia(bodies: Bodies) -> Array:
     """Return the size of Λ (count, k, k): |Λ| S |Λ|, with S the size of J M⁻¹ Jᵀ."""
-    truth, mobility = bodies.truth, bodies.mobility()
-    rows = list(truth.reference.task_rows)
-    inertia_matrix = np.abs(np.asarray(truth.results("operational_inertia")["Lambda"], dtype=float))
+    exact_results, mobility = bodies.exact_results, bodies.mobility()
+    rows = list(exact_results.reference.task_rows)
+    inertia_matrix = np.abs(
+        np.asarray(exact_results.results("operational_inertia")["Lambda"], dtype=float)
+    )
     return np.asarray(inertia_matrix @ mobility[:, rows][:, :, rows] @ inertia_matrix)
 
 
@@ -20,22 +22,24 @@ def inverse(bodies: Bodies) -> Array:
     """Return the size of J̄ = X Λ (count, NV, k), X = M⁻¹ Jᵀ: the size of X times |Λ|, plus |X|
     times the size of Λ.
     """
-    truth, jacobian, roots = bodies.truth, bodies.jacobian(), bodies.roots
-    rows = list(truth.reference.task_rows)
-    with truth.scalars.working():
-        J = truth.reference.jacobian(truth.balls["q"])[:, rows]
-        M_inverse_J_transposed = truth.results("inverse_mass_matrix")["Minv"] @ np.swapaxes(
+    exact_results, jacobian, roots = bodies.exact_results, bodies.jacobian(), bodies.roots
+    rows = list(exact_results.reference.task_rows)
+    with exact_results.scalars.working():
+        J = exact_results.reference.jacobian(exact_results.balls["q"])[:, rows]
+        M_inverse_J_transposed = exact_results.results("inverse_mass_matrix")["Minv"] @ np.swapaxes(
             J, -1, -2
         )
     X, solved = (
         np.abs(np.asarray(matrix, dtype=float))
-        for matrix in (M_inverse_J_transposed, truth.results("inverse_mass_matrix")["Minv"])
+        for matrix in (M_inverse_J_transposed, exact_results.results("inverse_mass_matrix")["Minv"])
     )
     mass_term = (solved @ roots[..., None]) * (np.swapaxes(X, -1, -2) @ roots[..., None])[..., 0][
         :, None, :
     ]
     X_size = mass_term + solved @ np.swapaxes(jacobian[:, rows], -1, -2)
-    inertia_matrix = np.abs(np.asarray(truth.results("operational_inertia")["Lambda"], dtype=float))
+    inertia_matrix = np.abs(
+        np.asarray(exact_results.results("operational_inertia")["Lambda"], dtype=float)
+    )
     return np.asarray(X_size @ inertia_matrix + X @ inertia(bodies))
 
 

@@ -413,17 +413,17 @@ def scale_to_total(
     all_of: Sequence[tuple[Inertial, ...]], total: Fraction
 ) -> list[tuple[Inertial, ...]]:
     """Return the inertias of all bodies, scaled so that their masses sum to `total`."""
-    mass = sum((part.mass for body in all_of for part in body), ZERO)
+    mass = sum((body_inertial.mass for body in all_of for body_inertial in body), ZERO)
     scale = total / mass if mass else Fraction(1)
 
-    def scaled_part(part: Inertial) -> Inertial:
+    def scaled(body_inertial: Inertial) -> Inertial:
         return replace(
-            part,
-            mass=round_long(part.mass * scale),
-            moments=tuple(round_long(m * scale) for m in part.moments),
+            body_inertial,
+            mass=round_long(body_inertial.mass * scale),
+            moments=tuple(round_long(m * scale) for m in body_inertial.moments),
         )
 
-    return [tuple(map(scaled_part, body)) for body in all_of]
+    return [tuple(map(scaled, body)) for body in all_of]
 
 
 def _declared_inertial(element: Element, within: Pose, settings: Settings) -> Inertial:
@@ -621,17 +621,17 @@ def _solid_inertial(
     attributes: Attributes, solid: _Solid, kind: str, settings: Settings, within: Pose
 ) -> Inertial:
     """Return the inertia of a solid."""
-    ends = attributes.numbers("fromto", 6) if "fromto" in attributes else None
-    if ends is not None and kind == "sphere":
+    endpoints = attributes.numbers("fromto", 6) if "fromto" in attributes else None
+    if endpoints is not None and kind == "sphere":
         raise attributes.at("fromto").error("a sphere cannot have fromto", "give it pos and size")
-    sizes = _sizes(attributes, solid, kind, ends)
+    sizes = _sizes(attributes, solid, kind, endpoints)
     mass = attributes.number("mass") if "mass" in attributes else _mass(attributes, solid, sizes)
     x, y, z = (mass * moment for moment in solid.moments(sizes))
     zero = Fraction(0)
-    if ends is not None:
-        middle = tuple((a + b) / 2 for a, b in zip(ends[:3], ends[3:], strict=True))
+    if endpoints is not None:
+        middle = tuple((a + b) / 2 for a, b in zip(endpoints[:3], endpoints[3:], strict=True))
         pose: Pose = (Shift((middle[0], middle[1], middle[2])),)
-        moments = _along([b - a for a, b in zip(ends[:3], ends[3:], strict=True)], x, z)
+        moments = _along([b - a for a, b in zip(endpoints[:3], endpoints[3:], strict=True)], x, z)
     else:
         pose, moments = pose_of(attributes, settings), (x, zero, zero, y, zero, z)
         if kind == "sphere":  # it has no axes of its own
@@ -651,21 +651,26 @@ def _mass(attributes: Attributes, solid: _Solid, sizes: Sizes) -> Fraction:
     return round_to_digits(mass * PI) if solid.round else mass
 
 
-def _sizes(attributes: Attributes, solid: _Solid, kind: str, ends: list[Fraction] | None) -> Sizes:
+def _sizes(
+    attributes: Attributes, solid: _Solid, kind: str, endpoints: list[Fraction] | None
+) -> Sizes:
     """Return the sizes of a solid, all positive. Between two ends, the first size is declared and
     the last is half the distance.
     """
-    count = solid.sizes if ends is None else 1
+    count = solid.sizes if endpoints is None else 1
     sizes = attributes.numbers("size", 1, 3)
     if len(sizes) < count or not all(size > 0 for size in sizes[:count]):
         raise attributes.at("size").error(
             f"a {kind} takes {count} size{'s' * (count != 1)} above zero", "give them in metres"
         )
-    if ends is None:
+    if endpoints is None:
         return sizes[:count]
     half = (
         square_root(
-            sum(((b - a) ** 2 for a, b in zip(ends[:3], ends[3:], strict=True)), Fraction(0))
+            sum(
+                ((b - a) ** 2 for a, b in zip(endpoints[:3], endpoints[3:], strict=True)),
+                Fraction(0),
+            )
         )
         / 2
     )

@@ -28,21 +28,21 @@ _ACTUATORS = (
     "muscle",
     "dcmotor",
 )
-_KEPT = {
+_READ_ATTRIBUTES = {
     "tendon": ("stiffness", "damping", "armature", "frictionloss"),
     **dict.fromkeys(_ACTUATORS, ("armature", "damping")),
     "equality": ("active",),
     "site": ("pos", "fromto", *ORIENTATIONS),
 }
 """Attributes that are kept of elements that are not modelled themselves."""
-_OF = {"joint", "geom", *_KEPT}
+_ELEMENTS = {"joint", "geom", *_READ_ATTRIBUTES}
 
 
 class Classes:
     """The classes of a document, by name."""
 
     def __init__(self, sections: Iterable[Element]) -> None:
-        self._of: dict[str, dict[str, Attributes]] = {MAIN: {}}
+        self._defaults: dict[str, dict[str, Attributes]] = {MAIN: {}}
         for section in sections:
             name = section.attributes.get("class", MAIN)
             if name != MAIN:
@@ -50,14 +50,14 @@ class Classes:
                     f"the outermost class is named {quote(name)}, but its name must be 'main'",
                     "put this class inside another <default>",
                 )
-            self._read(section, MAIN)
+            self._read_class(section, MAIN)
 
-    def _read(self, section: Element, name: str) -> None:
+    def _read_class(self, section: Element, name: str) -> None:
         """Read the defaults of a class, then the classes within it, which inherit them."""
-        defaults = self._of[name]
+        defaults = self._defaults[name]
         for child in section.children:
-            if child.name in _OF:
-                kept_attributes = _KEPT.get(child.name)
+            if child.name in _ELEMENTS:
+                kept_attributes = _READ_ATTRIBUTES.get(child.name)
                 attributes = own_attributes(child)
                 if kept_attributes is not None:
                     attributes = Attributes(
@@ -73,22 +73,22 @@ class Classes:
                     if child.name in defaults
                     else attributes
                 )
-        for child in section.all("default"):
+        for child in section.children_named("default"):
             inner = child.attributes.get("class", "")
             if not inner:
                 raise child.location.error(
                     "an inner class has no name", 'write <default class="…">'
                 )
-            if inner in self._of:
+            if inner in self._defaults:
                 raise child.location.error(
                     f"the class {quote(inner)} is declared twice", "give each class its own name"
                 )
-            self._of[inner] = dict(defaults)
-            self._read(child, inner)
+            self._defaults[inner] = dict(defaults)
+            self._read_class(child, inner)
 
     def existing(self, name: str, location: Location) -> str:
         """Return the name of an existing class. Raises DescriptionError for an unknown name."""
-        if name not in self._of:
+        if name not in self._defaults:
             raise location.error(
                 f"the class {quote(name)} is not declared",
                 "declare it in <default>, or correct the name",
@@ -105,5 +105,5 @@ class Classes:
             if "class" in attributes
             else childclass
         )
-        defaults = self._of[name].get(kind or element.name)
+        defaults = self._defaults[name].get(kind or element.name)
         return attributes if defaults is None else override(defaults, attributes)

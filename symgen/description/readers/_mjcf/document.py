@@ -34,7 +34,7 @@ class Element:
     text: str = ""
     """The text in the element, without that of its children."""
 
-    def all(self, name: str) -> Iterator[Element]:
+    def children_named(self, name: str) -> Iterator[Element]:
         """Yield the children of that name."""
         return (child for child in self.children if child.name == name)
 
@@ -137,9 +137,9 @@ class Document:
         folders = dict.fromkeys((Path(self.file).parent, Path(location.file).parent))
         paths = [path for path in (folder / name for folder in folders) if _exists(path)]
         if not paths:
-            where = " or ".join(quote(folder, 200) for folder in folders)
+            searched_folders = " or ".join(quote(folder, 200) for folder in folders)
             raise location.error(
-                f"there is no such file in {where}",
+                f"there is no such file in {searched_folders}",
                 "files are searched in the folder of the main file, then in that of the file that includes them",
             )
         if len(paths) > 1:

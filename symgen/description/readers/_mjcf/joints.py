@@ -170,15 +170,15 @@ def _drive(
         )
     if has_spring_damper:  # computed when the masses of all bodies are known
         damping = stiffness = ZERO
-    rest = _rest(attributes, kind, settings) if stiffness else ZERO
+    rest_position = _rest_position(attributes, kind, settings) if stiffness else ZERO
     disabled = {name for name, flag in _SWITCHES.items() if flag in settings.disabled}
-    drive = Drive(armature, damping, friction, stiffness, rest)
+    drive = Drive(armature, damping, friction, stiffness, rest_position)
     return drive.only(set(KINDS) - disabled)
 
 
-def _leave_out(attributes: Attributes, what: str, note: Callable[[Note], None]) -> None:
+def _leave_out(attributes: Attributes, omission: str, note: Callable[[Note], None]) -> None:
     """Note a part of a joint that is left out."""
-    note(Note("warning", f"{attributes.location.short}: {what}"))
+    note(Note("warning", f"{attributes.location.short}: {omission}"))
 
 
 def _linear_term(attributes: Attributes, name: str, note: Callable[[Note], None]) -> Fraction:
@@ -196,8 +196,10 @@ def read_spring_damper(
     if not _has_spring_damper(attributes):
         return None
     time, ratio = attributes.numbers("springdamper", 2)
-    rest = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide"}.get(kind)
-    return SpringDamper(time, ratio, ZERO if rest is None else _rest(attributes, rest, settings))
+    mjcf_kind = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide"}.get(kind)
+    return SpringDamper(
+        time, ratio, ZERO if mjcf_kind is None else _rest_position(attributes, mjcf_kind, settings)
+    )
 
 
 def _has_spring_damper(attributes: Attributes) -> bool:
@@ -207,7 +209,7 @@ def _has_spring_damper(attributes: Attributes) -> bool:
     )
 
 
-def _rest(attributes: Attributes, kind: str, settings: Settings) -> Fraction:
+def _rest_position(attributes: Attributes, kind: str, settings: Settings) -> Fraction:
     """Return the rest position of a spring."""
     if "springref" not in attributes:
         return ZERO
@@ -244,7 +246,7 @@ NEGLIGIBLE = Decimal("1e-40")
 """Share of its diagonal entry below which a pivot counts as zero."""
 DIGITS = 90
 """Digits of the arithmetic that factors M."""
-MOST = 3 * 10**5
+MOST_ELIMINATION_STEPS = 3 * 10**5
 """Largest number of steps, Σ d² over degrees of freedom with d others between them and the base;
 takes a second or two. A chain of 95 joints takes as many.
 """
@@ -343,7 +345,7 @@ def _mobilities(
     reference_coordinates: Mapping[str, Fraction],
 ) -> dict[str, Fraction]:
     """Return the mean of (M⁻¹)_kk of each joint; empty if M is singular or too large."""
-    if _steps(connections) > MOST:
+    if _steps(connections) > MOST_ELIMINATION_STEPS:
         return {}
     with localcontext() as context:
         context.prec = DIGITS
@@ -413,13 +415,13 @@ def _motion_to_declared_pose(
     connection: Connection, reference_coordinates: Mapping[str, Fraction]
 ) -> Pose:
     """Return the motion of a joint to its declared pose."""
-    rest = reference_coordinates.get(connection.name, ZERO)
-    if connection.kind in ("fixed", "free", "spherical") or not rest:
+    coordinate = reference_coordinates.get(connection.name, ZERO)
+    if connection.kind in ("fixed", "free", "spherical") or not coordinate:
         return ()
     return (
-        (Slide(connection.axis, rest),)
+        (Slide(connection.axis, coordinate),)
         if connection.kind == "prismatic"
-        else (Turn(connection.axis, Angle(rest)),)
+        else (Turn(connection.axis, Angle(coordinate)),)
     )
 
 
@@ -438,13 +440,13 @@ def _columns(connection: Connection, turn: Matrix, location: FractionVector) -> 
     """
     if connection.kind == "fixed":
         return []
-    axes, at, zero = (
+    axes, origin, zero = (
         [_decimals(row) for row in transposed(turn)],
         _decimals(location),
         [Decimal(0)] * 3,
     )
     if connection.kind in ("free", "spherical"):
-        rotations = [_Column(axis, _cross(at, axis)) for axis in axes]
+        rotations = [_Column(axis, _cross(origin, axis)) for axis in axes]
         return (
             rotations
             if connection.kind == "spherical"
@@ -453,15 +455,17 @@ def _columns(connection: Connection, turn: Matrix, location: FractionVector) -> 
     local_axis = _decimals(unit(connection.axis))
     axis = [sum((axes[k][i] * local_axis[k] for k in range(3)), Decimal(0)) for i in range(3)]
     return [
-        _Column(zero, axis) if connection.kind == "prismatic" else _Column(axis, _cross(at, axis))
+        _Column(zero, axis)
+        if connection.kind == "prismatic"
+        else _Column(axis, _cross(origin, axis))
     ]
 
 
 def _body(
-    turn: Matrix, location: FractionVector, parts: Sequence[Inertial]
+    turn: Matrix, location: FractionVector, inertials: Sequence[Inertial]
 ) -> tuple[Decimal, DecimalVector, list[DecimalVector]]:
     """Return mass, centre and the moments about it, in the world's axes."""
-    total = sum_of_inertias(parts)
+    total = sum_of_inertias(inertials)
     rotation, centre = _extend(turn, location, total.pose)
     tensor = product(product(rotation, matrix(total.moments)), transposed(rotation))
     return _decimal(total.mass), _decimals(centre), [_decimals(row) for row in tensor]

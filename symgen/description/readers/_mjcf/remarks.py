@@ -10,6 +10,7 @@ from symgen.description.readers._mjcf.attributes import Attributes
 from symgen.description.readers._mjcf.classes import MAIN, Classes
 from symgen.description.readers._mjcf.document import Element
 from symgen.mechanism.mechanism import Note
+from symgen.support.lists import shortened_list
 
 SHOWN = 8
 """Number of names in a message before it counts the rest."""
@@ -21,8 +22,7 @@ _ADDS = ("armature", "damping")
 
 def list_names(names: Sequence[str]) -> str:
     """Return the first of `names`, and the number of the others."""
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
+    return shortened_list(names, SHOWN)
 
 
 def note_unmodelled_forces(root: Element, classes: Classes) -> list[Note]:
@@ -38,7 +38,7 @@ def _group(
 ) -> list[Note]:
     """Return one warning per attribute that some element of a section sets."""
     users: dict[str, list[str]] = {}
-    for element in (child for group in root.all(section) for child in group.children):
+    for element in (child for group in root.children_named(section) for child in group.children):
         values = classes.of(element, MAIN, kind)
         for name in attributes:
             if _is_nonzero(values, name):

@@ -87,7 +87,7 @@ def read_settings(root: Element, snapper: Snapper) -> Settings:
     Raises DescriptionError for an invalid value.
     """
     attributes = Attributes(NOWHERE, {})
-    for section in root.all("compiler"):
+    for section in root.children_named("compiler"):
         attributes = override(attributes, own_attributes(section))
     if attributes.text("coordinate", "local") != "local":
         raise attributes.at("coordinate").error(
@@ -124,7 +124,9 @@ def read_settings(root: Element, snapper: Snapper) -> Settings:
 def _disabled_flags(root: Element) -> frozenset[str]:
     """Return the names among _FLAGS that a `flag` element inside `option` disables."""
     flags = dict[str, str]()
-    for flag in (flag for section in root.all("option") for flag in section.all("flag")):
+    for flag in (
+        flag for section in root.children_named("option") for flag in section.children_named("flag")
+    ):
         flags.update(flag.attributes)
         if "passive" in flag.attributes:  # in MuJoCo 3 one flag for both
             flags.update(dict.fromkeys(("spring", "damper"), flag.attributes["passive"]))
@@ -139,7 +141,7 @@ def read_world(root: Element, settings: Settings) -> tuple[Vector3, list[Note]]:
     property that is not zero.
     """
     gravity, notes = (Fraction(0), Fraction(0), Fraction(-981, 100)), []
-    for section in root.all("option"):
+    for section in root.children_named("option"):
         attributes = own_attributes(section)
         gravity = attributes.vector("gravity", gravity)
         fluid = [name for name in _FLUID if attributes.number(name, Fraction(0))]

@@ -25,34 +25,35 @@ _SWEEPS = 40
 _PAIRS = ((0, 1), (0, 2), (1, 2))
 
 
-def sum_of_inertias(parts: Sequence[Inertial]) -> Inertial:
-    """Return the sum of `parts` in their common frame: its centre of mass, and the moments about it
-    in the axes of that frame.
+def sum_of_inertias(inertials: Sequence[Inertial]) -> Inertial:
+    """Return the sum of `inertials` in their common frame: its centre of mass, and the moments about
+    it in the axes of that frame.
     """
-    mass = sum((part.mass for part in parts), _ZERO)
-    first, tensor = [_ZERO] * 3, _zeros()
-    for part in parts:
-        turn, centre = displacement(part.pose)
-        rotated = product(product(turn, matrix(part.moments)), transposed(turn))
+    mass = sum((inertial.mass for inertial in inertials), _ZERO)
+    first_moment, tensor = [_ZERO] * 3, _zeros()
+    for inertial in inertials:
+        turn, centre = displacement(inertial.pose)
+        rotated = product(product(turn, matrix(inertial.moments)), transposed(turn))
         squared_distance = sum((c * c for c in centre), _ZERO)
-        first = [
-            round_to_digits(so_far + part.mass * c) for so_far, c in zip(first, centre, strict=True)
+        first_moment = [
+            round_to_digits(so_far + inertial.mass * c)
+            for so_far, c in zip(first_moment, centre, strict=True)
         ]
         tensor = [
             [
                 round_to_digits(
                     tensor[i][j]
                     + rotated[i][j]
-                    + part.mass * ((squared_distance if i == j else 0) - centre[i] * centre[j])
+                    + inertial.mass * ((squared_distance if i == j else 0) - centre[i] * centre[j])
                 )
                 for j in range(3)
             ]
             for i in range(3)
         ]  # about the common origin
-    x, y, z = (round_to_digits(entry / mass) for entry in first) if mass else first
+    x, y, z = (round_to_digits(entry / mass) for entry in first_moment) if mass else first_moment
     moments = about_centre(_six(tensor), mass, (x, y, z))
     return Inertial(
-        mass, tuple(map(round_to_digits, moments)), (Shift((x, y, z)),), parts[0].location
+        mass, tuple(map(round_to_digits, moments)), (Shift((x, y, z)),), inertials[0].location
     )
 
 

@@ -35,7 +35,7 @@ class Files:
     def __init__(self, snapper: Snapper, packages: Mapping[str, str]) -> None:
         self.snapper, self.packages = snapper, packages
         self.notes: list[Note] = []
-        self.read: list[bytes] = []
+        self.included_contents: list[bytes] = []
         """Contents of the included files, in the order of reading."""
         self.texts: list[Text] = []
         """Reader of each file."""
@@ -103,7 +103,7 @@ class Files:
             )
         path = self._resolve(uri, text.file, include_location)
         data = _bytes(path, include_location)
-        self.read.append(data)
+        self.included_contents.append(data)
         root, reads = self.root(data, str(path), included=True)
         models = [child for child in reads.children(root) if tag(child) == "model"]
         if len(models) != 1:

@@ -39,8 +39,8 @@ _ROUND = (
 
 @dataclass(eq=False)
 class Frame:
-    """One frame: `pose` leads to it from `base`; the world has no base. `on` is the frame that it
-    is attached to.
+    """One frame: `pose` leads to it from `base`; the world has no base. It moves with the frame
+    `attached_to`.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Frame:
     location: Location
     base: Frame | None = None
     pose: Pose = ()
-    on: Frame | None = None
+    attached_to: Frame | None = None
     depth: int = -1
     """Number of frames between it and the world; -1 if it is not known yet."""
 
@@ -77,13 +77,13 @@ class Scope:
 
     def find(self, name: str, location: Location) -> Frame:
         """Return the frame of that name. Raises DescriptionError for an unknown name."""
-        scope, rest = self, name
+        scope, remaining_name = self, name
         while True:
-            if rest in scope.frames:
-                return scope.frames[rest]
-            if rest == MODEL:
+            if remaining_name in scope.frames:
+                return scope.frames[remaining_name]
+            if remaining_name == MODEL:
                 return scope.frame
-            head, colons, rest = rest.partition("::")
+            head, colons, remaining_name = remaining_name.partition("::")
             if not colons or head not in scope.inner:
                 close = (
                     get_close_matches(name, list(self.frames)[:1000], n=1, cutoff=0.6)
@@ -139,8 +139,8 @@ class FramePoses:
             if (start, frame) in cached
             else self._through_common_base(start, frame, location)
         )
-        for more in reversed(poses):
-            pose = compose_merged(pose, more)
+        for step in reversed(poses):
+            pose = compose_merged(pose, step)
         cached[start, end] = pose
         return pose
 
@@ -188,9 +188,9 @@ class FramePoses:
                     "it is attached to itself through other frames", "attach it to a link"
                 )
             path[current] = None
-            if current.on is None:
+            if current.attached_to is None:
                 raise current.location.error("it has no link", "declare a link in this model")
-            current = current.on
+            current = current.attached_to
         link = self._carriers.get(current, current)
         self._carriers.update(dict.fromkeys(path, link))
         return link
@@ -213,7 +213,7 @@ def at_origin(frame: Frame, pose: Pose) -> Frame:
     """Return a frame at the origin of `frame`, with the axes of the frame to which `pose` leads."""
     rotation = rotation_steps(pose)
     return (
-        Frame(frame.name, frame.kind, frame.location, frame, rotation, frame.on)
+        Frame(frame.name, frame.kind, frame.location, frame, rotation, frame.attached_to)
         if rotation
         else frame
     )

@@ -98,15 +98,19 @@ class Joints:
             for scope in scopes
             for frame, element in scope.joints
         ]
-        self.all = [joint for joint in declared if joint.kind != "gearbox"]
+        self.axis_joints = [joint for joint in declared if joint.kind != "gearbox"]
         self.gears = [joint for joint in declared if joint.kind == "gearbox"]
-        self.above: dict[Frame, Joint] = {}
+        self.first_joint_above: dict[Frame, Joint] = {}
         """First joint of each child link. Further joints close loops."""
-        for joint in self.all:
-            self.above.setdefault(joint.child, joint)
-        self.joints = [joint for joint in self.all if self.above[joint.child] is joint]
-        self.closing = [joint for joint in self.all if self.above[joint.child] is not joint]
-        self.seats = {link: joint.child_frame for link, joint in self.above.items()}
+        for joint in self.axis_joints:
+            self.first_joint_above.setdefault(joint.child, joint)
+        self.joints = [
+            joint for joint in self.axis_joints if self.first_joint_above[joint.child] is joint
+        ]
+        self.closing = [
+            joint for joint in self.axis_joints if self.first_joint_above[joint.child] is not joint
+        ]
+        self.seats = {link: joint.child_frame for link, joint in self.first_joint_above.items()}
 
     def _joint(self, scope: Scope, frame: Frame, element: Any, models: Models) -> Joint:
         declared_type = scope.text.attribute(element, "type", frame.location)
@@ -220,21 +224,23 @@ class Joints:
                 "its two axes are parallel",
                 "give two directions, or write a revolute joint",
             )
-        cross, (above, below) = two_hinges(universal, axes, (first.limits, second.limits))
+        cross, (first_limits, second_limits) = two_hinges(
+            universal, axes, (first.limits, second.limits)
+        )
         pose = (
             ()
             if same_frame
             else self.frame_poses.relative_pose(first.seat, second.seat, universal.location)
         )
         return cross, [
-            replace(above, axis=first.xyz),
-            replace(below, axis=second.xyz, pose=pose, drive=second.drive),
+            replace(first_limits, axis=first.xyz),
+            replace(second_limits, axis=second.xyz, pose=pose, drive=second.drive),
         ]
 
     def _with_mimics(self, connections: list[Connection]) -> list[Connection]:
         """Return the connections, followers with their mimic relation by `mimic` or by gearboxes."""
         coupling: dict[str, Mimic] = {}
-        for joint in self.all:
+        for joint in self.axis_joints:
             for name, axis in zip(joint.names, joint.axes, strict=False):
                 if axis.mimic is not None:
                     coupling[name] = self._mimic(joint, axis.mimic)
@@ -278,7 +284,7 @@ class Joints:
 
     @cached_property
     def _by_frame(self) -> dict[Frame, Joint]:
-        return {joint.frame: joint for joint in self.all}
+        return {joint.frame: joint for joint in self.axis_joints}
 
     def _gear_mimic(self, gear: Joint) -> tuple[str, Mimic]:
         """Return (follower, mimic relation) of a gearbox: θ₂ = −ratio·θ₁, angles from the reference
@@ -335,7 +341,7 @@ class Joints:
     @cached_property
     def _joints_between(self) -> dict[tuple[Frame, Frame], list[Joint]]:
         joints_between: dict[tuple[Frame, Frame], list[Joint]] = {}
-        for joint in self.all:
+        for joint in self.axis_joints:
             joints_between.setdefault((joint.parent, joint.child), []).append(joint)
             joints_between.setdefault((joint.child, joint.parent), []).append(joint)
         return joints_between
@@ -401,7 +407,7 @@ def loops(joints: Joints, frame_poses: FramePoses) -> tuple[tuple[DeclaredLoop, 
         if joint.kind not in CLOSED_BY:
             raise joint.frame.location.error(
                 f"it closes a loop, since link {quote(joint.child.name)} already has a parent through joint "
-                f"{quote(joints.above[joint.child].frame.name)}, but a {joint.kind} joint cannot close a loop",
+                f"{quote(joints.first_joint_above[joint.child].frame.name)}, but a {joint.kind} joint cannot close a loop",
                 "declare it before that joint, which then closes the loop",
             )
         first, second = _loop_ends(joint, joints, frame_poses)
@@ -424,7 +430,7 @@ def _loop_note(joint: Joint, joints: Joints) -> Note:
     omitted += ["limits"] * any(axis.limits != UNLIMITED for axis in joint.axes)
     text = (
         f"joint {joint.frame.name} closes a loop and has no coordinate, since joint "
-        f"{joints.above[joint.child].frame.name} already moves link {joint.child.name}"
+        f"{joints.first_joint_above[joint.child].frame.name} already moves link {joint.child.name}"
     )
     return (
         Note("warning", f"{text}; left out: {', '.join(dict.fromkeys(omitted))}")
@@ -461,7 +467,7 @@ def _loop_ends(joint: Joint, joints: Joints, frame_poses: FramePoses) -> tuple[L
     ):
         raise location.error(
             "it closes a loop, but its two axes are not perpendicular",
-            f"declare it before joint {quote(joints.above[joint.child].frame.name)}, which then closes the loop",
+            f"declare it before joint {quote(joints.first_joint_above[joint.child].frame.name)}, which then closes the loop",
         )
     return end_on(joint.parent, first, "x"), end_on(joint.child, second, "y")
 
@@ -508,10 +514,13 @@ def axis(scope: Scope, joint: Frame, element: Any, name: str, frame_poses: Frame
     xyz, frame = Z_AXIS, ""
     xyz_element = text.only_child(axis_element, "xyz", location)
     if xyz_element is not None:
-        here = text.location(xyz_element, location)
-        xyz, frame = text.vector(xyz_element, here), (xyz_element.get("expressed_in") or "").strip()
+        xyz_location = text.location(xyz_element, location)
+        xyz, frame = (
+            text.vector(xyz_element, xyz_location),
+            (xyz_element.get("expressed_in") or "").strip(),
+        )
         if not any(xyz):
-            raise here.error("the axis is zero", "give a nonzero axis, such as 0 0 1")
+            raise xyz_location.error("the axis is zero", "give a nonzero axis, such as 0 0 1")
     if text.version < (1, 5):
         frame = MODEL
     elif text.flag(axis_element, "use_parent_model_frame", location):
@@ -586,10 +595,10 @@ def _drive(scope: Scope, element: Any, location: Location) -> Drive:
     dynamics = text.only_child(element, "dynamics", location)
     if dynamics is None:
         return NO_DRIVE
-    here = text.location(dynamics, location)
+    dynamics_location = text.location(dynamics, location)
     values: dict[str, Any] = {
-        ours: text.number(dynamics, theirs, here) or Fraction(0)
-        for ours, theirs in (
+        name: text.number(dynamics, sdf_name, dynamics_location) or Fraction(0)
+        for name, sdf_name in (
             ("damping", "damping"),
             ("friction", "friction"),
             ("stiffness", "spring_stiffness"),

@@ -199,11 +199,11 @@ class Models:
         """Attach the frame of a model to its canonical link."""
         named = (scope.element.get("canonical_link") or "").strip()
         if named:
-            scope.frame.on = scope.find(named, scope.frame.location)
+            scope.frame.attached_to = scope.find(named, scope.frame.location)
         elif scope.links:
-            scope.frame.on = scope.links[0][0]
+            scope.frame.attached_to = scope.links[0][0]
         else:
-            scope.frame.on = next((inner.frame for inner in scope.within), None)
+            scope.frame.attached_to = next((inner.frame for inner in scope.within), None)
 
     def _set_pose(self, scope: Scope, frame: Frame, element: Any, default: Frame) -> None:
         """Set the pose of a frame and its reference."""
@@ -215,13 +215,13 @@ class Models:
         )
 
     def _resolve_joint(self, scope: Scope, frame: Frame, element: Any) -> None:
-        frame.on = self.end(scope, frame, element, "child")
-        self._set_pose(scope, frame, element, frame.on)
+        frame.attached_to = self.end(scope, frame, element, "child")
+        self._set_pose(scope, frame, element, frame.attached_to)
 
     def _resolve_frame(self, scope: Scope, frame: Frame, element: Any) -> None:
         attached = (element.get("attached_to") or "").strip()
-        frame.on = scope.find(attached, frame.location) if attached else scope.frame
-        self._set_pose(scope, frame, element, frame.on)
+        frame.attached_to = scope.find(attached, frame.location) if attached else scope.frame
+        self._set_pose(scope, frame, element, frame.attached_to)
 
 
 # -- vocabulary --
@@ -236,8 +236,8 @@ _ORIGIN = (
     "write <pose>x y z roll pitch yaw</pose>",
 )
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-_NONE = Words(closed=True)
-_VALUE = Kind(_NONE, _NONE, text=True)
+_NO_WORDS = Words(closed=True)
+_VALUE = Kind(_NO_WORDS, _NO_WORDS, text=True)
 """Vocabulary of an element that contains one number, word or truth value."""
 _VALUES = (
     "mass",
@@ -374,7 +374,7 @@ KINDS = {
     ),
     "axis": _AXIS,
     "axis2": _AXIS,
-    "xyz": Kind(Words(("expressed_in",), closed=True), _NONE, text=True),
+    "xyz": Kind(Words(("expressed_in",), closed=True), _NO_WORDS, text=True),
     "limit": Kind(
         Words(), Words(("lower", "upper", "effort", "velocity"), ("dissipation", "stiffness"))
     ),
@@ -382,7 +382,9 @@ KINDS = {
     "mimic": _closed("multiplier", "offset", "reference", attributes=("joint", "axis")),
     "frame": _closed("pose", attributes=("name", "attached_to")),
     "pose": Kind(
-        Words(("relative_to", "frame", "rotation_format", "degrees"), closed=True), _NONE, text=True
+        Words(("relative_to", "frame", "rotation_format", "degrees"), closed=True),
+        _NO_WORDS,
+        text=True,
     ),
     **dict.fromkeys(_VALUES, _VALUE),
 }
@@ -403,8 +405,12 @@ def check(element: Any, text: Text, location: Location, name: str = "") -> None:
         if not kind.text:
             text.unread.words(kind, name, loose_text(element), location)
         for child in element.iterchildren("*"):
-            of, here = full_name(child), text.location(child, location)
-            if of not in kind.children:
-                text.unread.child(kind, name, of, here)
-            elif of in KINDS and of not in kind.children.passes and of not in ("model", "include"):
-                waiting.append((child, of, here))
+            child_name, child_location = full_name(child), text.location(child, location)
+            if child_name not in kind.children:
+                text.unread.child(kind, name, child_name, child_location)
+            elif (
+                child_name in KINDS
+                and child_name not in kind.children.passes
+                and child_name not in ("model", "include")
+            ):
+                waiting.append((child, child_name, child_location))

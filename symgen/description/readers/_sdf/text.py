@@ -116,17 +116,19 @@ class Text:
         """Return the truth value in a child; None without the child."""
         child = self.only_child(parent, name, location)
         return (
-            None if child is None else self._truth(child.text or "", self.location(child, location))
+            None
+            if child is None
+            else self._boolean(child.text or "", self.location(child, location))
         )
 
     def true_attribute(self, element: Any, attribute: str, location: Location) -> bool:
         """Return the truth value of an attribute; False without it."""
         value = element.get(attribute)
-        return value is not None and self._truth(
+        return value is not None and self._boolean(
             value, location.at(f"{location.element} {attribute}")
         )
 
-    def _truth(self, value: str, location: Location) -> bool:
+    def _boolean(self, value: str, location: Location) -> bool:
         word = value.strip().lower()
         if word not in (*_YES, *_NO):
             raise location.error(
@@ -146,8 +148,8 @@ class Text:
         child = self.only_child(parent, "pose", location)
         if child is None:
             return (), ""
-        here = self.location(child, location)
-        return self._pose(child, here), (
+        child_location = self.location(child, location)
+        return self._pose(child, child_location), (
             child.get("relative_to") or child.get("frame") or ""
         ).strip()
 

@@ -10,14 +10,14 @@ from functools import cached_property
 from symgen.ir.program import Program
 from symgen.reference.precision import Array
 from symgen.verification.evaluating import Runner
-from symgen.verification.exact import ExactAnswers
+from symgen.verification.reference_results import ReferenceResults
 from symgen.verification.scales import Scales, ScalesOfFrames
 
 SHARPENINGS = 4
 """Maximum number of times that the digits are doubled if balls are too wide."""
 
 
-class Truth(ExactAnswers):
+class ExactResults(ReferenceResults):
     """The exact results and the sizes to which the errors of Programs are relative."""
 
     @cached_property
@@ -30,11 +30,11 @@ class Truth(ExactAnswers):
     def set_results(self, functions: Mapping[str, Runner]) -> None:
         """Set the results of functions from these runners; other checks verify them."""
         for function, run in functions.items():
-            self._known[function] = run(self.arguments(function))
+            self._results[function] = run(self.arguments(function))
 
     @cached_property
     def scales(self) -> Scales:
         """Return the sizes to which round-off is relative."""
         if len(self.of_each_frame) == 1:
             return Scales(self)
-        return ScalesOfFrames(self, [truth.scales for truth in self.of_each_frame])
+        return ScalesOfFrames(self, [results.scales for results in self.of_each_frame])

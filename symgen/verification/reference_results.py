@@ -31,7 +31,7 @@ _WORKED_OUT = ("sharper", "scales", "of_each_frame")
 """Cached attributes that depend on the frame."""
 
 
-class ExactAnswers:
+class ReferenceResults:
     """Reference results of `mechanism` at `count` seeded states, over balls.
 
     Results have `digits` = 60 + ⌈log₁₀ cond M⌉ digits; `working` digits are carried. Raises
@@ -86,8 +86,8 @@ class ExactAnswers:
         self.reference = Reference(self.mechanism, self.scalars, **attachments)
         self.rough.described = self.reference.described = self.described
         self.balls = {name: self.scalars.array(values) for name, values in self.states.items()}
-        self._known: dict[str, dict[str, Array]] = {}
-        self._among: tuple[ExactAnswers, int] | None = None
+        self._results: dict[str, dict[str, Array]] = {}
+        self._all_frames: tuple[ReferenceResults, int] | None = None
         """If the frame is one of several: the answers for all frames, and the frame's index."""
 
     @property
@@ -120,12 +120,12 @@ class ExactAnswers:
         by_frame = []
         pairs = zip(self.rough.of_each_frame(), self.reference.of_each_frame(), strict=True)
         for k, (rough, reference) in enumerate(pairs):
-            answers = copy(self)
-            answers.replace_results({})
-            answers.rough, answers.reference = rough, reference
-            answers.attachments = {**self.attachments, "frame": self.rough.frames[k].name}
-            answers._among = (self, k)
-            by_frame.append(answers)
+            results = copy(self)
+            results.replace_results({})
+            results.rough, results.reference = rough, reference
+            results.attachments = {**self.attachments, "frame": self.rough.frames[k].name}
+            results._all_frames = (self, k)
+            by_frame.append(results)
         return by_frame
 
     def arguments(
@@ -229,28 +229,28 @@ class ExactAnswers:
     def results(self, function: str) -> dict[str, Array]:
         """Return the function's results by name, (count, …) each, over balls."""
         if (
-            function not in self._known
-            and self._among is not None
+            function not in self._results
+            and self._all_frames is not None
             and FUNCTIONS[function].derivative is None
         ):
-            all_frames, k = self._among
+            all_frames, k = self._all_frames
             results = all_frames.results(function)
-            self._known[function] = (
+            self._results[function] = (
                 {name: values[:, k] for name, values in results.items()}
                 if FUNCTIONS[function].uses_all_frames
                 else results
             )
-        if function not in self._known:
-            self._known[function] = evaluate_adaptively(
+        if function not in self._results:
+            self._results[function] = evaluate_adaptively(
                 self.reference, self.working, function, self.reference_arguments(function), KNOWN
             )
-        return self._known[function]
+        return self._results[function]
 
     def replace_results(self, results: dict[str, dict[str, Array]]) -> None:
         """Replace all cached results by these results of functions."""
         for name in _WORKED_OUT:
             vars(self).pop(name, None)
-        self._known, self._among = results, None
+        self._results, self._all_frames = results, None
 
     @property
     def mass_matrix(self) -> Array:

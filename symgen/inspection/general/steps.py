@@ -1,0 +1,498 @@
+"""Recursion steps for a general link of a chain of like links: P[i] in terms of P[i+1].
+
+Letters with divisions, such as P, D and G of RK or M̂ and ψ̂ of SA, have no closed form of readable
+size on long chains. Their recursion has one: the block of link i is a rational function of the angle
+q[i+1] and of the articulated-body inertia of link i + 1. The operators of `symgen.papers` compute it on
+links i and i + 1, with a matrix of symbols as the inertia of link i + 1. That is correct because the
+last link's articulated-body inertia is its own inertia.
+
+Entries of the articulated-body inertia that are zero for every link, or equal to each other, are
+found on a chain of rational numbers. They are proved by induction from the last link inward: they
+hold for the inertia of the last link, and the step keeps them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import combinations_with_replacement
+from typing import Any
+
+import numpy as np
+
+from symgen.inspection.canonical import Canonical, Names, TooLong, form_of_fraction
+from symgen.inspection.general.formulas import Affine
+from symgen.inspection.general.request import chain_of
+from symgen.inspection.names import latex
+from symgen.inspection.printing import align_latex, print_grid, visible_width
+from symgen.mechanism.mechanism import Mechanism
+from symgen.papers import rk, sa
+from symgen.papers.blocks import stacked, zeros
+from symgen.papers.chain import Chain, State, chain, random_state
+from symgen.papers.identities import without_drives
+from symgen.papers.rational_functions import Functions, Ratio, TooManyProducts
+from symgen.reference.precision import Array
+from symgen.support.errors import RequestError
+
+SAMPLED = 6
+"""Links of the chain on which equal and vanishing entries are found."""
+MOST_PRODUCTS = 40_000_000
+"""Most products of terms of a step: about half a minute."""
+STATES = 2
+"""Random states of that chain."""
+FORMATS = ("text", "latex")
+WIDEST = 100
+"""Characters of the widest row of a matrix."""
+
+
+class _Saha(sa.Operators):
+    """SA's operators on a chain whose last link has a given articulated-body inertia, in its axes."""
+
+    def __init__(self, links: Chain, tip_inertia: Array) -> None:
+        super().__init__(links)
+        self.tip_inertia = tip_inertia
+
+    def extended_mass(self, i: int) -> Array:
+        """Return M_i (12) in base axes; for the last link, the given inertia."""
+        if i < self.n - 1:
+            return np.asarray(super().extended_mass(i))
+        R = self.chain.poses[i][0]
+        turn = stacked([[R, zeros(3, 3)], [zeros(3, 3), R]])
+        return np.asarray(turn @ self.tip_inertia @ turn.T)
+
+    def in_axes_of_first(self, wrench: Array) -> Array:
+        """Return a wrench in the axes of the first link."""
+        axes = self.chain.poses[0][0].T
+        return np.concatenate([axes @ wrench[:3], axes @ wrench[3:]])
+
+
+def _riccati(links: Chain, tip_inertia: Array) -> rk.Operators:
+    """Return RK's operators on a chain whose last link has a given articulated-body inertia."""
+    *inner, tip = links.links
+    return rk.Operators(replace(links, links=(*inner, replace(tip, inertia=tip_inertia))))
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Step of one letter.
+
+    `offsets` are the links of its indices, counted from i. `block` computes it from the operators
+    of a chain of links i and i + 1 if `of_child`, else of link i alone. The articulated-body
+    inertia of the last of these links is given.
+    """
+
+    offsets: tuple[int, ...]
+    of_child: bool
+    block: Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Recursion:
+    """Recursion of a method.
+
+    `source` names its equations. `state` is the letter of its articulated-body inertia, and `inertia` computes that of a link,
+    in the axes of the link, from the `operators` of a chain. `with_tip` returns the operators of a
+    chain whose last link has a given one. `rules` are the steps of each letter.
+    """
+
+    source: str
+    state: str
+    operators: Callable[[Chain], Any]
+    with_tip: Callable[[Chain, Array], Any]
+    inertia: Callable[[Any, int], Array]
+    rules: Mapping[str, tuple[Rule, ...]]
+
+
+RECURSIONS = {
+    "riccati": Recursion(
+        "Rodriguez & Kreutz 1988, (4.4)-(4.7), (5.12)",
+        "P",
+        rk.Operators,
+        _riccati,
+        lambda o, i: o.articulated(i).P,
+        {
+            "P": (Rule((0,), True, lambda o: o.articulated(0).P),),  # (4.4), (4.5)
+            "D": (Rule((0,), False, lambda o: o.articulated(0).D),),  # (4.6)
+            "G": (Rule((0,), False, lambda o: o.articulated(0).G),),  # (5.12)
+            "L": (Rule((0,), False, lambda o: o.articulated(0).L),),  # (4.4)
+            "psi": (Rule((0, 1), True, lambda o: o.transition(1)),),  # (4.7)
+        },
+    ),
+    "udut": Recursion(
+        "Saha 1997, (31)-(35)",
+        "Mhat",
+        sa.Operators,
+        _Saha,
+        lambda o, i: o.in_link_axes(i, o.articulated(i)),
+        {
+            "Mhat": (Rule((0,), True, lambda o: o.in_link_axes(0, o.articulated(0))),),  # (35)
+            "mhat": (Rule((0,), False, lambda o: o.m_hat(0)),),  # (32)
+            "D": (Rule((0,), False, lambda o: o.m_hat(0)),),  # (20)
+            "psi": (
+                Rule((0, 0), False, lambda o: o.in_axes_of_first(o.psi(0, 0))),  # (32)
+                Rule((0, 1), True, lambda o: o.in_axes_of_first(o.psi(0, 1))),
+            ),
+            "psihat": (
+                Rule((0, 0), False, lambda o: o.in_axes_of_first(o.psi_hat(0, 0))),  # (33)
+                Rule((0, 1), True, lambda o: o.in_axes_of_first(o.psi_hat(0, 1))),
+            ),
+            "alpha": (Rule((0, 1), True, lambda o: o.alpha(0, 1)),),  # (31)
+            "U": (Rule((0, 1), True, lambda o: o.alpha(0, 1)),),  # (19)
+        },
+    ),
+}
+
+
+LETTERS_WITH_STEPS = tuple(
+    f"{letter}[{','.join(f'i+{offset}' if offset else 'i' for offset in rule.offsets)}] of {method}"
+    for method, recursion in RECURSIONS.items()
+    for letter, rules in recursion.rules.items()
+    for rule in rules
+)
+"""Requests that have a recursion step."""
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Which entries of a symmetric 6x6 matrix are zero, or equal to another entry up to its sign.
+
+    `entries` maps each entry (r, c) with r ≤ c to (sign, row, column) of the entry that stands for
+    it, or to None if it is zero.
+    """
+
+    entries: Mapping[tuple[int, int], tuple[int, int, int] | None]
+
+    @property
+    def symbols(self) -> list[tuple[int, int]]:
+        """Entries that stand for themselves."""
+        return [index for index, entry in self.entries.items() if entry == (1, *index)]
+
+    @property
+    def zero(self) -> tuple[str, ...]:
+        return tuple(f"[{r},{c}]" for (r, c), entry in self.entries.items() if entry is None)
+
+    @property
+    def equal(self) -> tuple[str, ...]:
+        return tuple(
+            f"[{r},{c}] = {'-' if entry[0] < 0 else ''}[{entry[1]},{entry[2]}]"
+            for (r, c), entry in self.entries.items()
+            if entry is not None and entry[1:] != (r, c)
+        )
+
+    def matrix(self, values: Mapping[tuple[int, int], Any]) -> Array:
+        """Return the matrix with these values of the `symbols`."""
+        matrix = zeros(6, 6)
+        for (r, c), entry in self.entries.items():
+            if entry is not None:
+                sign, row, column = entry
+                matrix[r, c] = matrix[c, r] = sign * values[row, column]
+        return matrix
+
+    def holds(self, matrix: Array) -> bool:
+        """True if a matrix is symmetric and has this pattern."""
+        values = {index: matrix[index] for index in self.symbols}
+        return not np.any(matrix - self.matrix(values) != 0)
+
+
+EVERY_ENTRY = Pattern({(r, c): (1, r, c) for r, c in combinations_with_replacement(range(6), 2)})
+"""A symmetric matrix without equal or vanishing entries."""
+
+
+def pattern_of(matrices: Sequence[Array]) -> Pattern:
+    """Return the pattern that all of these symmetric matrices have."""
+    named: dict[tuple[Any, ...], tuple[int, int]] = {}
+    entries: dict[tuple[int, int], tuple[int, int, int] | None] = {}
+    for r, c in EVERY_ENTRY.entries:
+        values = tuple(matrix[r, c] for matrix in matrices)
+        opposite = tuple(-x for x in values)
+        if not any(values):
+            entries[r, c] = None
+        elif opposite in named:
+            entries[r, c] = (-1, *named[opposite])
+        else:
+            entries[r, c] = (1, *named.setdefault(values, (r, c)))
+    return Pattern(entries)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Blocks of a letter for a general link, in terms of the articulated-body inertia of this link or
+    of the next one.
+
+    `label` is the request, and `variable` its index. `state` is the letter of the articulated-body
+    inertia, and `offset` its link, counted from i. `cases` are (link, block): a link such as 0 or
+    n − 1, or None for all links that no other case has. In a block, q0 and q1 are the coordinates of links i and i + 1, and entry_R_C
+    is entry (R, C) of the articulated-body inertia, which has the `pattern`. `source` names the
+    equations.
+    """
+
+    label: str
+    variable: str
+    state: str
+    offset: int
+    cases: tuple[tuple[Affine | None, Canonical], ...]
+    pattern: Pattern
+    source: str
+
+    def block(self, n: int, i: int) -> Canonical:
+        """Return the block of link i of n links; its symbols are those of the class."""
+        return next(block for link, block in self.cases if link is None or link.at({"n": n}) == i)
+
+    @property
+    def neighbour(self) -> str:
+        """The articulated-body inertia whose entries stand in the formulas, such as P[i+1]."""
+        return f"{self.state}[{_shifted(self.variable, self.offset)}]"
+
+    @property
+    def notation(self) -> str:
+        """Meaning of the entries, and the entries that are not named."""
+        text = f"{self.neighbour}[r,c] is an entry of that block, which is symmetric"
+        if self.pattern.zero:
+            text += f"; its entries {', '.join(self.pattern.zero)} are zero"
+        if self.pattern.equal:
+            text += f"; {', '.join(self.pattern.equal)}"
+        if self.pattern.zero or self.pattern.equal:
+            text += "; this is proved by induction from the last link"
+        return text
+
+    def text(self, format: str = "text", full: bool = False) -> str:
+        """Return the formulas as "text" or "latex", one case after the other. Unless `full`, long
+        sums are shortened.
+
+        A wide matrix is printed as one equation per entry that is not zero; of an articulated-body
+        inertia, entries that the `pattern` gives are left out.
+        """
+        if format not in FORMATS:
+            raise RequestError(
+                f"recursion steps are written as {' or '.join(FORMATS)}; write numbers in place of the letters of "
+                f"'{self.label}' for {format}"
+            )
+        lines: list[str] = []
+        for link, block in self.cases:
+            condition = f"{self.variable} = {link}" if link else "otherwise"
+            lines += self._case(condition if len(self.cases) > 1 else "", block, format, full)
+        return align_latex(lines) if format == "latex" else "\n".join(lines)
+
+    def _case(self, condition: str, block: Canonical, format: str, full: bool) -> Iterator[str]:
+        texts = [self._with_indices(entry.text(format, full), format) for entry in block.entries]
+        columns = block.shape[1] if block.shape else 1
+        rows = [texts[n : n + columns] for n in range(0, len(texts), columns)]
+        width = visible_width if format == "latex" else len
+        if sum(max(map(width, column)) for column in zip(*rows, strict=True)) <= WIDEST:
+            value = print_grid(rows, format) if block.shape else texts[0]
+            yield self._equation(self.label, value, condition, format)
+            return
+        if condition:
+            heading = f"{'' if condition == 'otherwise' else 'for '}{condition}:"
+            yield rf"& \text{{{heading}}}" if format == "latex" else heading
+        is_state = self.label.partition("[")[0] == self.state
+        for n, text in enumerate(texts):
+            index = divmod(n, columns)
+            if text != "0" and (not is_state or index in self.pattern.symbols):
+                position = f"[{index[0]},{index[1]}]" if columns > 1 else f"[{index[0]}]"
+                yield self._equation(self.label + position, text, "", format)
+
+    def _equation(self, label: str, value: str, condition: str, format: str) -> str:
+        """Return the text of one equation and its condition."""
+        if format == "latex":
+            letter, _, indices = label.rstrip("]").partition("[")
+            indices, _, position = indices.partition("][")
+            name = f"{latex(letter)}_{{{indices}}}"
+            name = f"[{name}]_{{{position}}}" if position else name
+            is_otherwise = condition == "otherwise"
+            where = rf"\text{{{condition}}}" if is_otherwise else condition
+            return f"{name} &= {value}" + (f" && {where}" if where else "")
+        where = f"    {'' if condition == 'otherwise' else 'for '}{condition}" if condition else ""
+        if "\n" in value:
+            return f"{label} ={where}\n{value}"
+        return f"{label} = {value}{where}"
+
+    def _with_indices(self, text: str, format: str) -> str:
+        """Return a text with q[i+1] in place of q1 and P[i+1][r,c] in place of entry_r_c."""
+        links = [_shifted(self.variable, link) for link in (0, 1)]
+        if format == "latex":
+            letter, _, indices = self.neighbour.rstrip("]").partition("[")
+            text = re.sub(r"q_\{([01])\}", lambda match: f"q_{{{links[int(match[1])]}}}", text)
+            return re.sub(
+                r"\\mathrm\{entry\}_\{(\d),(\d)\}",
+                lambda match: rf"[{latex(letter)}_{{{indices}}}]_{{{match[1]},{match[2]}}}",
+                text,
+            )
+        text = re.sub(r"\bq([01])\b", lambda match: f"q[{links[int(match[1])]}]", text)
+        return re.sub(
+            r"\bentry_(\d)_(\d)\b",
+            lambda match: f"{self.neighbour}[{match[1]},{match[2]}]",
+            text,
+        )
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.text('latex')}$"
+
+
+def _shifted(variable: str, offset: int) -> str:
+    """Return i+1 from i and 1."""
+    return f"{variable}+{offset}" if offset else variable
+
+
+class Stepping:
+    """Steps of the links of a chain of SAMPLED like links, over rational functions.
+
+    `pattern` is the proved pattern of the articulated-body inertias.
+    """
+
+    def __init__(self, links: Mechanism, recursion: Recursion) -> None:
+        self.links, self.recursion = links, recursion
+        self.pattern = EVERY_ENTRY
+        inertias: list[Array] = []
+        for seed in range(STATES):
+            numbers = chain(links, random_state(links, seed))
+            if numbers.rounded:
+                raise RequestError(
+                    f"'{links.name}' has irrational rotations, for which {recursion.source} have no exact step; write "
+                    "numbers in place of the letters"
+                )
+            operators = recursion.operators(numbers)
+            inertias += [recursion.inertia(operators, i) for i in reversed(range(SAMPLED))]
+        self.tip_inertia = inertias[0]
+        self.pattern = pattern_of(inertias)
+        state = recursion.rules[recursion.state][0]
+        kinds = (0, 1, SAMPLED - 2)  # the links between are like link 1, and so are their children
+        if not all(self.pattern.holds(self.entries(state, i)) for i in kinds):
+            self.pattern = EVERY_ENTRY
+
+    def entries(self, rule: Rule, i: int) -> Array:
+        """Return the block of link i as a matrix of rational functions."""
+        part = self._part(i, rule)
+        generators = _Generators(part, self.pattern)
+        inertia = self.pattern.matrix(generators.entries)
+        try:
+            operators = self.recursion.with_tip(chain(part, generators.state), inertia)
+            block = np.asarray(rule.block(operators), dtype=object)
+        except TooManyProducts:
+            raise TooLong(
+                f"a step of {self.recursion.state} takes more than {MOST_PRODUCTS} products of terms; write numbers "
+                "in place of the letters"
+            ) from None
+        block = np.asarray(np.frompyfunc(generators.function, 1, 1)(block), dtype=object)
+        return block.reshape(-1, 1) if block.ndim < 2 else block
+
+    def block(self, label: str, rule: Rule, i: int) -> Canonical:
+        """Return the block of link i in canonical form."""
+        generators = _Generators(self._part(i, rule), self.pattern)
+        return _canonical(label, self.entries(rule, i), generators)
+
+    def last(self, label: str) -> Canonical:
+        """Return the articulated-body inertia of the last link: its own inertia."""
+        generators = _Generators(self._part(SAMPLED - 1, None), self.pattern)
+        function = np.frompyfunc(generators.function, 1, 1)
+        return _canonical(label, np.asarray(function(self.tip_inertia), dtype=object), generators)
+
+    def _part(self, i: int, rule: Rule | None) -> Mechanism:
+        """Return link i, and link i + 1 if the rule needs it, as a robot."""
+        count = 2 if rule is not None and rule.of_child else 1
+        joints = (replace(self.links.joints[i + n], parent=n - 1) for n in range(count))
+        return replace(
+            self.links,
+            joints=tuple(joints),
+            bodies=self.links.bodies[i : i + count],
+            frames=(),
+            notes=(),
+        )
+
+
+class _Generators:
+    """Generators of the rational functions of a chain of one or two links, in the order of
+    `form_of_fraction`.
+    """
+
+    def __init__(self, part: Mechanism, pattern: Pattern) -> None:
+        self.count = len(part.joints)
+        units = [joint.type.positions[0].unit for joint in part.joints]
+        self.angles = [n for n, unit in enumerate(units) if unit == "rad"]
+        lengths = [f"q{n}" for n in range(self.count) if n not in self.angles]
+        named = {index: f"entry_{index[0]}_{index[1]}" for index in pattern.symbols}
+        self.others = [*lengths, *named.values()]
+        names = [f"t{n}" for n in self.angles] + self.others + [f"q{n}" for n in self.angles]
+        self.field = Functions(names, MOST_PRODUCTS)
+        values = dict(zip(names, self.field.symbols(), strict=True))
+        self.entries = {index: values[name] for index, name in named.items()}
+        zero = self.field.number(0)
+        self.state = State(
+            [values.get(f"t{n}", zero) for n in range(self.count)],
+            [values[f"q{n}"] for n in range(self.count)],
+            self.field.number,
+        )
+
+    def function(self, x: Any) -> Ratio:
+        """Return a number or a function as a function in lowest terms."""
+        return (x if isinstance(x, Ratio) else self.field.number(x)).lowest()
+
+
+def _canonical(request: str, entries: Array, generators: _Generators) -> Canonical:
+    """Return rational functions in canonical form."""
+    names = Names({}, str, generators.count, request)
+    forms = []
+    for entry in entries.flat:
+        above, below = entry.fraction()
+        forms.append(form_of_fraction(above, below, generators.angles, generators.others, names))
+    rows, columns = entries.shape
+    return Canonical(request, () if rows == columns == 1 else (rows, columns), tuple(forms))
+
+
+@lru_cache(maxsize=8)
+def _stepping(links: Mechanism, method: str) -> Stepping:
+    """Return the steps of a chain by a method."""
+    return Stepping(links, RECURSIONS[method])
+
+
+def rule_of(method: str, letter: str, indices: Sequence[Affine]) -> Rule | None:
+    """Return the rule of a letter at these indices, such as P[i] or alpha[i,i+1], or None."""
+    recursion = RECURSIONS.get(method.partition(":")[0])
+    variables = {index.variable for index in indices}
+    if recursion is None or len(variables) != 1 or variables & {"", "n"}:
+        return None
+    offsets = tuple(index.constant for index in indices)
+    return next((rule for rule in recursion.rules.get(letter, ()) if rule.offsets == offsets), None)
+
+
+def steps(
+    mechanism: Mechanism, method: str, request: str, letter: str, indices: Sequence[Affine]
+) -> Steps:
+    """Return the recursion step of a letter for a general link, which has a rule (`rule_of`).
+
+    RequestError if the robot is no chain of like links, has drives, or has irrational rotations.
+    TooLong if a step takes more than MOST_PRODUCTS products of terms.
+    """
+    rule = rule_of(method, letter, indices)
+    assert rule is not None
+    recursion = RECURSIONS[method.partition(":")[0]]
+    links = chain_of(mechanism, SAMPLED, request)
+    if without_drives(links) != links:
+        raise RequestError(
+            f"'{mechanism.name}' has drives, and the recursion of the paper has none; leave --drives out"
+        )
+    stepping = _stepping(links, method.partition(":")[0])
+    variable, reach = indices[0].variable, int(rule.of_child)
+    usual = stepping.block(request, rule, 1)
+    cases: list[tuple[Affine | None, Canonical]] = []
+    if letter == recursion.state:
+        cases.append((Affine("n", -1), stepping.last(request)))
+    for link in (Affine("", 0), Affine("n", -1 - reach)):
+        block = stepping.block(request, rule, link.at({"n": SAMPLED}))
+        if block.entries != usual.entries:
+            cases.append((link, block))
+    cases.append((None, usual))
+    return Steps(
+        request,
+        variable,
+        recursion.state,
+        reach,
+        tuple(cases),
+        stepping.pattern,
+        recursion.source,
+    )

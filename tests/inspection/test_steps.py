@@ -1,0 +1,312 @@
+"""Recursion steps of a general link: P[i] in terms of P[i+1], on chains of like links."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgen
+from symgen.cli import main
+from symgen.description.loading import load
+from symgen.inspection.canonical import Quotient
+from symgen.inspection.entries import layout
+from symgen.inspection.general import steps as steps_module
+from symgen.inspection.general.formulas import Affine
+from symgen.inspection.general.request import chain_of
+from symgen.inspection.general.steps import (
+    EVERY_ENTRY,
+    RECURSIONS,
+    Rule,
+    Steps,
+    pattern_of,
+    steps,
+)
+from symgen.inspection.multiangle import MultiAngle
+from symgen.inspection.reading import FormulaOptions, read
+from symgen.ir.program import Numbers, evaluate
+from symgen.mechanism.mechanism import Mechanism
+from symgen.papers.blocks import zeros
+from symgen.support.errors import RequestError
+from tests.shared.robots_for_tests import BALLS, largest
+
+BALL = Numbers(BALLS.constant, np.sin, np.cos, np.sqrt, np.log)
+TOLERANCE = 1e-50
+LINKS = 9
+RULES = [
+    (method, letter, rule.offsets)
+    for method, recursion in RECURSIONS.items()
+    for letter, rules in recursion.rules.items()
+    for rule in rules
+]
+
+
+@cache
+def chain_of_kind(kind: str) -> Mechanism:
+    """Return a chain of like links with full inertias; its first and last links have other masses."""
+    if kind == "masses":
+        return load("planar_point_mass")
+    robot = symgen.Robot(kind, gravity=(0, 0, "-9.81"))
+    parent = "base"
+    for i in range(4):
+        robot.body(
+            f"link{i}",
+            parent=parent,
+            type=kind,
+            axis=(0, 0, 1),
+            xyz=("0.3", "-0.1", "0.2") if i else (0, 0, "0.5"),
+            quaternion=(2, 1, 0, -1) if i else (1, 0, 0, 0),
+            mass=("2.5", "1.5", "1.5", "0.7")[i],
+            centre=("0.1", "0.05", "-0.2"),
+            inertia=("0.11", "0.01", "-0.02", "0.13", "0.03", "0.17"),
+        )
+        parent = f"link{i}"
+    return robot.build()
+
+
+KINDS = ("masses", "revolute", "prismatic")
+
+
+@cache
+def step_of(kind: str, method: str, letter: str, offsets: tuple[int, ...]) -> Steps:
+    indices = [Affine("i", offset) for offset in offsets]
+    request = f"{letter}[{','.join(map(str, indices))}]"
+    return steps(chain_of_kind(kind), method, request, letter, indices)
+
+
+def value_of(form: MultiAngle | Quotient, q: list[Any], entries: dict[str, Any]) -> Any:
+    if isinstance(form, Quotient):
+        return value_of(form.numerator, q, entries) / value_of(form.denominator, q, entries)
+    return form.evaluate(q, (), (), entries, BALL)
+
+
+def block_of(step: Steps, i: int, q: list[Any], inertia: np.ndarray[Any, Any] | None) -> Any:
+    """Return the block of link i from the articulated-body inertia of its neighbour."""
+    entries = (
+        {}
+        if inertia is None
+        else {f"entry_{r}_{c}": inertia[r, c] for r, c in step.pattern.symbols}
+    )
+    block = step.block(LINKS, i)
+    values = [value_of(form, q, entries) for form in block.entries]
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array.reshape(block.shape or (1, 1))
+
+
+@cache
+def blocks_of_method(
+    kind: str, method: str, letter: str
+) -> tuple[dict[tuple[int, ...], Any], list[Any]]:
+    """Return the blocks of a letter as the method's Program computes them, and q."""
+    links = chain_of(chain_of_kind(kind), LINKS, letter)
+    of_letter = layout(links, method, letter)
+    generator = np.random.default_rng(7)
+    q = [BALLS.array([Fraction(int(x), 1000)]) for x in generator.integers(-3000, 3000, LINKS)]
+    (values,) = evaluate(of_letter.program, {"q": q}, BALL).values()
+    position = {row: n for n, row in enumerate(of_letter.program.outputs[0].rows)}
+    return {
+        index: np.array(
+            [
+                [np.ravel(values[position[row]])[0] for row in rows]
+                for rows in of_letter.rows(index)
+            ],
+            dtype=object,
+        )
+        for index in of_letter.blocks
+    }, [x[0] for x in q]
+
+
+@pytest.mark.parametrize(
+    ("kind", "method", "letter", "offsets"),
+    [
+        pytest.param(
+            kind, *rule, marks=pytest.mark.slow if (kind, rule[0]) == ("revolute", "udut") else ()
+        )
+        for kind in KINDS
+        for rule in RULES
+    ],
+)
+def test_the_steps_of_a_long_chain_give_the_blocks_of_the_method(
+    kind: str, method: str, letter: str, offsets: tuple[int, ...]
+) -> None:
+    """The method's own Program of nine links is the judge: it shares nothing with the papers'
+    operators.
+    """
+    with BALLS.working():
+        expected, q = blocks_of_method(kind, method, letter)
+        state = RECURSIONS[method].state
+        inertia_step = step_of(kind, method, state, (0,))
+        step = step_of(kind, method, letter, offsets)
+        inertia: Any = None
+        compared = 0
+        for i in reversed(range(LINKS)):
+            neighbour = inertia
+            inertia = block_of(inertia_step, i, q[i : i + 2], neighbour)
+            if i + offsets[-1] == LINKS:
+                continue
+            named = neighbour if step.offset else inertia
+            value = block_of(step, i, q[i : i + 2], named)
+            block = expected[tuple(i + offset for offset in offsets)]
+            assert largest(value - block) < TOLERANCE
+            compared += 1
+        assert compared == LINKS - offsets[-1]
+
+
+def test_entries_of_point_masses_are_named_once() -> None:
+    """Out-of-plane couplings vanish, and a point mass has no moment of inertia about itself."""
+    step = step_of("masses", "riccati", "P", (0,))
+    assert step.pattern.symbols == [
+        (0, 0), (0, 1), (0, 5), (1, 1), (1, 5), (2, 2), (2, 3), (3, 3), (5, 5),
+    ]  # fmt: skip
+    assert step.pattern.equal == ("[2,4] = [2,2]", "[3,4] = [2,3]", "[4,4] = [2,2]")
+    assert "proved by induction" in step.notation
+
+
+def test_a_pattern_that_the_step_does_not_keep_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The inertia of one body has more zeros than the articulated one."""
+    monkeypatch.setattr(steps_module, "pattern_of", lambda matrices: pattern_of(matrices[:1]))
+    links = chain_of(chain_of_kind("masses"), steps_module.SAMPLED, "P[i]")
+    assert steps_module.Stepping(links, RECURSIONS["riccati"]).pattern == EVERY_ENTRY
+
+
+def test_signs_and_zeros_of_a_pattern() -> None:
+    matrix = zeros(6, 6)
+    matrix[0, 0], matrix[1, 1], matrix[0, 1], matrix[1, 0] = 2, -2, 3, 3
+    pattern = pattern_of([matrix])
+    assert pattern.symbols == [(0, 0), (0, 1)]
+    assert pattern.equal == ("[1,1] = -[0,0]",)
+    assert pattern.holds(matrix)
+    matrix[1, 0] = 4
+    assert not pattern.holds(matrix)
+    assert EVERY_ENTRY.zero == EVERY_ENTRY.equal == ()
+
+
+@pytest.mark.parametrize(
+    ("method", "letter", "planted"),
+    [
+        ("riccati", "P", lambda o: o.links[0].inertia + o.articulated(1).P),
+        ("riccati", "G", lambda o: -o.articulated(0).G),
+        ("riccati", "psi", lambda o: o.steps[1]),
+        ("udut", "alpha", lambda o: o.p(0) @ o.psi(0, 1)),
+    ],
+)
+def test_a_wrong_step_differs_from_the_method(
+    method: str, letter: str, planted: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recursion = RECURSIONS[method]
+    (rule,) = recursion.rules[letter]
+    wrong = Rule(rule.offsets, rule.of_child, planted)
+    monkeypatch.setitem(recursion.rules, letter, (wrong,))
+    step_of.cache_clear()
+    try:
+        with pytest.raises(AssertionError):
+            test_the_steps_of_a_long_chain_give_the_blocks_of_the_method(
+                "masses", method, letter, rule.offsets
+            )
+    finally:
+        step_of.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("request_text", "method", "text"),
+    [
+        ("D[i]", "riccati", "D[i] = P[i][2,2]"),
+        ("D[k]", "udut", "D[k] = Mhat[k][4,4]"),
+        (
+            "U[i,i+1]",
+            "udut",
+            "U[i,i+1] = (Mhat[i+1][4,4] + Mhat[i+1][4,4]*cos(q[i+1]) + Mhat[i+1][3,4]*sin(q[i+1]))/Mhat[i+1][4,4]",
+        ),
+    ],
+)
+def test_steps_of_point_masses(request_text: str, method: str, text: str) -> None:
+    recursive = FormulaOptions("recursive")
+    reading = read(chain_of_kind("masses"), request_text, method, recursive)
+    assert isinstance(reading.value, Steps)
+    assert str(reading.value) == text
+    assert "n ≥ 3 links" in reading.notes[0]
+
+
+def test_a_letter_without_a_closed_formula_is_shown_as_a_step() -> None:
+    reading = read(chain_of_kind("masses"), "G[i]", "riccati")
+    assert isinstance(reading.value, Steps)
+    assert (
+        "a recursion step is shown, because the canonical form of G[0] has more"
+        in reading.notes[-1]
+    )
+    assert "P[i][2,3]/P[i][2,2]" in str(reading.value)
+
+
+def test_the_step_of_an_articulated_body_has_its_entries_line_by_line() -> None:
+    text = str(step_of("masses", "riccati", "P", (0,)))
+    assert text.startswith("P[i] =    for i = n-1\n⎡0  0   0  0  0  0 ⎤")
+    _, lines = text.split("otherwise:\n")
+    assert "P[i][5,5] = 1 + P[i+1][5,5]" in lines.splitlines()
+    assert not any(line.startswith("P[i][4,4]") for line in lines.splitlines())
+    latex = step_of("masses", "riccati", "P", (0,)).text("latex")
+    assert r"[P_{i}]_{5,5} &= 1 + [P_{i+1}]_{5,5}" in latex
+    assert "entry" not in latex + text
+    assert r"q_{i+1}" in latex
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["c[i]", "--form", "recursive"], "'c[i]' has no recursion step that could be shown; there are: P[i] of"),
+        (["P[i+1]", "--form", "recursive"], "has no recursion step that could be shown"),
+        (["P[i]", "--form", "closed"], "leave --form out or take --form recursive"),
+        (["D[i]", "--form", "recursive", "--format", "c"], "recursion steps are written as text or latex"),
+    ],
+)  # fmt: skip
+def test_requests_without_a_step_are_refused(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["inspect", "planar_point_mass", *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("robot", "message"),
+    [
+        (lambda: load("scara"), "has another joint than link"),
+        (lambda: load("quadruped"), "no serial chain"),
+        (lambda: three_bars(armature="0.1").build(drives=("armature",)), "has drives"),
+        (lambda: three_bars(rpy=("0.7", 0, 0)).build(), "has irrational rotations"),
+    ],
+)
+def test_robots_whose_links_differ_or_have_drives_or_irrational_rotations_have_no_step(
+    robot: Any, message: str
+) -> None:
+    with pytest.raises(RequestError, match=message):
+        read(robot(), "P[i]", "riccati", FormulaOptions("recursive"))
+
+
+def three_bars(**numbers: Any) -> symgen.Robot:
+    """Return a chain of three like bars."""
+    robot = symgen.Robot("bars", gravity=(0, 0, "-9.81"))
+    for i in range(3):
+        robot.body(
+            f"bar{i}",
+            parent=f"bar{i - 1}" if i else "base",
+            type="revolute",
+            axis=(0, 0, 1),
+            mass=1,
+            centre=("0.5", 0, 0),
+            inertia=("0.1", 0, 0, "0.1", 0, "0.1"),
+            **{"xyz": (1, 0, 0), **numbers},
+        )
+    return robot
+
+
+def test_python_returns_steps_and_warns_that_no_closed_formula_is_shown() -> None:
+    with pytest.warns(symgen.SymgenWarning, match="a recursion step is shown"):
+        value = symgen.inspect("planar_point_mass", "G[i]", "riccati")
+    assert isinstance(value, Steps)
+    assert value.block(n=50, i=3) == value.block(n=7, i=0)
+    assert str(value.block(n=50, i=3).entries[3]) == "entry_2_3/entry_2_2"
