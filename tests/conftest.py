@@ -25,18 +25,18 @@ from tests.shared import robots_for_tests
 from tests.shared.oracles import CLOSED_FORMS
 from tests.shared.robots_for_tests import MOVING, ROBOTS, robot
 
-# A test process holds thousands of Programs, all of them for good: going through them again and again takes a third of its time.
+# A test process holds thousands of Programs until it ends. Collections that visit all of them would take a third of its time.
 gc.set_threshold(1_000_000, 100, 1000)
 
-# What a test finds out, it finds out itself: no Program of an earlier run, and none of a test that has planted an error. Those
-# that only look at Programs as users have them share them within a run: `as_users_have_them`.
+# A test reads no Program of an earlier run, and none of a test that has planted an error. Tests that only read Programs
+# derived with users' settings share them within a run: `as_users_have_them`.
 os.environ["SYMGEN_CACHE_PROGRAMS"] = "off"
 
-# Tests count and replace what derives, which a forked process would not see; the tests run in several processes as it is.
+# Tests count and replace functions of the derivation, which a forked process would not see. pytest itself runs several processes.
 os.environ["SYMGEN_PROCESSES"] = "1"
 
-# Frames are laid out as is known of a built-in robot, else plainly. Any layout gives the same answers (pipeline/test_layout.py); a search
-# of every robot here takes a quarter of an hour, its first choices alone a tenth of all tests. `polished_here` has those.
+# Built-in robots have their stored layout of frames, all others the default one. Every layout gives the same results
+# (pipeline/test_layout.py). A search for every robot of the tests would take a quarter of an hour; `full_search` searches.
 FULL_EFFORT = layout.EFFORT
 layout.EFFORT = 3
 SEARCH = layout.search
@@ -48,8 +48,7 @@ def _default_layouts(mechanism: Mechanism) -> layout.Layouts:
 
 layout.search = _default_layouts
 
-# Of the layouts that a function is tried in, it is derived in one, and not compared with the others. Tests of counts have
-# `polished_here`.
+# A function is derived in the first candidate layout only. Tests of operation counts compare all of them (`polished_here`).
 CHOICES = derive.candidate_layouts
 
 
@@ -59,14 +58,14 @@ def _first_candidate(mechanism: Mechanism, function: str) -> tuple[layout.Layout
 
 derive.candidate_layouts = _first_candidate
 
-# Where none is named, a method is not taken to its end that needs more after the first passes than another in the end.
+# Where no method is named, one that needs more operations after the first passes than another after all passes is given up.
 LIMITS = {"LIMIT_FACTOR": choose.LIMIT_FACTOR, "LIMIT_MARGIN": choose.LIMIT_MARGIN}
 choose.LIMIT_FACTOR, choose.LIMIT_MARGIN = 1.0, 0
 
-# The passes after the first take two thirds of a derivation. They prove each value that they compute anew
-# (ir/test_merge_equal.py, ir/test_resubstitute.py), they know no method, and the built-in robots are verified
-# with all of them (verification/test_verify.py). Here long Programs go without the last ones, and the longest
-# without those before. Tests of passes use `finished_here`, those of counts `polished_here`.
+# The passes after the first take two thirds of a derivation. They prove each replaced value (ir/test_merge_equal.py,
+# ir/test_resubstitute.py) and depend on no method. The built-in robots are verified with all passes
+# (verification/test_verify.py). Here the last passes are left out for long Programs, and most passes for the longest.
+# Tests of passes use `finished_here`, those of operation counts `polished_here`.
 LONG, LONGEST = 120, 500
 POLISH, FINISH = passes.polish, passes.finish
 

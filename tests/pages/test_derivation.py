@@ -18,7 +18,7 @@ import pytest
 from symgen.cli import main
 from symgen.description.loading import load
 from symgen.inspection import paper_letters
-from symgen.inspection.canonical import Canonical
+from symgen.inspection.canonical import Canonical, TooLong
 from symgen.inspection.paper_letters import PAPERS_OF_METHOD
 from symgen.inspection.reading import read
 from symgen.pages.derivation import FORMATS, Document, derive, written
@@ -389,3 +389,25 @@ def test_a_joint_without_inertia_is_named() -> None:
     massless = replace(mechanism.bodies[1], parts=())
     with pytest.raises(RequestError, match="singular for the joint of link 'link2'"):
         derive(replace(mechanism, bodies=(mechanism.bodies[0], massless)), "riccati")
+
+
+def test_a_block_that_is_too_long_is_refused_by_its_own_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Blocks after the first one that is too long are not computed by the operators again."""
+    operators = paper_letters.paper_operators(load("planar_arm"), "rk")
+    requested: list[tuple[int, ...]] = []
+
+    def too_long(letter: object, indices: tuple[int, ...]) -> None:
+        requested.append(indices)
+        raise TooLong(f"the canonical form of P[{indices[0]}] takes more than 5 products")
+
+    def derived() -> Canonical:
+        raise TooLong("the canonical form of P[0] has more terms")
+
+    monkeypatch.setattr(operators, "block", too_long)
+    reasons: list[TooLong] = []
+    for i in (1, 0):
+        with pytest.raises(TooLong, match=rf"^the canonical form of P\[{i}\] takes more than 5"):
+            document_module._computed(operators, operators.letter("P"), (i,), derived, reasons)
+    assert requested == [(1,)]

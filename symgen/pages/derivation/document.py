@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -366,6 +367,7 @@ def _computed(
     From the first block of the letter on that is too long, return the block as the method derives
     it, if it does. `reasons` keeps why that block is too long. TooLong if no way gives a form.
     """
+    label = f"{letter.name}[{','.join(map(str, indices))}]"
     if not reasons or derived is None:
         try:
             block = operators.block(letter, indices)
@@ -373,13 +375,14 @@ def _computed(
             reasons.append(error)
         else:
             assert block is not None
-            return operators.canonical(block, f"{letter.name}[{','.join(map(str, indices))}]")
+            return operators.canonical(block, label)
     if derived is None:
         raise reasons[-1]
     try:
         return derived()
     except TooLong:
-        raise reasons[0] from None
+        reason = str(reasons[0])
+        raise TooLong(re.sub(rf"\b{letter.name}\[[\d,]+\]", label, reason)) from None
 
 
 def _read(mechanism: Mechanism, what: str, method: str) -> Canonical:
