@@ -121,7 +121,7 @@ RECURSIONS = {
         },
     ),
     "udut": Recursion(
-        "Saha 1997, (31)-(35)",
+        "Saha, (31)-(35)",
         "Mhat",
         sa.Operators,
         _Saha,
