@@ -442,7 +442,7 @@ class Bodies:
             roots = [
                 abs(constants.rational(driven_body.rate))
                 * self._composite(
-                    driven_body.body, self.columns[driven_body.body][driven_body.of]
+                    driven_body.body, self.columns[driven_body.body][driven_body.column]
                 ).sqrt()
                 for driven_body in (first, *followers)
             ]

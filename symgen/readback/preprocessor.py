@@ -1,7 +1,10 @@
-"""The preprocessor's part of a generated text: directives, the macros of its header, and comments.
+"""Comparison of the preprocessor directives of C text with those that generated C has; removal of comments.
 
-Comments are found here as `/* … */`. A compiler joins lines that end in a backslash before it looks for them, and may know
-trigraphs, digraphs and `//`. Text inside quotation marks is no comment to it. None of that is in generated C, so it is refused.
+Only `/* … */` is recognized as a comment. A compiler also joins lines that end in a backslash, may interpret trigraphs,
+digraphs and `//`, and takes `/*` between quotation marks as text. Generated C contains none of these, so the functions
+here report each of them as a difference.
+
+In the constants, NAME stands for the name of the robot and SYMBOL for the name of the function (NAME_<function>).
 """
 
 from __future__ import annotations
@@ -15,19 +18,21 @@ from symgen.vocabulary.arrays import Sizes
 from symgen.vocabulary.functions import PREPARED
 from symgen.vocabulary.reals import REALS
 
-AS_WRITTEN = """
+_NO_FAST_MATH = """
 #ifndef NAME_UNVERIFIED
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error NAME is verified as it is written: leave out -ffast-math and -Ofast, or define NAME_UNVERIFIED
 #endif
 """
-_FINITE = """\
+"""First lines of the block that rejects compilers that reorder sums."""
+_NO_FINITE_MATH = """\
 #if defined(__FINITE_MATH_ONLY__) && (__FINITE_MATH_ONLY__ > 0)
 #error NAME looks for what is not finite: leave out -ffinite-math-only, or define NAME_UNVERIFIED
 #endif
 """
-_COUNTED = r"#define NAME_ANGLES ([1-9]\d*)"
-"""Definition of the number of angles of a call, for the loop in NAME_sincos.h."""
+"""Lines that follow in a checked function: it tests for infinities and NaN, which such a compiler assumes away."""
+_ANGLE_COUNT = r"#define NAME_ANGLES ([1-9]\d*)"
+"""Pattern of the definition of the number of angles of a call, for the loop in NAME_sincos.h."""
 _EXPORTS = """
 #ifndef NAME_API
 #if defined(NAME_SHARED) && defined(_WIN32) && defined(NAME_EXPORTS)
@@ -42,17 +47,17 @@ _EXPORTS = """
 #endif
 """
 """Directives of every header that decide what a shared library exports."""
-_REFUSALS = tuple(f"{AS_WRITTEN}{more}#endif\n" for more in ("", _FINITE))
-"""Lines that every function's text contains, in the longer form if it is checked.
 
-Nothing else may stand between their #ifndef and #endif.
-"""
-
-CLONES = 'target_clones("avx512f", "avx2", "default")'
-"""The one place with quotation marks, once in a text of steps over lanes."""
-_ANYWHERE = re.compile(r"\\|\?\?|[^\t\n\x20-\x7e]")
-_OUTSIDE = re.compile(r"""/\*|\*/|//|%:|<:|:>|<%|%>|["']|_Pragma""")
-_QUOTED = re.compile(r'^(?:[ \t]*#[ \t]*include[ \t]+"[\w.]+"[ \t]*|extern "C" \{)$', re.MULTILINE)
+_CLONES = 'target_clones("avx512f", "avx2", "default")'
+"""Attribute in NAME_lanes.h, which may have quotation marks there once."""
+_AMBIGUOUS_ANYWHERE = re.compile(r"\\|\?\?|[^\t\n\x20-\x7e]")
+"""Backslash, trigraph, or a character that is not printable ASCII."""
+_AMBIGUOUS_OUTSIDE_COMMENTS = re.compile(r"""/\*|\*/|//|%:|<:|:>|<%|%>|["']|_Pragma""")
+"""Mark of a comment that is not closed, digraph, quotation mark, or pragma operator."""
+_ALLOWED_QUOTES = re.compile(
+    r'^(?:[ \t]*#[ \t]*include[ \t]+"[\w.]+"[ \t]*|extern "C" \{)$', re.MULTILINE
+)
+"""Lines of generated C that have quotation marks."""
 
 
 _PART = """\
@@ -69,20 +74,25 @@ _PART = """\
 #define SYMBOL_LINE
 #endif
 """
-"""Directives of a text of steps over lanes: how their functions are compiled, and where arrays begin."""
+"""Directives of a function of loops that computes several links at once (SIMD lanes).
+
+They define the attributes of its part functions and the alignment of its tables.
+"""
 _OPENMP = """\
 #if defined(_OPENMP)
 #pragma omp parallel for schedule(static, 1)
 #endif
 """
+"""Directives before a loop whose iterations may run in parallel."""
 _ATTRIBUTE = r"\b(?:SYMBOL_PART|SYMBOL_LINE)\b"
-"""Words that a compiler may know attributes by, which do not change what is computed."""
+"""Pattern of the macros of `_PART`: attributes, which do not change the results."""
 
 
 class Lines:
-    """A text of loops without attributes and the directives that define them, line by line.
+    """C text of a function of loops without its known directives; each line keeps its number.
 
-    `raw` has all its directives but those, and `text` the pragmas of loops that may run in parallel besides.
+    `raw` is the text with the lines of the blocks `_PART` and `_OPENMP` left empty. `text` is `raw` without attributes,
+    and with the pragma of every parallel loop. `differences` reports the directives of `raw` that generated C has not.
     """
 
     def __init__(
@@ -91,21 +101,23 @@ class Lines:
         def block(lines: str) -> list[str]:
             return lines.replace("NAME", name).replace("SYMBOL", symbol).splitlines()
 
-        lines = raw.splitlines()
-        without = [" ".join(line.split()) for line in without_comments(raw).splitlines()]
+        remaining_lines = raw.splitlines()
+        code_lines = [" ".join(line.split()) for line in without_comments(raw).splitlines()]
         part, parallel = block(_PART), block(_OPENMP)
-        pragmas = dict.fromkeys(range(len(lines)), "")
-        blanked = list(lines)
-        for at in range(len(lines)):
-            if without[at : at + len(part)] == part and blanked[at] == lines[at]:
-                blanked[at : at + len(part)] = [""] * len(part)
-                part = ["no second one"]
-            elif without[at : at + len(parallel)] == parallel:
-                blanked[at : at + len(parallel)] = [""] * len(parallel)
+        pragmas: dict[int, str] = {}
+        part_removed = False
+        for at in range(len(remaining_lines)):
+            if not part_removed and code_lines[at : at + len(part)] == part:
+                remaining_lines[at : at + len(part)] = [""] * len(part)
+                part_removed = True  # a second block stays, and `directives` reports it
+            elif code_lines[at : at + len(parallel)] == parallel:
+                remaining_lines[at : at + len(parallel)] = [""] * len(parallel)
                 pragmas[at + 1] = parallel[1]
-        self.raw = "\n".join(blanked) + "\n"
+        self.raw = "\n".join(remaining_lines) + "\n"
         code = re.sub(_ATTRIBUTE.replace("SYMBOL", symbol), " ", self.raw)
-        self.text = "".join(f"{pragmas[at] or line}\n" for at, line in enumerate(code.splitlines()))
+        self.text = "".join(
+            f"{pragmas.get(at) or line}\n" for at, line in enumerate(code.splitlines())
+        )
         self.differences = directives(self.raw, name, symbol, checked, batch)
 
 
@@ -132,7 +144,10 @@ _LANES = """\
 
 
 class BatchLines:
-    """A text for many states and its NAME_lanes.h, without directives and attributes."""
+    """C text for many states and its NAME_lanes.h, both without directives and attributes.
+
+    `differences` reports their directives that generated C has not.
+    """
 
     def __init__(self, source: str, lanes: str, name: str, symbol: str, checked: bool) -> None:
         source_lines = Lines(source, name, symbol, checked, batch=True)
@@ -141,28 +156,34 @@ class BatchLines:
             for line in without_comments(lanes).splitlines()
             if line.lstrip().startswith("#")
         ]
-        self.differences = source_lines.differences + disguises(lanes.replace(CLONES, "", 1))
+        self.differences = source_lines.differences + disguises(lanes.replace(_CLONES, "", 1))
         if header != _LANES.replace("NAME", name).splitlines():
             self.differences.append(f"{name}_lanes.h has other directives than generated headers")
-        self.source, self.lanes = (self._plain(text, name) for text in (source_lines.text, lanes))
+        self.source, self.lanes = (
+            self._without_directives(text, name) for text in (source_lines.text, lanes)
+        )
 
     @staticmethod
-    def _plain(text: str, name: str) -> str:
+    def _without_directives(text: str, name: str) -> str:
+        """Return the text without comments, directives and attributes."""
         code = re.sub(r"^[ \t]*#.*$", "", without_comments(text), flags=re.MULTILINE)
         code = re.sub(rf"\b{name}_(?:PART|CLONES)\b", " ", code)
         return re.sub(rf"\b{name}_RESTRICT\b", "restrict", code)
 
 
 def refusal(checked: bool) -> str:
-    """Return the directives in every function's text by which compilers that change sums are refused; the robot is called NAME."""
-    return _REFUSALS[checked]
+    """Return the directives of every function's text that reject compilers that change its arithmetic.
+
+    A `checked` function also rejects -ffinite-math-only. The robot is called NAME.
+    """
+    return f"{_NO_FAST_MATH}{_NO_FINITE_MATH if checked else ''}#endif\n"
 
 
 def directives(text: str, name: str, symbol: str, checked: bool, batch: bool = False) -> list[str]:
-    """List the directives that generated text does not have: a macro could change the meaning of the text.
+    """List the directives of `text` that generated C does not have, since a macro could change its meaning.
 
-    Generated text includes headers, names the text's own sine and the number of angles that it takes at once. It refuses compilers that
-    change sums, or comparisons of a `checked` function.
+    Generated C includes headers, and defines the name of its sine function and the number of angles of one call. It must
+    have the directives of `refusal`. The functions of a `batch` also include two headers and define three names.
     """
     block = refusal(checked).replace("NAME", name)
     missing = []
@@ -174,45 +195,50 @@ def directives(text: str, name: str, symbol: str, checked: bool, batch: bool = F
         for line in without_comments(text).splitlines()
         if line.lstrip().startswith("#")
     ]
-    own_lines = [f"#define {name}_sincos {symbol}{'_batch' * batch}_sincos"]
+    allowed_lines = [f"#define {name}_sincos {symbol}{'_batch' * batch}_sincos"]
     if batch:
-        own_lines += [f'#include "{name}_{header}.h"' for header in ("batch", "lanes")]
-        own_lines += [
+        allowed_lines += [f'#include "{name}_{header}.h"' for header in ("batch", "lanes")]
+        allowed_lines += [
             f"#define {name}_{word} {symbol}_{word}" for word in ("load", "store", "count")
         ]
-    counted = [line for line in lines if re.fullmatch(_COUNTED.replace("NAME", name), line)]
-    differences = ["the angles of the loop are counted twice"] if len(counted) > 1 else []
+    angle_counts = [
+        line for line in lines if re.fullmatch(_ANGLE_COUNT.replace("NAME", name), line)
+    ]
+    differences = [f"{name}_ANGLES is defined twice"] if len(angle_counts) > 1 else []
     differences += [
-        f"the directive '{line}' does not belong into generated code"
+        f"the directive '{line}' does not belong in generated code"
         for line in lines
         if line
         not in (
             "#include <math.h>",
             f'#include "{name}.h"',
             f'#include "{name}_sincos.h"',
-            *own_lines,
-            *counted,
+            *allowed_lines,
+            *angle_counts,
         )
     ]
     return missing + differences + disguises(text)
 
 
 def angles_at_once(text: str, name: str) -> int:
-    """How many angles the text gives to a loop over all of them; 0 where it has none."""
+    """Return the number of angles whose sines and cosines one loop computes; 0 without such a loop."""
     match = re.search(
-        f"^{_COUNTED.replace('NAME', name)}[ \t]*$", without_comments(text), re.MULTILINE
+        f"^{_ANGLE_COUNT.replace('NAME', name)}[ \t]*$", without_comments(text), re.MULTILINE
     )
     return int(match[1]) if match else 0
 
 
 def work(header: str, name: str) -> int | None:
-    """Numbers that the header says the caller's array has; None where it does not say."""
+    """Return the size of the workspace that the header declares, or None if it declares none."""
     match = re.search(rf"^#define {name}_{WORK.upper()} (\d+)\b", header, re.MULTILINE)
     return match and int(match[1])
 
 
 def _expected_macros(program: Form, name: str, checked: bool) -> dict[str, str]:
-    """Return the value of each macro that a header may define for this Program; other sizes may stand beside them."""
+    """Return the value of each macro that a header may define for this Program.
+
+    The header may define further sizes, those of other functions.
+    """
     libm = REALS[program.real].libm
     ports = (*program.inputs, *program.outputs)
     statuses = STATUSES if checked else ()
@@ -233,20 +259,17 @@ def _expected_macros(program: Form, name: str, checked: bool) -> dict[str, str]:
 def macros(program: Form, header: str, name: str, checked: bool) -> list[str]:
     """List the errors of a header.
 
-    Its macros must be the sizes, the statuses of checked functions, NAME_API and, with trig macros, sine and cosine, no more. It must
+    It may define only the sizes, the statuses of checked functions, NAME_API, and sine and cosine as macros. It must
     assert the size of the real type.
     """
     exports = _EXPORTS.replace("NAME", name)
-    hidden = (
-        []
-        if exports in header
-        else [f"the header does not define {name}_API as generated headers do"]
-    )
+    differences = []
+    if exports not in header:
+        differences.append(f"the header does not define {name}_API as generated headers do")
     header = header.replace(exports, "\n" * exports.count("\n"), 1)
-    hidden += [f"the header's {sentence}" for sentence in disguises(header)]
+    differences += [f"the header's {sentence}" for sentence in disguises(header)]
     header = without_comments(header)
     expected_macros = _expected_macros(program, name, checked)
-    differences = []
     if any(port.name == PREPARED.name for port in program.inputs) and (
         f"typedef struct {{ {program.real} value[{name}_NS]; }} {name}_prepared;"
         not in header.splitlines()
@@ -265,23 +288,30 @@ def macros(program: Form, header: str, name: str, checked: bool) -> list[str]:
             differences.append(f"the header defines {macro}, which does not belong there")
     if header.count(prototypes.size_assertion(name, REALS[program.real])) != 1:
         differences.append(f"the header does not assert the size of {program.real}")
-    return hidden + differences
+    return differences
 
 
 def disguises(text: str) -> list[str]:
-    """A sentence for the first place that is read in two ways: anywhere, then outside comments."""
-    for pattern, where in ((_ANYWHERE, text), (_OUTSIDE, _QUOTED.sub("", without_comments(text)))):
-        match = pattern.search(where)
+    """Report the first characters that a compiler may interpret differently than this module; [] if there are none.
+
+    Ambiguous characters anywhere come before those outside comments.
+    """
+    code = _ALLOWED_QUOTES.sub("", without_comments(text))
+    for pattern, searched_text in (
+        (_AMBIGUOUS_ANYWHERE, text),
+        (_AMBIGUOUS_OUTSIDE_COMMENTS, code),
+    ):
+        match = pattern.search(searched_text)
         if match is not None:
-            line = where.count("\n", 0, match.start()) + 1
+            line = searched_text.count("\n", 0, match.start()) + 1
             return [
-                f"line {line} holds {match[0]!a}, which a compiler may read otherwise and no generated text holds"
+                f"line {line} contains {match[0]!a}, which compilers may interpret differently and generated C does not contain"
             ]
     return []
 
 
 def without_comments(text: str) -> str:
-    """`text` with its comments left out, but for their line ends."""
+    """Return `text` with every comment replaced by a space and the line ends of the comment."""
     return re.sub(
         r"/\*.*?\*/", lambda comment: " " + "\n" * comment[0].count("\n"), text, flags=re.DOTALL
     )

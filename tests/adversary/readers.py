@@ -1,6 +1,6 @@
-"""Mutated and very long descriptions: readers must read or refuse them in linear time.
+"""Mutated and very long descriptions, which readers must read or refuse in linear time.
 
-A try is 20 inputs of the fuzzer in one format, or one kind of long text, timed at two sizes.
+A try is INPUTS inputs of the fuzzer in one format, or one kind of long text, timed at two lengths.
 """
 
 from __future__ import annotations
@@ -21,61 +21,73 @@ from tests.shared.reader_growths import GROWTHS
 WORD = "any bytes are read, in time that grows as their number, or refused in one sentence that names the file"
 INPUTS = 20
 SIZE = 60_000
-"""Bytes of the smaller of two texts."""
-_STEEPEST = 3.0
-"""Largest ratio of times for a text of twice the size; quadratic time has ratio four."""
-_LEAST = 0.1
+"""Least number of characters of the shorter of two texts."""
+_LARGEST_RATIO = 3.0
+"""Largest ratio of times for a text of twice the length; quadratic time has ratio four."""
+_LEAST_SECONDS = 0.1
 """CPU seconds below which a time is too inaccurate on a busy machine."""
-_LONGEST = 40.0
+_SECONDS_PER_MEGABYTE = 40.0
 """Largest CPU seconds per megabyte, on a slow machine."""
 
 
 def tries(seed: int) -> Iterator[Failure | None]:
-    dice = random.Random(seed)
-    engines = {form: Engine(form, seed) for form in JUDGES}
-    runs = {form: iter(engine) for form, engine in engines.items()}
+    """Yield the result of each try: one of the fuzzer, then one of a long text, for each format in
+    turn.
+    """
+    chance = random.Random(seed)
+    engines = {file_format: Engine(file_format, seed) for file_format in JUDGES}
+    fuzzers = {file_format: iter(engine) for file_format, engine in engines.items()}
     try:
-        for form in cycle([*JUDGES]):
-            yield _fuzzed(form, [next(runs[form]) for _ in range(INPUTS)])
-            kind = dice.choice([*GROWTHS])
-            yield _grown(kind, dice.choice([*GROWTHS[kind]]))
+        for file_format in cycle([*JUDGES]):
+            yield _first_failure(file_format, [next(fuzzers[file_format]) for _ in range(INPUTS)])
+            long_format = chance.choice([*GROWTHS])
+            yield _slow_growth(long_format, chance.choice([*GROWTHS[long_format]]))
     finally:
         for engine in engines.values():
             engine.close()
 
 
-def _fuzzed(form: str, tried: list[Tried]) -> Failure | None:
-    for attempt in tried:
+def _first_failure(file_format: str, attempts: list[Tried]) -> Failure | None:
+    """Return the failure of the first input that a reader treats wrongly."""
+    for attempt in attempts:
         if attempt.failure:
             return Failure(
-                f"{form}: {attempt.failure}", {name_of(attempt.data, form): attempt.data}
+                f"{file_format}: {attempt.failure}",
+                {name_of(attempt.data, file_format): attempt.data},
             )
     return None
 
 
-def _grown(form: str, growth: str) -> Failure | None:
-    """Time a text at two sizes; if the ratio looks quadratic, measure again."""
-    write = GROWTHS[form][growth]
+def _slow_growth(file_format: str, growth: str) -> Failure | None:
+    """Return a failure if reading a text takes too long, or far more than twice as long at twice
+    the length.
+    """
+    write = GROWTHS[file_format][growth]
     count = 20
     while len(write(count)) < SIZE and count < SIZE:
         count *= 2
-    single, two = write(count), write(2 * count)
-    slow = _time(two)
-    if slow > _LONGEST * len(two) / 1e6:
+    text, double_text = write(count), write(2 * count)
+    seconds = _reading_time(double_text)
+    if seconds > _SECONDS_PER_MEGABYTE * len(double_text) / 1e6:
         return Failure(
-            f"{growth}: {len(two)} characters of {form} took {slow:.1f} s", {f"r.{form}": two}
+            f"{growth}: {len(double_text)} characters of {file_format} took {seconds:.1f} s",
+            {f"r.{file_format}": double_text},
         )
-    if slow < _LEAST or slow <= _STEEPEST * _time(single):
+    if seconds < _LEAST_SECONDS or seconds <= _LARGEST_RATIO * _reading_time(text):
         return None
-    if min(slow, _time(two)) <= _STEEPEST * max(_time(single), _time(single)):
+    # A busy machine can distort one measurement: compare the best time of the long text with the
+    # worst time of the short one.
+    longest_of_two = max(_reading_time(text), _reading_time(text))
+    if min(seconds, _reading_time(double_text)) <= _LARGEST_RATIO * longest_of_two:
         return None
     return Failure(
-        f"{growth}: twice the text of {form} took more than {_STEEPEST:g} times as long",
-        {f"r.{form}": two},
+        f"{growth}: twice the text of {file_format} took more than {_LARGEST_RATIO:g} times as long",
+        {f"r.{file_format}": double_text},
     )
 
 
-def _time(text: str) -> float:
+def _reading_time(text: str) -> float:
+    """Return the CPU seconds in which `text` is read or refused."""
     start = time.process_time()
     with suppress(SymgenError):
         load(f"{text}\n#\n")  # several lines, so that it is read as a text, not as a path

@@ -20,13 +20,23 @@ import symgen
 from symgen import methods
 from symgen.derivation import constants as k
 from symgen.derivation.scalars import Derivation
-from symgen.inspection.canonical import Canonical, Names, Quotient, TooLong, canonical
+from symgen.inspection.canonical import (
+    QUICK,
+    Canonical,
+    Names,
+    Quotient,
+    TooLong,
+    canonical,
+    has_division,
+)
 from symgen.inspection.catalogue import methods_with_quantities, refusal_reason
 from symgen.inspection.entries import Layout, declared_model, layout
+from symgen.inspection.irrational import canonical_in_exponentials
 from symgen.inspection.multiangle import MultiAngle, constants_are_exact
 from symgen.inspection.reading import FormulaOptions, Recursive, read, render
-from symgen.ir.program import Numbers, evaluate
+from symgen.ir.program import Numbers, Program, evaluate
 from symgen.mechanism.mechanism import Mechanism
+from tests.inspection.forms_at_points import names_of
 from tests.shared.processor_time import slowness
 from tests.shared.robots_for_tests import BALLS, largest, robot
 
@@ -228,12 +238,16 @@ def test_a_quotient_has_no_common_factor_and_a_positive_integral_denominator() -
 
 def form_of(build: Callable[[Derivation, Any, Any], Any]) -> Form:
     """Return the canonical form of an expression in the cosine and the sine of one angle."""
+    program = program_of(build)
+    names = Names({(0, 0): 0}, lambda x: f"q{x[1]}", 1, "it")
+    return canonical(program, [program.outputs[0].rows[0]], names, True)[0]
+
+
+def program_of(build: Callable[[Derivation, Any, Any], Any]) -> Program:
     derivation = Derivation({"q": 1})
     (q,) = derivation.inputs["q"]
     result = build(derivation, derivation.cos(q), derivation.sin(q))
-    program = derivation.freeze("it", "udut", [("it", (1,), [result])], {"q": (1,)})
-    names = Names({(0, 0): 0}, lambda x: f"q{x[1]}", 1, "it")
-    return canonical(program, [program.outputs[0].rows[0]], names, True)[0]
+    return derivation.freeze("it", "udut", [("it", (1,), [result])], {"q": (1,)})
 
 
 @pytest.mark.parametrize(
@@ -291,17 +305,91 @@ def test_a_divisor_that_is_zero_in_every_state_is_refused() -> None:
         form_of(lambda d, c, s: d.one / (c * c + s * s - d.one))
 
 
+# -- polynomials in exp(i q) --------------------------------------------------------------------------------------------------
+
+
+def forms_in_exponentials(
+    mechanism: Mechanism, method: str, letter: str, index: tuple[int, ...], most: int = QUICK
+) -> list[Form]:
+    of_letter = layout(mechanism, method, letter)
+    rows = [row for rows in of_letter.rows(index) for row in rows]
+    names = names_of(mechanism, of_letter.program)
+    return canonical_in_exponentials(of_letter.program, rows, names, most)
+
+
+@pytest.mark.parametrize("name", ["planar_arm", "scara", "planar_point_mass:4", "spatial"])
+def test_a_letter_has_one_form_in_exponentials_and_in_half_angles(name: str) -> None:
+    mechanism, compared = mechanism_named(name), 0
+    for method, letter, of_letter in letters(mechanism):
+        for index in of_letter.blocks:
+            rows = [row for rows in of_letter.rows(index) for row in rows]
+            if letter != "Omega" and has_division(of_letter.program, rows):
+                forms = forms_of_block(mechanism, of_letter, index)
+                assert forms_in_exponentials(mechanism, method, letter, index) == forms
+                compared += 1
+    assert compared >= 3
+
+
+@pytest.mark.parametrize(
+    ("build", "text"),
+    [
+        (lambda d, c, s: s / (d.one + c), "sin(q0)/(1 + cos(q0))"),
+        (lambda d, c, s: (d.one - c) / s, "sin(q0)/(1 + cos(q0))"),
+        (lambda d, c, s: s / c, "sin(q0)/cos(q0)"),
+        (lambda d, c, s: c / s, "cos(q0)/sin(q0)"),
+        (lambda d, c, s: d.one / (d.zero - c - d.one - d.one), "-1/(2 + cos(q0))"),
+        (lambda d, c, s: (d.one - c * c) / s, "sin(q0)"),
+        (lambda d, c, s: (s - s) / c, "0"),
+        (lambda d, c, s: d.one / (d.one + c + s), "1/(1 + cos(q0) + sin(q0))"),
+    ],
+)
+def test_quotients_in_exponentials_are_those_in_half_angles(
+    build: Callable[[Derivation, Any, Any], Any], text: str
+) -> None:
+    program = program_of(build)
+    names = Names({(0, 0): 0}, lambda x: f"q{x[1]}", 1, "it")
+    rows = [program.outputs[0].rows[0]]
+    forms = [
+        str(evaluate_form(program, rows, names)[0])
+        for evaluate_form in (
+            lambda *of_row: canonical(*of_row, True),
+            lambda *of_row: canonical_in_exponentials(*of_row, QUICK),
+        )
+    ]
+    assert forms == [text, text]
+
+
+def test_a_chain_of_ten_masses_has_short_quotients() -> None:
+    """In tan(q/2), the pivot takes more products of terms than are allowed."""
+    mechanism = mechanism_named("planar_point_mass:10")
+    with pytest.raises(TooLong, match="more than 400000 products"):
+        forms_of_block(mechanism, layout(mechanism, "riccati", "D"), (0,))
+    value = read(mechanism, "D[0]", "riccati").value
+    assert isinstance(value, Canonical)
+    (form,) = value.entries
+    assert isinstance(form, Quotient)
+    assert (len(form.numerator.terms), len(form.denominator.terms)) == (342, 171)
+    with BALLS.working():
+        state = {"q": [BALLS.array([Fraction(3 * i + 1, 7)]) for i in range(10)]}
+        of_letter = layout(mechanism, "riccati", "D")
+        (values,) = evaluate(of_letter.program, state, BALL).values()
+        ((row,),) = of_letter.rows((0,))
+        expected = values[of_letter.program.outputs[0].rows.index(row)]
+        difference = np.ravel(value_of(form, state) - expected)
+        assert largest(difference) <= TOLERANCE * (1 + largest(np.ravel(expected)))
+
+
 # -- limits and output ------------------------------------------------------------------------------------------------------
 
 
 def test_a_longer_form_is_replaced_by_named_equations_with_a_note() -> None:
-    text, notes = render(mechanism_named("ur5"), "P[0]", "riccati")
+    text, notes = render(mechanism_named("puma560"), "P[0]", "riccati")
     assert text.startswith("# P: block of the articulated-body inertia")
     assert "\n# joint angles: sines and cosines\nc_" in text
     assert any("the canonical form of P[0] has more than 20000 terms" in note for note in notes)
-    assert isinstance(read(mechanism_named("ur5"), "P[0]", "riccati").value, Recursive)
-    reading = read(mechanism_named("ur5"), "P[2]", "riccati")
-    assert isinstance(reading.value, Canonical)
+    assert isinstance(read(mechanism_named("puma560"), "P[0]", "riccati").value, Recursive)
+    for what in ("P[0]", "P[2]"):
+        assert isinstance(read(mechanism_named("ur5"), what, "riccati").value, Canonical)
 
 
 @pytest.mark.parametrize(

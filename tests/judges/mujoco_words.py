@@ -127,7 +127,7 @@ class FileWord(Word):
         data.qpos = of.places.position(state["q"])
         data.qvel = of.places.velocity(turn @ state["v"])
         of.mj.mj_forward(of.model, data)
-        return turn, of.places._drift(velocity_parts, state["v"]), data
+        return turn, of.places.acceleration_offset(velocity_parts, state["v"]), data
 
     @cached_property
     def M(self) -> Array:

@@ -62,7 +62,7 @@ def load_press() -> Mechanism:
 
 @pytest.mark.slow
 def test_every_function_of_helical_joints_passes_verification() -> None:
-    """The default methods; tests/methods/test_every_method.py has helical joints for every method."""
+    """Cover the default methods; tests/methods/test_every_method.py covers the other methods."""
     report = symgen.verify(load_press(), states=2, compiled=False)
     assert not report.failures
     assert {check.subject.partition("=")[0] for check in report.of("algebra")} == set(BY_DEFAULT)
@@ -70,7 +70,7 @@ def test_every_function_of_helical_joints_passes_verification() -> None:
 
 
 @pytest.mark.slow
-def test_a_folder_of_helical_joints_passes_verification(tmp_path: Path) -> None:
+def test_generated_folders_of_helical_joints_pass_verification(tmp_path: Path) -> None:
     symgen.generate(load_press(), tmp_path / "c")
     assert symgen.verify(tmp_path / "c", states=2).passed
     symgen.generate(load_press(), tmp_path / "checked", ["forward_dynamics"], checked=True)
@@ -82,25 +82,27 @@ def test_dynamics_of_helical_joints_equal_pinocchio() -> None:
     from symgen.benchmarks.peers import pinocchio as peer
 
     robot = load_press()
-    model, ids = peer.built(robot)
-    order = peer.places(robot, model, ids).order
+    model, joint_ids = peer.built(robot)
+    order = peer.places(robot, model, joint_ids).order
+    # the axis of `feed` is no coordinate axis, so that it needs Pinocchio's general helical joint
     assert {model.joints[i].shortname() for i in range(1, 5)} >= {"JointModelHelicalUnaligned"}
     rng = np.random.default_rng(4)
     solver = symgen.compile(robot, ["inverse_dynamics", "mass_matrix"])
     for q, v, a in rng.uniform(-2, 2, (5, 3, 4)):
         tau = pin.rnea(
-            model, model.createData(), *(in_pinocchios_order(x, order) for x in (q, v, a))
+            model, model.createData(), *(to_pinocchio_order(x, order) for x in (q, v, a))
         )
         assert np.abs(tau[order] - solver.inverse_dynamics(q, v, a)).max() < 1e-12
-        crba = pin.crba(model, model.createData(), in_pinocchios_order(q, order))
+        crba = pin.crba(model, model.createData(), to_pinocchio_order(q, order))
         M = np.triu(crba) + np.triu(crba, 1).T
         assert np.abs(M[np.ix_(order, order)] - solver.mass_matrix(q)).max() < 1e-13
 
 
-def in_pinocchios_order(ours: np.ndarray, order: np.ndarray) -> np.ndarray:
-    theirs = np.empty_like(ours)
-    theirs[order] = ours
-    return theirs
+def to_pinocchio_order(values: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Return values per velocity, sorted as Pinocchio numbers the joints."""
+    sorted_values = np.empty_like(values)
+    sorted_values[order] = values
+    return sorted_values
 
 
 def test_a_nut_on_a_screw_equals_its_closed_form() -> None:
@@ -123,18 +125,21 @@ def test_the_canonical_description_contains_the_pitch() -> None:
     assert symgen.load(PRESS.replace("pitch = 0.02", "pitch = 0.03")).content != robot.content
 
 
-def test_a_multi_angle_form_contains_the_angle_of_a_screw_as_a_length() -> None:
+def test_the_multi_angle_form_has_the_coordinate_of_a_helical_joint_outside_sines() -> None:
+    """Expect q2, the coordinate of `feed`, as a factor: its advance is proportional to it."""
     robot = load_press()
     form = multiangle(robot, "M", (0, 2))
     assert "q2" in form.symbols()
-    program = symgen.program(robot, "mass_matrix")
     solver = symgen.compile(robot, ["mass_matrix"])
     for q in np.random.default_rng(1).uniform(-2, 2, (4, 4)):
         assert form.evaluate(q) == pytest.approx(solver.mass_matrix(q)[0, 2], rel=1e-12)
-    assert program.cost < 100
 
 
-def test_a_locked_screw_is_displaced_by_its_angle() -> None:
+def test_the_mass_matrix_of_helical_joints_takes_less_than_100_operations() -> None:
+    assert symgen.program(load_press(), "mass_matrix").cost < 100
+
+
+def test_a_locked_helical_joint_equals_the_free_joint_at_the_locked_coordinate() -> None:
     free, locked = load_press(), symgen.load(PRESS, lock={"feed": "0.5"})
     q = np.array([0.3, -0.2, 0.1])
     full_q = np.array([0.3, -0.2, 0.5, 0.1])
@@ -146,6 +151,9 @@ def test_a_locked_screw_is_displaced_by_its_angle() -> None:
         ).max()
         < 1e-14
     )
+
+
+def test_a_multiple_of_pi_is_refused_as_the_coordinate_of_a_locked_helical_joint() -> None:
     with pytest.raises((DescriptionError, RequestError), match="a multiple of pi is not a length"):
         symgen.load(PRESS, lock={"feed": "pi/2"})
 
@@ -183,5 +191,6 @@ def test_a_helical_joint_in_urdf_is_refused(tmp_path: Path) -> None:
         symgen.load(path)
 
 
-def test_states_lie_within_the_limits_of_a_screw() -> None:
+def test_states_of_helical_joints_lie_within_half_a_turn() -> None:
+    """Expect at most π, to the next multiple of 1/1024."""
     assert np.abs(np.array(states("helical_helical", 4)["q"], dtype=float)).max() <= 3217 / 1024

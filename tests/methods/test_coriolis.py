@@ -148,13 +148,13 @@ def transposed_couple(patch: pytest.MonkeyPatch) -> None:
 def missing_shift(patch: pytest.MonkeyPatch) -> None:
     """Plant an error: the shift to the parent lacks d ℓᵀ."""
     zero: Callable[[Vector, Vector], Matrix] = lambda a, b: (a * 0, a * 0, a * 0)  # noqa: E731
-    patch.setattr(coriolis, "outer", zero)
+    patch.setattr(coriolis, "outer_product", zero)
 
 
 def transposed_shift(patch: pytest.MonkeyPatch) -> None:
     """Plant an error: the shift to the parent has ℓ dᵀ in place of d ℓᵀ."""
-    outer = coriolis.outer
-    patch.setattr(coriolis, "outer", lambda a, b: transposed(outer(a, b)))
+    outer_product = coriolis.outer_product
+    patch.setattr(coriolis, "outer_product", lambda a, b: transposed(outer_product(a, b)))
 
 
 def fixed_origins(patch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,8 @@
-"""MuJoCo as a peer: joints with several coordinates consist of its slides, hinges and balls, or its free joint on the base."""
+"""MuJoCo as a peer: its model of a mechanism, and the conversion of states and results to its conventions.
+
+A joint with several coordinates becomes several of MuJoCo's joints (slides, hinges, a ball). A free joint on the base
+becomes MuJoCo's free joint.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +19,16 @@ from symgen.reference.mechanics import Reference
 from symgen.support.errors import RequestError
 
 
-def _joints(mj: Any, joint: Joint) -> list[tuple[Any, Any]]:
-    """Return (type, axis) of MuJoCo's joints for one of symgen's, from the parent on. RequestError for a screw."""
-    kinds, axis, frame = mj.mjtJoint, unit(joint), np.eye(3)
-    if _flies(joint):
+def _mujoco_joints(mj: Any, joint: Joint) -> list[tuple[Any, Any]]:
+    """Return (type, axis) of the MuJoCo joints that replace one joint, from parent to child.
+
+    Raises RequestError for a helical joint.
+    """
+    kinds, axis, frame_axes = mj.mjtJoint, unit(joint), np.eye(3)
+    if _is_free_joint(joint):
         return [(kinds.mjJNT_FREE, axis)]
-    if len({step.of for step in joint.motions}) < len(
-        joint.motions
-    ):  # one coordinate turns and slides
+    coordinates = [step.of for step in joint.motions]
+    if len(set(coordinates)) < len(coordinates):  # one coordinate rotates and translates
         raise refusal(joint, "MuJoCo")
     joints: list[tuple[Any, Any]] = []
     for step in joint.motions:
@@ -32,7 +38,7 @@ def _joints(mj: Any, joint: Joint) -> list[tuple[Any, Any]]:
             case Sliding(_, 1):
                 joints.append((kinds.mjJNT_SLIDE, axis))
             case Placing():
-                joints += [(kinds.mjJNT_SLIDE, frame[k]) for k in range(step.axes)]
+                joints += [(kinds.mjJNT_SLIDE, frame_axes[k]) for k in range(step.axes)]
             case Orienting():
                 joints.append((kinds.mjJNT_BALL, axis))
             case _:
@@ -40,17 +46,22 @@ def _joints(mj: Any, joint: Joint) -> list[tuple[Any, Any]]:
     return joints
 
 
-def _flies(joint: Joint) -> bool:
-    """True if the joint is MuJoCo's free joint, which is on the base; elsewhere three slides and a ball replace it."""
+def _is_free_joint(joint: Joint) -> bool:
+    """True if the joint becomes MuJoCo's free joint, which only the base can carry.
+
+    Below another link, three slides and a ball replace a free joint.
+    """
     return joint.parent == BASE and joint.motions == (Placing(0), Orienting(3))
 
 
 class MujocoPlaces(Places):
-    """Positions in MuJoCo's vectors. Its quaternions are w x y z.
+    """Positions of symgen's numbers in MuJoCo's vectors. MuJoCo's quaternions are w x y z.
 
-    MuJoCo counts slides of a joint along the axes of the joint's frame. For its free joint it counts them along the axes of the base,
-    in which position and quaternion are given too. symgen counts them along the axes of the body. So MuJoCo's velocities are T v with
-    T = diag(R, 1) for each joint, orthogonal, its accelerations T a + T (ω × v, 0), its forces T τ.
+    The linear velocity of a joint has its components in the axes of the body in symgen. In MuJoCo it has them in the axes
+    of the joint's frame; for a free joint, in the axes of the base, as its position and quaternion. With the rotation R
+    from the body's axes to these axes, and T = diag(R, 1) for each joint (orthogonal), MuJoCo has
+
+        velocities T v,   accelerations T (a + (ω × v, 0)),   forces T τ.
     """
 
     def __init__(
@@ -63,7 +74,7 @@ class MujocoPlaces(Places):
     ) -> None:
         super().__init__(mechanism, nq, starts, sizes, order)
         reference = Reference(mechanism)
-        self.seats = [reference.pose(joint.pose) for joint in mechanism.joints]
+        self.joint_frames = [reference.pose(joint.pose) for joint in mechanism.joints]
 
     def position(self, q: Any) -> Any:
         """Return MuJoCo's qpos (nq,) for symgen's q (NQ,)."""
@@ -72,93 +83,104 @@ class MujocoPlaces(Places):
             zip(self.mechanism.joints, self.mechanism.q_slices, strict=True)
         ):
             values = np.array(q[entries], dtype=float)
-            if _flies(joint):
-                qpos[self.starts[i] :][:3] = self.seats[i][0] @ values[:3] + self.seats[i][1]
-            if (first := joint.type.quaternion) is not None:
-                qpos[self.starts[i] + first :][:4] = self._quaternion(i, values)
+            if _is_free_joint(joint):
+                qpos[self.starts[i] :][:3] = (
+                    self.joint_frames[i][0] @ values[:3] + self.joint_frames[i][1]
+                )
+            quaternion_start = joint.type.quaternion
+            if quaternion_start is not None:
+                qpos[self.starts[i] + quaternion_start :][:4] = self._quaternion(i, values)
         return qpos
 
     def _quaternion(self, i: int, values: Any) -> Any:
-        """Return w x y z of joint i from its own coordinates."""
+        """Return MuJoCo's quaternion w x y z of joint i from the joint's coordinates.
+
+        For a free joint, the rotation of the joint's frame in the base is included.
+        """
         import mujoco as mj
 
         joint = self.mechanism.joints[i]
         first = joint.type.quaternion or 0
-        quaternion, seat = np.roll(values[first : first + 4], 1), np.zeros(4)
-        if _flies(joint):
-            mj.mju_mat2Quat(seat, np.ascontiguousarray(self.seats[i][0]).ravel())
-            mj.mju_mulQuat(quaternion, seat, quaternion.copy())
+        quaternion = np.roll(values[first : first + 4], 1)
+        if _is_free_joint(joint):
+            frame_quaternion = np.zeros(4)
+            frame_rotation = self.joint_frames[i][0]
+            mj.mju_mat2Quat(frame_quaternion, np.ascontiguousarray(frame_rotation).ravel())
+            mj.mju_mulQuat(quaternion, frame_quaternion, quaternion.copy())
         return quaternion
 
-    def _turn(self, i: int, values: Any) -> Any:
-        """Return R (3, 3) from the body's axes to the axes along which MuJoCo counts."""
+    def _rotation_to_mujoco_axes(self, i: int, values: Any) -> Any:
+        """Return R (3, 3) from the body's axes to the axes of MuJoCo's linear velocity."""
         import mujoco as mj
 
         if self.mechanism.joints[i].type.quaternion is not None:
             flat = np.zeros(9)
             mj.mju_quat2Mat(flat, self._quaternion(i, values))
             return flat.reshape(3, 3)
-        c, s = np.cos(values[-1]), np.sin(values[-1])
+        c, s = np.cos(values[-1]), np.sin(values[-1])  # a planar joint
         return np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
 
     def velocity_transform(self, q: Any) -> tuple[Any, list[tuple[Any, Any, Any]]]:
-        """Return T (nv, nv), and for each joint that slides freely its velocities, their axes, and which of them slide."""
-        transform, sliding_joints = np.eye(len(self.order)), []
+        """Return T (nv, nv), and (entries, axes, is_linear) of each joint whose linear velocity T rotates.
+
+        These are the joint's indices in v, the axis 0 … 2 of each of these velocities, and True for the linear ones.
+        """
+        transform, rotated_joints = np.eye(len(self.order)), []
         mechanism = self.mechanism
         for i, joint in enumerate(mechanism.joints):
             kind = joint.type
             if kind.along is None or not kind.slides:
                 continue
-            entries, along = np.arange(len(self.order))[mechanism.v_slices[i]], np.array(kind.along)
-            slides = np.array([velocity.unit == "m" for velocity in kind.velocities])
-            R = self._turn(i, np.array(q[mechanism.q_slices[i]], dtype=float))
-            transform[np.ix_(entries[slides], entries[slides])] = R[
-                np.ix_(along[slides], along[slides])
-            ]
-            sliding_joints.append((entries, along, slides))
-        return transform, sliding_joints
+            entries, axes = np.arange(len(self.order))[mechanism.v_slices[i]], np.array(kind.along)
+            is_linear = np.array([velocity.unit == "m" for velocity in kind.velocities])
+            R = self._rotation_to_mujoco_axes(i, np.array(q[mechanism.q_slices[i]], dtype=float))
+            linear_entries, linear_axes = entries[is_linear], axes[is_linear]
+            transform[np.ix_(linear_entries, linear_entries)] = R[np.ix_(linear_axes, linear_axes)]
+            rotated_joints.append((entries, axes, is_linear))
+        return transform, rotated_joints
 
-    def _drift(self, sliding_joints: Any, v: Any) -> Any:
+    def acceleration_offset(self, rotated_joints: Any, v: Any) -> Any:
         """Return (ω × v, 0) of each joint (nv,), in the axes of its body."""
-        drift = np.zeros(len(self.order))
-        for entries, along, slides in sliding_joints:
-            spin, shift = np.zeros(3), np.zeros(3)
-            spin[along[~slides]], shift[along[slides]] = v[entries[~slides]], v[entries[slides]]
-            drift[entries[slides]] = np.cross(spin, shift)[along[slides]]
-        return drift
+        offset = np.zeros(len(self.order))
+        for entries, axes, is_linear in rotated_joints:
+            angular, linear = np.zeros(3), np.zeros(3)
+            angular[axes[~is_linear]] = v[entries[~is_linear]]
+            linear[axes[is_linear]] = v[entries[is_linear]]
+            offset[entries[is_linear]] = np.cross(angular, linear)[axes[is_linear]]
+        return offset
 
     def state(self, state: Mapping[str, Any]) -> dict[str, Any]:
         """Return a state in MuJoCo's order and axes."""
-        turn, sliding_joints = self.velocity_transform(state["q"])
+        T, rotated_joints = self.velocity_transform(state["q"])
         converted = {
             name: self.position(x)
             if name in POSITIONS
-            else self.velocity(turn @ x)
-            if np.shape(x) == (len(turn),)
+            else self.velocity(T @ x)
+            if np.shape(x) == (len(T),)
             else x
             for name, x in state.items()
         }
         if "a" in state:
-            converted["a"] = self.velocity(
-                turn @ (state["a"] + self._drift(sliding_joints, state["v"]))
-            )
+            offset = self.acceleration_offset(rotated_joints, state["v"])
+            converted["a"] = self.velocity(T @ (state["a"] + offset))
         return converted
 
     def ours(self, function: str, state: Mapping[str, Any], answer: Any) -> Any:
-        """Return inverse or forward dynamics, or a matrix, in symgen's axes. A bias force is an inverse dynamics at zero acceleration."""
-        values, (turn, sliding_joints) = (
-            super().ours(function, state, answer),
-            self.velocity_transform(state["q"]),
-        )
+        """Return MuJoCo's answer in symgen's order and axes: a matrix, forces, or accelerations (forward dynamics)."""
+        values = super().ours(function, state, answer)
+        T, rotated_joints = self.velocity_transform(state["q"])
         if values.ndim == 2:
-            return turn.T @ values @ turn
-        return turn.T @ values - (
-            self._drift(sliding_joints, state["v"]) if function == "forward_dynamics" else 0.0
-        )
+            return T.T @ values @ T
+        if function == "forward_dynamics":
+            return T.T @ values - self.acceleration_offset(rotated_joints, state["v"])
+        return T.T @ values
 
 
 def places(mechanism: Mechanism, model: Any) -> Places:
-    """Return the positions for a MuJoCo model whose first joint of each of symgen's joints has its name."""
+    """Return the positions of symgen's numbers in the vectors of a model that `built` returned.
+
+    The first MuJoCo joint of each joint has the joint's name.
+    """
     joints = [model.joint(joint.name) for joint in mechanism.joints]
     return MujocoPlaces(
         mechanism,
@@ -170,17 +192,21 @@ def places(mechanism: Mechanism, model: Any) -> Places:
 
 
 def built(mechanism: Mechanism) -> Any:
-    """Return MuJoCo's model of a mechanism, without contacts and constraints. RequestError if it cannot represent it."""
+    """Return MuJoCo's model of a mechanism, without contacts and constraints.
+
+    Raises RequestError if MuJoCo cannot represent the mechanism.
+    """
     import mujoco as mj
 
-    mixed = any(
+    # MuJoCo's friction includes stiction, and a body has one fraction of gravity compensation
+    unsupported = ["friction"]
+    if any(
         len({part.gravcomp for part in body.parts if part.mass}) > 1 for body in mechanism.bodies
-    )
-    refuse_drives(
-        mechanism, "MuJoCo", ("friction", *(["gravcomp"] if mixed else []))
-    )  # its friction sticks
+    ):
+        unsupported.append("gravcomp")
+    refuse_drives(mechanism, "MuJoCo", unsupported)
     reference, spec = Reference(mechanism), mj.MjSpec()
-    spec.compiler.degree = False  # of a spring's rest
+    spec.compiler.degree = False  # the rest position of a spring is in radians
     spec.option.gravity = [float(g) for g in mechanism.gravity]
     spec.option.disableflags = int(mj.mjtDisableBit.mjDSBL_CONTACT) | int(
         mj.mjtDisableBit.mjDSBL_CONSTRAINT
@@ -205,7 +231,9 @@ def _add_body(parent: Any, name: str, joint: Joint, reference: Reference) -> Any
     quaternion = np.zeros(4)
     mj.mju_mat2Quat(quaternion, np.ascontiguousarray(rotation).ravel())
     body = parent.add_body(name=name, pos=origin, quat=quaternion)
-    for joint_name, (kind, axis) in zip((joint.name, *[""] * 3), _joints(mj, joint), strict=False):
+    mujoco_joints = _mujoco_joints(mj, joint)
+    names = (joint.name, *[""] * (len(mujoco_joints) - 1))
+    for joint_name, (kind, axis) in zip(names, mujoco_joints, strict=True):
         body.add_joint(
             name=joint_name,
             type=kind,
@@ -219,7 +247,7 @@ def _add_body(parent: Any, name: str, joint: Joint, reference: Reference) -> Any
 
 
 def _set_inertia(body: Any, parts: Sequence[Any]) -> None:
-    """State mass, mass centre, inertia and gravity compensation of a body: those of all its parts together."""
+    """Set the body's mass, mass centre, inertia and gravity compensation to the totals of its parts."""
     mass = sum(float(part.mass) for part in parts)
     moment = sum((float(part.mass) * np.asarray(part.centre) for part in parts), np.zeros(3))
     centre = moment / (mass or 1.0)
@@ -234,18 +262,18 @@ def _set_inertia(body: Any, parts: Sequence[Any]) -> None:
 
 
 def peer(mechanism: Mechanism) -> Peer:
-    """Return MuJoCo as a peer: mj_inverse and mj_forward, with inputs in place."""
+    """Return MuJoCo as a peer. A call of mj_inverse or mj_forward is timed without writing its inputs."""
     import mujoco as mj
 
     model = built(mechanism)
 
-    def prepared(state: dict[str, Any]) -> Any:
+    def data_at(state: dict[str, Any]) -> Any:
         data = mj.MjData(model)
         data.qpos, data.qvel = state["q"], state["v"]
         return data
 
     def inverse(state: dict[str, Any]) -> Call:
-        data = prepared(state)
+        data = data_at(state)
         data.qacc = state["a"]
 
         def call() -> Any:
@@ -255,7 +283,7 @@ def peer(mechanism: Mechanism) -> Peer:
         return call
 
     def forward(state: dict[str, Any]) -> Call:
-        data = prepared(state)
+        data = data_at(state)
         data.qfrc_applied = state["tau"]
 
         def call() -> Any:

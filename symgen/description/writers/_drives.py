@@ -1,7 +1,10 @@
-"""Sentences about drives, for formats that can represent some of their numbers."""
+"""Drives in formats that can represent only some of their values: values to write, and sentences on
+omitted ones.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Container
 from fractions import Fraction
 
@@ -14,34 +17,37 @@ from symgen.mechanism.mechanism import Joint, Mechanism
 def omitted_drive_values(
     mechanism: Mechanism, representable: Container[str], representable_unapplied: Container[str]
 ) -> list[str]:
-    """Return sentences on drive values that the format cannot represent, by the names that it can."""
-    omitted: dict[str, list[str]] = {}
-    omitted_unapplied: dict[str, list[str]] = {}
+    """Return one sentence for each drive value that the format cannot represent, with its joints.
+
+    The format represents the values with the names in `representable`, if they are applied, and in
+    `representable_unapplied`, if they are only declared. Either needs one value for all velocities of
+    a joint.
+    """
+    joints_of_applied: defaultdict[str, list[str]] = defaultdict(list)
+    joints_of_unapplied: defaultdict[str, list[str]] = defaultdict(list)
     for joint in mechanism.joints:
-        for omissions, numbers, words in (
-            (omitted, joint.drive.declared, representable),
-            (omitted_unapplied, joint.unapplied, representable_unapplied),
-        ):
-            for name, _ in numbers:
-                if name not in words:
-                    omissions.setdefault(name, []).append(joint.name)
-                elif omissions is omitted and len(joint.drive.numbers(name)) > 1:
-                    omissions.setdefault(f"{name} that differs among the velocities", []).append(
-                        joint.name
-                    )
+        for name, _ in joint.drive.declared:
+            if name not in representable:
+                joints_of_applied[name].append(joint.name)
+            elif len(joint.drive.numbers(name)) > 1:
+                joints_of_applied[f"{name} that differs among the velocities"].append(joint.name)
+        for name, _ in joint.unapplied:
+            if name not in representable_unapplied:
+                joints_of_unapplied[name].append(joint.name)
     return [
-        *(f"the {name} of {list_all(joints)} is left out" for name, joints in omitted.items()),
+        *(
+            f"the {name} of {list_all(joints)} is left out"
+            for name, joints in joints_of_applied.items()
+        ),
         *(
             f"the {name} of {list_all(joints)}, which is not applied, is left out"
-            for name, joints in omitted_unapplied.items()
+            for name, joints in joints_of_unapplied.items()
         ),
     ]
 
 
 def uniform_values(drive: Drive) -> list[tuple[str, Fraction]]:
-    """Return the declared values that are the same at every velocity of the joint, as (name,
-    value).
-    """
+    """Return (name, value) of each declared value that all velocities of the joint share."""
     return [(name, value) for name, value in drive.declared if len(drive.numbers(name)) == 1]
 
 
@@ -56,7 +62,9 @@ def omitted_friction_speed(mechanism: Mechanism) -> list[str]:
 
 
 def drives_option(joints: tuple[Joint, ...]) -> str:
-    """Return the value of --drives that applies exactly these kinds."""
+    """Return the value of the option --drives that applies the same kinds as these joints: "on" if
+    they apply every declared kind, else the list of the applied kinds.
+    """
     kinds = [kind for kind in KINDS if any(getattr(joint.drive, kind) for joint in joints)]
     unapplied = {name for joint in joints for name, _ in joint.unapplied}
     return ",".join(kinds) if unapplied & {*KINDS} else "on"

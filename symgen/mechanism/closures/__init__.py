@@ -7,12 +7,20 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 
-from symgen.mechanism.closures._closure import EVERY, Across, Along, Apart, ClosureType, Row, Unspun
+from symgen.mechanism.closures._closure import (
+    ALL_AXES,
+    Across,
+    Along,
+    Apart,
+    ClosureType,
+    Row,
+    Unspun,
+)
 from symgen.support.errors import MechanismError
 from symgen.support.leaves import leaf_names
 
 __all__ = [
-    "EVERY",
+    "ALL_AXES",
     "Across",
     "Along",
     "Apart",

@@ -49,25 +49,26 @@ class Unspun(NamedTuple):
 
 
 Row = Along | Across | Apart | Unspun
-EVERY = (0, 1, 2)
+ALL_AXES = (0, 1, 2)
 
 
 @dataclass(frozen=True)
 class ClosureType:
     """A type of loop closure: its constraint rows and the relative motion that remains free.
 
-    In a closed loop, the second frame is rotated relative to the first only about the axes `turned`
-    of the first frame. Its origin is displaced only along the axes `off`. Each of these lists has
-    all three axes, one, or none. The second frame may rotate with an angular velocity about the
-    axes `spinning`, and slide along `off`.
+    All axes are those of the first frame, as indices 0, 1, 2. In a closed loop, the second frame is
+    rotated relative to the first only about `rotation_axes`, and its origin is displaced only along
+    `translation_axes`. `rotation_axes` has all three axes, one, or none. The velocity of the second
+    frame relative to the first has components only along `translation_axes`, and its angular
+    velocity only about `angular_velocity_axes`.
     """
 
     description: str
     """A short description for users."""
     rows: tuple[Row, ...]
-    turned: tuple[int, ...]
-    off: tuple[int, ...]
-    spinning: tuple[int, ...]
+    rotation_axes: tuple[int, ...]
+    translation_axes: tuple[int, ...]
+    angular_velocity_axes: tuple[int, ...]
     parameters: tuple[Parameter, ...] = ()
 
     @property
@@ -77,7 +78,7 @@ class ClosureType:
         The rows are zero as well if one of these axes is reversed by half a turn; the loop is not
         closed in that pose.
         """
-        return tuple(k for k in EVERY if self.turned in ((), (k,)))
+        return tuple(k for k in ALL_AXES if self.rotation_axes in ((), (k,)))
 
     @property
     def units(self) -> tuple[str, ...]:
@@ -96,15 +97,15 @@ class ClosureType:
             return f"force along {'xyz'[row.axis]}"
         if isinstance(row, Apart):
             return "force along the line between the origins, by its length"
-        if isinstance(row, Across) and self.turned == EVERY:
+        if isinstance(row, Across) and self.rotation_axes == ALL_AXES:
             return "moment about the normal of both axes"
         return f"moment about {'xyz'[row.axis if isinstance(row, Unspun) else 3 - row.first - row.second]}"
 
 
-AT_ONE_POINT = (Along(0), Along(1), Along(2))
-TURNED_ALIKE = (Across(2, 1), Across(0, 2), Across(1, 0))
+SAME_ORIGIN = (Along(0), Along(1), Along(2))
+SAME_ORIENTATION = (Across(2, 1), Across(0, 2), Across(1, 0))
 """Rows for small rotations of the second frame about the axes x, y and z of the first, in this
 order.
 """
-SAME_AXIS = (Across(1, 2, -1), Across(0, 2))
+SAME_Z_AXIS = (Across(1, 2, -1), Across(0, 2))
 """Rows for small rotations about x and y, where any rotation about z is allowed."""

@@ -2,12 +2,12 @@
 along z are free.
 """
 
-from symgen.mechanism.closures._closure import SAME_AXIS, Along, ClosureType
+from symgen.mechanism.closures._closure import SAME_Z_AXIS, Along, ClosureType
 
 CLOSURE = ClosureType(
     "a hinge about z that slides along it",
-    (Along(0), Along(1), *SAME_AXIS),
-    turned=(2,),
-    off=(2,),
-    spinning=(2,),
+    (Along(0), Along(1), *SAME_Z_AXIS),
+    rotation_axes=(2,),
+    translation_axes=(2,),
+    angular_velocity_axes=(2,),
 )

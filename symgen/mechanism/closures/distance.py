@@ -2,14 +2,14 @@
 `distance`.
 """
 
-from symgen.mechanism.closures._closure import EVERY, Apart, ClosureType
+from symgen.mechanism.closures._closure import ALL_AXES, Apart, ClosureType
 from symgen.mechanism.joints import Parameter
 
 CLOSURE = ClosureType(
     "a massless rod",
     (Apart(),),
-    turned=EVERY,
-    off=EVERY,
-    spinning=EVERY,
+    rotation_axes=ALL_AXES,
+    translation_axes=ALL_AXES,
+    angular_velocity_axes=ALL_AXES,
     parameters=(Parameter("distance", "how far apart the points are, in m"),),
 )

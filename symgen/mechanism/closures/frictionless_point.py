@@ -2,6 +2,12 @@
 first that is normal to its z axis.
 """
 
-from symgen.mechanism.closures._closure import EVERY, Along, ClosureType
+from symgen.mechanism.closures._closure import ALL_AXES, Along, ClosureType
 
-CLOSURE = ClosureType("a point on a plane", (Along(2),), turned=EVERY, off=(0, 1), spinning=EVERY)
+CLOSURE = ClosureType(
+    "a point on a plane",
+    (Along(2),),
+    rotation_axes=ALL_AXES,
+    translation_axes=(0, 1),
+    angular_velocity_axes=ALL_AXES,
+)

@@ -2,6 +2,12 @@
 hard finger with friction.
 """
 
-from symgen.mechanism.closures._closure import AT_ONE_POINT, EVERY, ClosureType
+from symgen.mechanism.closures._closure import ALL_AXES, SAME_ORIGIN, ClosureType
 
-CLOSURE = ClosureType("two points together", AT_ONE_POINT, turned=EVERY, off=(), spinning=EVERY)
+CLOSURE = ClosureType(
+    "two points together",
+    SAME_ORIGIN,
+    rotation_axes=ALL_AXES,
+    translation_axes=(),
+    angular_velocity_axes=ALL_AXES,
+)

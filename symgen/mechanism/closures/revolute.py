@@ -1,7 +1,11 @@
 """Hinge: the z axes of both frames stay on one line, and the origins coincide."""
 
-from symgen.mechanism.closures._closure import AT_ONE_POINT, SAME_AXIS, ClosureType
+from symgen.mechanism.closures._closure import SAME_ORIGIN, SAME_Z_AXIS, ClosureType
 
 CLOSURE = ClosureType(
-    "a hinge about z", (*AT_ONE_POINT, *SAME_AXIS), turned=(2,), off=(), spinning=(2,)
+    "a hinge about z",
+    (*SAME_ORIGIN, *SAME_Z_AXIS),
+    rotation_axes=(2,),
+    translation_axes=(),
+    angular_velocity_axes=(2,),
 )

@@ -2,12 +2,12 @@
 first, the normal.
 """
 
-from symgen.mechanism.closures._closure import AT_ONE_POINT, EVERY, ClosureType, Unspun
+from symgen.mechanism.closures._closure import ALL_AXES, SAME_ORIGIN, ClosureType, Unspun
 
 CLOSURE = ClosureType(
     "a soft finger with its normal along z",
-    (*AT_ONE_POINT, Unspun(2)),
-    turned=EVERY,
-    off=(),
-    spinning=(0, 1),
+    (*SAME_ORIGIN, Unspun(2)),
+    rotation_axes=ALL_AXES,
+    translation_axes=(),
+    angular_velocity_axes=(0, 1),
 )

@@ -1,5 +1,11 @@
 """Ball and socket: the origins of both frames coincide."""
 
-from symgen.mechanism.closures._closure import AT_ONE_POINT, EVERY, ClosureType
+from symgen.mechanism.closures._closure import ALL_AXES, SAME_ORIGIN, ClosureType
 
-CLOSURE = ClosureType("a ball joint", AT_ONE_POINT, turned=EVERY, off=(), spinning=EVERY)
+CLOSURE = ClosureType(
+    "a ball joint",
+    SAME_ORIGIN,
+    rotation_axes=ALL_AXES,
+    translation_axes=(),
+    angular_velocity_axes=ALL_AXES,
+)

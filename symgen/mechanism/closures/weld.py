@@ -1,5 +1,11 @@
 """Weld: both frames coincide. For a grasp, a rigid grip."""
 
-from symgen.mechanism.closures._closure import AT_ONE_POINT, TURNED_ALIKE, ClosureType
+from symgen.mechanism.closures._closure import SAME_ORIENTATION, SAME_ORIGIN, ClosureType
 
-CLOSURE = ClosureType("a weld", (*AT_ONE_POINT, *TURNED_ALIKE), turned=(), off=(), spinning=())
+CLOSURE = ClosureType(
+    "a weld",
+    (*SAME_ORIGIN, *SAME_ORIENTATION),
+    rotation_axes=(),
+    translation_axes=(),
+    angular_velocity_axes=(),
+)

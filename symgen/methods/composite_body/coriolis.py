@@ -1,34 +1,47 @@
-"""Coriolis matrix C from composite bodies and from the motion of each link's descendants relative to the link.
+"""Coriolis matrix C from composite bodies and from the motion of each link's descendants relative
+to the link.
 
-Let J(x) be the velocity of a point x of matter per unit of each v, in axes that do not rotate. Then
+(C1)-(C7) are the equations of this module. `symgen.methods.composite_body.mass_matrix` explains SA
+and its symbols.
 
-    M = Σ_x dm JᵀJ,    C = Σ_x dm Jᵀ J̇.                                                                                (C1)
+Let the velocity of the point x of matter be J(x) v, in axes that do not rotate. Then
 
-So Ṁ = C + Cᵀ, and C v are the joint forces that give all matter the acceleration J̇ v: c without gravity. If each joint has one
-coordinate, C is the matrix of Christoffel symbols. For other joints it is the Levi-Civita connection in their velocities v.
+    M = Σ_x dm JᵀJ,    C = Σ_x dm Jᵀ J̇.    (C1)
 
-Column j of J is a field w × r + u fixed to the link of degree of freedom j: in its axes (w, u) = H_j is
-constant. The field changes as that link rotates, and as matter moves through it. Let link i have angular velocity ω, its origin the
-velocity v, and let its descendants have the velocity ẏ relative to the link. The descendants and the link form the composite body
-M̃_i of SA (15a-c), with mass m̃, first moment h̃ and second moment Σ̃, and with
+So Ṁ = C + Cᵀ. C v are the joint forces that give all matter the acceleration J̇ v; they are the
+bias force c without gravity. If each joint has one coordinate, C consists of the Christoffel
+symbols of M, times v. For other joints it is the Levi-Civita connection in their velocities v.
 
-    D = Σ_x dm ẏ rᵀ,    d = Σ_x dm ẏ,    E = tr(D) 1 − D.                                                              (C2)
+Let r lead from the origin of the link of degree of freedom j to the point x. Column j of J is the
+velocity field w × r + u of this link's joint. In the axes of the link, (w, u) = H_j is constant.
+The field changes as the link rotates, and as matter moves through it. Let link i have the angular
+velocity ω, let its origin have the velocity v, and let its descendants have the velocity ẏ relative
+to the link. The descendants and the link form the composite body M̃_i of SA (15a-c), with mass m̃,
+first moment h̃ and second moment Σ̃. Let further
 
-A child k, which its joint rotates at w and translates at u, adds in its own axes and about its own origin
+    D = Σ_x dm ẏ rᵀ,    d = Σ_x dm ẏ,    E = tr(D) 1 − D.    (C2)
 
-    D_k + w̃ Σ̃_k + u h̃_kᵀ,    d_k + w × h̃_k + m̃_k u,                                                                   (C3)
+A child k, whose joint rotates it at w and translates it at u, contributes in its own axes and about
+its own origin
 
-and Σ_x dm ẏ (r + ℓ)ᵀ = D + d ℓᵀ shifts it to an origin at −ℓ. The rate of the field of degree of freedom j of link i
-requires the wrench γ_j. It is carried inward by B_kiᵀ of SA (4), and C_kj = p_kᵀ γ_j for all ancestors k of j:
+    D_k + w̃ Σ̃_k + u h̃_kᵀ,    d_k + w × h̃_k + m̃_k u,    (C3)
 
-    moment  s × w + h̃ × (ω × u) + E w,    s = Σ̃ ω,                                                                     (C4)
-    force   ω × (w × h̃ + m̃ u) + w × d,                                                                                 (C5)
+where w̃ is the matrix of w ×. About an origin at −ℓ, this D becomes Σ_x dm ẏ (r + ℓ)ᵀ = D + d ℓᵀ.
 
-since r × (ω × (w × r)) = −(r·ω) (w × r). The entry C_ij of an ancestor j combines the field of i with the rate of the field of j. With the
-momentum (n, f) = M̃_i p_i, carried inward as for M, and a couple κ_i that is only rotated,
+The rate of the field of degree of freedom j requires the wrench γ_j on the composite body:
 
-    κ_i = v × f + Σ̃ (ω × w) + Eᵀ w + (ω × h̃ + d) × u,                                                                  (C6)
-    C_ij = n·(ω_j × w_j) + f·(ω_j × u_j + v_j × w_j) + κ_i·w_j.                                                         (C7)
+    moment  s × w + h̃ × (ω × u) + E w,    s = Σ̃ ω,    (C4)
+    force   ω × (w × h̃ + m̃ u) + w × d,    (C5)
+
+since r × (ω × (w × r)) = −(r·ω) (w × r). B_kiᵀ of SA (4) carries γ_j inward, and C_kj = p_kᵀ γ_j
+for all ancestors k of j.
+
+The entry C_ij of an ancestor j combines the field of i with the rate of the field of j. It needs
+the momentum (n, f) = M̃_i p_i, which is carried inward as for M, and a couple κ_i, which is only
+rotated:
+
+    κ_i = v × f + Σ̃ (ω × w) + Eᵀ w + (ω × h̃ + d) × u,    (C6)
+    C_ij = n·(ω_j × w_j) + f·(ω_j × u_j + v_j × w_j) + κ_i·w_j.    (C7)
 
 Only differences of the links' linear velocities enter, so that of a root is set to zero.
 """
@@ -57,12 +70,14 @@ from symgen.methods.shared.composite import composite_inertias
 from symgen.methods.shared.elimination import full_matrix
 
 Rows = list[dict[int, Scalar]]
-"""A matrix row by row, without entries that are zero in every state."""
+"""Rows of a matrix: entries by column, without those that are zero in every state."""
 
 
 @dataclass(frozen=True)
 class RelativeMotion:
-    """D and d of (C2): motion of the descendants relative to a link, in its axes about its origin."""
+    """D and d of (C2): motion of the descendants of a link relative to it, in the axes of the link
+    about its origin.
+    """
 
     D: Matrix
     d: Vector
@@ -71,11 +86,11 @@ class RelativeMotion:
         return RelativeMotion(plus(self.D, other.D), self.d + other.d)
 
     def add_joint_motion(self, body: RigidInertia, w: Vector, u: Vector) -> RelativeMotion:
-        """Add the motion of this link's joint, (C3): the joint rotates the composite body at w and
-        translates it at u.
+        """Return D and d relative to the parent by (C3): the joint of this link rotates its
+        composite body at w and translates it at u.
         """
         return self + RelativeMotion(
-            plus(cross_rows(w, body.S.rows), outer(u, body.h)), w.cross(body.h) + u * body.m
+            plus(cross_rows(w, body.S.rows), outer_product(u, body.h)), w.cross(body.h) + u * body.m
         )
 
     def to_parent(self, rotation: Rotation, shift: Vector) -> RelativeMotion:
@@ -83,7 +98,7 @@ class RelativeMotion:
         if isinstance(shift, SplitShift):
             return self.to_parent(Rotation([]), shift.inner).to_parent(rotation, shift.outer)
         d = rotation.to_parent(self.d)
-        return RelativeMotion(plus(rotation.matrix_to_parent(self.D), outer(d, shift)), d)
+        return RelativeMotion(plus(rotation.matrix_to_parent(self.D), outer_product(d, shift)), d)
 
     def apply_E(self, w: Vector, transpose: bool = False) -> Vector:
         """Return E w, or Eᵀ w."""
@@ -99,27 +114,29 @@ class RelativeMotion:
         )
 
 
-def outer(a: Vector, b: Vector) -> Matrix:
+def outer_product(a: Vector, b: Vector) -> Matrix:
     """Return a bᵀ."""
     return (b * a[0], b * a[1], b * a[2])
 
 
 def link_velocities(linkage: Linkage) -> tuple[list[Vector], list[Vector]]:
-    """Return ω and v of each link in its axes, base → tip; v is relative to the origin of its root."""
+    """Return ω and v of each link in its axes, base → tip; v is relative to the root's velocity."""
     rates = linkage.inputs["v"]
     omega: list[Vector] = []
-    speed: list[Vector] = []
+    velocity: list[Vector] = []
     for i, link in enumerate(linkage.links):
         linkage.step(i, "velocity")
         w, v = linkage.zeros, linkage.zeros
         if link.parent >= 0:
-            w, v = twist_to_child(link.rotation, link.shift, omega[link.parent], speed[link.parent])
+            w, v = twist_to_child(
+                link.rotation, link.shift, omega[link.parent], velocity[link.parent]
+            )
             v = v + link.sliding(rates)
         omega.append(w + link.turning(rates))
-        speed.append(v)
+        velocity.append(v)
         linkage.name("omega", i, omega[i])
-        linkage.name("v", i, speed[i])
-    return omega, speed
+        linkage.name("v", i, velocity[i])
+    return omega, velocity
 
 
 def relative_motions(linkage: Linkage, composite: Sequence[RigidInertia]) -> list[RelativeMotion]:
@@ -142,14 +159,18 @@ def relative_motions(linkage: Linkage, composite: Sequence[RigidInertia]) -> lis
 def mass_and_coriolis_rows(
     linkage: Linkage, composite: Sequence[RigidInertia]
 ) -> tuple[Rows, Rows]:
-    """Return the lower triangle of M, SA (16), and C, row by row."""
-    omega, speed = link_velocities(linkage)
+    """Return the lower triangle of M, SA (16), and C.
+
+    Each degree of freedom of link i yields its row of M, and the elements of its row and column of
+    C at its ancestors.
+    """
+    omega, velocity = link_velocities(linkage)
     motions = relative_motions(linkage, composite)
     mass: Rows = []
     coriolis: Rows = [{} for _ in linkage.dofs]
     for i, link in enumerate(linkage.links):
         linkage.step(i, "rows and columns of C")
-        body, motion, w_i, v_i = composite[i], motions[i], omega[i], speed[i]
+        body, motion, w_i, v_i = composite[i], motions[i], omega[i], velocity[i]
         s = body.S.apply(w_i)
         for dof in link.dofs:
             w, u = dof.H_angular, dof.H_linear
@@ -174,17 +195,20 @@ def mass_and_coriolis_rows(
                 moment, force = wrench_to_parent(inner.rotation, inner.shift, moment, force)
                 couple = inner.rotation.to_parent(couple)
                 inner = linkage.links[j]
-                for outer in inner.dofs:
-                    a, b = outer.H_angular, outer.H_linear
-                    mass[-1][outer.index] = outer.project(n, f)  # SA (16)
-                    coriolis[outer.index][dof.index] = outer.project(moment, force)
-                    rate = n.dot(omega[j].cross(a)) + f.dot(omega[j].cross(b) + speed[j].cross(a))
-                    coriolis[dof.index][outer.index] = rate + couple.dot(a)  # (C7)
+                for ancestor_dof in inner.dofs:
+                    w_j, u_j = ancestor_dof.H_angular, ancestor_dof.H_linear
+                    mass[-1][ancestor_dof.index] = ancestor_dof.project(n, f)  # SA (16)
+                    coriolis[ancestor_dof.index][dof.index] = ancestor_dof.project(moment, force)
+                    linear_rate = omega[j].cross(u_j) + velocity[j].cross(w_j)
+                    by_field_rate = n.dot(omega[j].cross(w_j)) + f.dot(linear_rate)
+                    coriolis[dof.index][ancestor_dof.index] = by_field_rate + couple.dot(
+                        w_j
+                    )  # (C7)
     return mass, coriolis
 
 
 def coriolis_matrix(linkage: Linkage) -> tuple[list[Scalar], ...]:
-    """Return C, row-major and full."""
+    """Return C, row-major with its zeros."""
     return (_full(linkage, mass_and_coriolis_rows(linkage, composite_inertias(linkage))[1]),)
 
 
@@ -203,7 +227,7 @@ def mass_matrix_coriolis_and_bias(linkage: Linkage) -> tuple[list[Scalar], ...]:
 
 
 def external_forces(linkage: Linkage) -> list[Scalar]:
-    """Return Jᵀ wrench of the run-time wrenches."""
+    """Return the joint forces of the run-time wrenches: the sum of Jᵀ times each wrench."""
     received = list(linkage.loads)
     forces = [linkage.zero] * len(linkage.dofs)
     for i in reversed(range(len(linkage))):
@@ -218,4 +242,5 @@ def external_forces(linkage: Linkage) -> list[Scalar]:
 
 
 def _full(linkage: Linkage, matrix: Rows) -> list[Scalar]:
+    """Return all entries of a matrix, row-major with its zeros."""
     return [row.get(j, linkage.zero) for row in matrix for j in range(len(linkage.dofs))]

@@ -1,22 +1,29 @@
 """`fixman:parallel`: M⁻¹ b of a planar chain of point masses, as a parallel scan over segments of
 the chain.
 
-Place i comprises joint i and the mass before it, which is the head of link i − 1 and the tail of
-link i. The first mass is the fixed base. The last mass is followed by a link without force. By LC
-(12), for the directions φ of the links and the moments m = T⁻ᵀ b on them,
+LC is Lee & Chirikjian (2005). The soft coordinates φ are the absolute directions of the links, and
+the hard coordinates L are their lengths. T⁻¹ maps rates of directions to rates of joints:
+θ̈_i = φ̈_i − φ̈_{i−1}. So the moments on the directions, m = T⁻ᵀ b, are m_i = b_i − b_{i+1}. By LC
+(12), with the hard forces e along the links,
 
-    H^LL e = (H^φL)ᵀ m,    φ̈ = H^φφ m − H^φL e,    θ̈ = T⁻¹ φ̈,
+    H^LL e = (H^φL)ᵀ m,    φ̈ = H^φφ m − H^φL e,    θ̈ = T⁻¹ φ̈.
 
-and by (23) the mass of a place contributes to the blocks of links i − 1 and i only. So a place
-contributes to H^LL at (a, a), (a, c) and (c, c), and to the right-hand side, where a and c are
-those two links. A segment of places acts like one such mass, once its inner links are eliminated.
-Let n be the segment before a link and k the one after it. Cyclic reduction of (13) then computes
+Place i comprises joint i and the point mass between links i − 1 and i. The mass of the first place
+is the fixed base. The last place has no joint and no link after its mass.
 
-    D = H_n(c,c) + H_k(a,a),   H(a,a) = H_n(a,a) − H_n(a,c) D⁻¹ H_n(c,a),   H(a,c) = −H_n(a,c) D⁻¹ H_k(a,c),   …
+By (23) the mass of a place contributes to the blocks of links i − 1 and i only. Let a be link i − 1
+and c be link i. A place contributes to H^LL at (a, a), (a, c) and (c, c), and to the right-hand
+side at a and c. A segment of places acts like one such mass, once its inner links are eliminated.
+Let segment 1 end and segment 2 start at a link. Cyclic reduction of (13) eliminates this link:
 
-T and Tᵀ are differences of neighbours. A place needs the moments of its own joint and of the one
-before. An earlier scan delivers b of the next joint, and a later scan the rate of the direction
-before.
+    D = H_1(c,c) + H_2(a,a)
+    H(a,a) = H_1(a,a) − H_1(a,c) D⁻¹ H_1(c,a)
+    H(a,c) = −H_1(a,c) D⁻¹ H_2(a,c)
+    H(c,c) = H_2(c,c) − H_2(c,a) D⁻¹ H_2(a,c)
+
+The right-hand side is eliminated likewise. The differences m_i and θ̈_i need values of neighbouring
+places. A scan before the elimination delivers b of the next joint, and a scan after it delivers the
+rate of the direction before.
 """
 
 from __future__ import annotations
@@ -41,36 +48,39 @@ def mass_matrix_solve(linkage: Linkage) -> Results:
     )
 
 
-Numbers = Mapping[str, Scalar]
+PlaceConstants = Mapping[str, Scalar]
+"""Constants of a place by their names in TABLE."""
 TABLE = ("offset", "u", "u_before", "w_before")
-"""Constants of a place: the direction of its link relative to the link before at joint angle zero (rad), the inverse
-lengths of both (1/m), and the inverse mass (1/kg; 0 for the base).
+"""Constants of place i: the direction of link i relative to link i − 1 at joint angle zero (rad);
+the inverse lengths of link i and of link i − 1 (1/m); the inverse mass (1/kg; 0 for the base).
 """
-RUN, CUT = 5, 2
-"""Numbers of a segment: H(a,a), the right-hand side at a, H(a,c), H(c,c), the right-hand side at c; the last place has only the
-first two.
+SEGMENT_SIZE, LAST_SEGMENT_SIZE = 5, 2
+"""Size of a segment: H(a,a), the right-hand side at a, H(a,c), H(c,c), the right-hand side at c.
+The last segment has only the first two, since no link follows it.
 """
-SAVED = 3
-"""Saved values of the link between two segments: Z towards both ends, and y, with e = y − Z_a e_a − Z_c e_c."""
-ENDS, LAST_ENDS = 2, 1
-"""Number of ends of a segment at which e is passed down; the last place has one."""
+SAVED_SIZE = 3
+"""Number of saved values of an eliminated link: Z_a, Z_c and y, with e = y − Z_a e_a − Z_c e_c."""
+END_COUNT, LAST_END_COUNT = 2, 1
+"""Number of ends of a segment, whose forces e the downsweep passes to it; the last segment has only
+the end a.
+"""
 
 
-def halves(
+def place_segment(
     derivation: Derivation,
-    constants: Numbers,
+    constants: PlaceConstants,
     q: Scalar,
     b: Scalar,
     previous_b: Scalar,
     next_b: Scalar,
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """Return the segment of one place, and its saved value.
+    """Return the segment that consists of one place, and the saved values of the place.
 
-    The saved value has, for the direction before and its own, the rate without e and the entry of
-    H^φL. `previous_b` and `next_b` are b of the neighbouring joints.
+    The saved values are H^φφ m and H^φL for the direction of link i − 1, then both for link i.
+    `direction_rates` reads them. `previous_b` and `next_b` are b of the neighbouring joints.
     """
     derivation.step("terms of the previous mass in the blocks of H, LC (23)")
-    form, angle = by_inverses(meeting, PLANAR), q + constants["offset"]
+    mass_blocks, angle = by_inverses(meeting, PLANAR), q + constants["offset"]
     bindings = {
         U: constants["u_before"],
         V: constants["u"],
@@ -80,13 +90,12 @@ def halves(
     }
 
     def block(r: int, c: int) -> Scalar:
-        return entry(form[r, c], bindings, derivation)
+        """Return an entry of H between φ_i−1, L_i−1, φ_i and L_i, in this order."""
+        return entry(mass_blocks[r, c], bindings, derivation)
 
     derivation.step("moments on both directions, and the right-hand side, LC (12)")
-    moment_before, moment = (
-        derivation.name("m_before", previous_b - b),
-        derivation.name("m", b - next_b),
-    )
+    moment_before = derivation.name("m_before", previous_b - b)
+    moment = derivation.name("m", b - next_b)
     inner, outer = block(0, 3), block(2, 1)  # H^φL_i−1,i and H^φL_i,i−1
     segment = [block(1, 1), outer * moment, block(1, 3), block(3, 3), inner * moment_before]
     soft_coupling = block(0, 2)  # H^φφ_i−1,i
@@ -98,89 +107,97 @@ def halves(
     ]
 
 
-def eliminated(
+def combine_segments(
     derivation: Derivation, inner_carry: Sequence[Scalar], outer_carry: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """Combine two segments by eliminating the link between them; also return its saved value."""
+    """Return the segment of two neighbouring segments without the link between them, and the saved
+    values of that link.
+    """
     derivation.step("elimination of the link between two segments, LC (13)")
-    (aa, a, ac, n_cc, n_c), (k_aa, k_a, ca, cc, c) = inner_carry, outer_carry
-    inverse = derivation.name("invD", derivation.one / derivation.name("D", n_cc + k_aa))
-    Z_a, Z_c, right = ac * inverse, ca * inverse, n_c + k_a
-    return [aa - Z_a * ac, a - Z_a * right, -(Z_a * ca), cc - Z_c * ca, c - Z_c * right], [
-        Z_a,
-        Z_c,
-        right * inverse,
-    ]
+    aa_1, right_a1, ac_1, cc_1, right_c1 = inner_carry
+    aa_2, right_a2, ac_2, cc_2, right_c2 = outer_carry
+    inverse = derivation.name("invD", derivation.one / derivation.name("D", cc_1 + aa_2))
+    Z_a, Z_c, right = ac_1 * inverse, ac_2 * inverse, right_c1 + right_a2
+    return [
+        aa_1 - Z_a * ac_1,
+        right_a1 - Z_a * right,
+        -(Z_a * ac_2),
+        cc_2 - Z_c * ac_2,
+        right_c2 - Z_c * right,
+    ], [Z_a, Z_c, right * inverse]
 
 
-def forced(
+def forces_at_ends(
     derivation: Derivation, saved: Sequence[Scalar], end_forces: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """Return e at the ends of the front segment, and at the ends of the one behind it.
+    """Return e at the ends of each of two combined segments, the inner segment first.
 
-    `end_forces` has e at the ends of the segment that they form together.
+    `end_forces` has e at the ends of the combined segment.
     """
     derivation.step("force of the hard coordinate between two segments, LC (13)")
-    (Z_a, Z_c, y), (first, last) = saved, end_forces
-    e = derivation.name("e", y - Z_a * first - Z_c * last)
-    return [first, e], [e, last]
+    (Z_a, Z_c, y), (e_a, e_c) = saved, end_forces
+    e = derivation.name("e", y - Z_a * e_a - Z_c * e_c)
+    return [e_a, e], [e, e_c]
 
 
-def rates(
+def direction_rates(
     derivation: Derivation, saved: Sequence[Scalar], e: Sequence[Scalar]
 ) -> tuple[Scalar, Scalar]:
-    """Return the contribution of the mass to the rates of the direction before and of its own: H^φφ
-    m − H^φL e.
-    """
+    """Return the contributions of mass i to φ̈_{i−1} and φ̈_i: its terms of H^φφ m − H^φL e."""
     derivation.step("rates of both directions, LC (13)")
-    rate_before, inner, rate, outer = saved
-    return rate_before - inner * e[1], rate - outer * e[0]
+    soft_rate_before, inner, soft_rate, outer = saved
+    e_before, e_own = e
+    return soft_rate_before - inner * e_own, soft_rate - outer * e_before
 
 
-def joints(
-    derivation: Derivation, rate_before: Scalar, rate: Scalar, before: Scalar
+def joint_rates(
+    derivation: Derivation, rate_before: Scalar, rate: Scalar, previous_rate: Scalar
 ) -> tuple[Scalar, Scalar]:
-    """Return the contribution of the mass to the rates of the joint before and of its own, θ̈_i =
-    φ̈_i − φ̈_{i−1}.
+    """Return the contributions of mass i to θ̈_{i−1} and θ̈_i, from those to φ̈_{i−1} and φ̈_i.
 
-    `before` is the contribution of the previous mass to the rate of the direction before.
+    θ̈_i = φ̈_i − φ̈_{i−1}. `previous_rate` is the contribution of mass i − 1 to φ̈_{i−1}; θ̈_i
+    subtracts it too.
     """
     derivation.step("rates of both joints")
-    return rate_before, rate - rate_before - before
+    return rate_before, rate - rate_before - previous_rate
 
 
-# -- contributions of neighbours --------------------------------------------------------------------------------------------------------
+# -- values of neighbouring places ----------------------------------------------------------------
 
 
-def first_of_both(
+def first_joint_b(
     derivation: Derivation, inner_carry: Sequence[Scalar], outer_carry: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """Return b of a segment's first joint, and the saved value: b of the segment behind."""
+    """Return b of the first joint of two combined segments, and the saved value: b of the first
+    joint of the outer segment.
+    """
     derivation.step("right-hand side of the next joint")
     return [*inner_carry], [*outer_carry]
 
 
-def next_of_each(
+def next_joint_b(
     derivation: Derivation, saved: Sequence[Scalar], after_both: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """Return b of the joint after the front segment, and after the other."""
+    """Return b of the joint after the inner segment, and b of the joint after the outer segment."""
     derivation.step("right-hand side of the next joint")
     return [*saved], [*after_both]
 
 
-def last_of_both(
+def last_direction_rate(
     derivation: Derivation, inner_carry: Sequence[Scalar], outer_carry: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """Return the rate of a segment's last direction, and the saved value: that of the front
-    segment.
+    """Return the rate of the last direction of two combined segments, and the saved value: the rate
+    of the last direction of the inner segment.
     """
     derivation.step("rate of the previous direction")
     return [*outer_carry], [*inner_carry]
 
 
-def previous_of_each(
+def previous_direction_rate(
     derivation: Derivation, saved: Sequence[Scalar], before_both: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """Return the rate of the direction before the front segment, and before the other."""
+    """Return the rate of the direction before the inner segment, and of the direction before the
+    outer segment.
+    """
     derivation.step("rate of the previous direction")
     return [*before_both], [*saved]

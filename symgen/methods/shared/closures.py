@@ -36,7 +36,7 @@ from symgen.derivation.linkage import Linkage
 from symgen.derivation.model import Frame
 from symgen.derivation.scalars import Scalar
 from symgen.derivation.spatial import SplitShift, Vector, twist_to_child
-from symgen.mechanism.closures import EVERY, Across, Along, Apart, Row
+from symgen.mechanism.closures import ALL_AXES, Across, Along, Apart, Row
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.shared.factor import Results
 from symgen.methods.shared.outward import outward_sweep, turns_about_z, zero_rates
@@ -184,12 +184,12 @@ class ClosedLoop:
 
     def _free(self, where_closed: tuple[int, ...]) -> tuple[int, ...]:
         """Return all axes if the loop may be open, else the axes that the closure leaves free."""
-        return EVERY if self.linkage.loops_may_be_open else where_closed
+        return ALL_AXES if self.linkage.loops_may_be_open else where_closed
 
     @property
     def slides(self) -> tuple[int, ...]:
         """Axes of the first frame along which the second origin moves."""
-        return self._free(self.closing.type.off)
+        return self._free(self.closing.type.translation_axes)
 
     @cached_property
     def units(self) -> list[Vector]:
@@ -213,7 +213,7 @@ class ClosedLoop:
     @cached_property
     def closed_axes(self) -> list[Vector]:
         """Axes of the first frame in the axes of the second, where the loop is closed."""
-        rotation_axes = self._free(self.closing.type.turned)
+        rotation_axes = self._free(self.closing.type.rotation_axes)
         if not rotation_axes:
             return self.units
         if len(rotation_axes) == 3:
@@ -368,7 +368,11 @@ class ClosedLoop:
         linkage, closing = self.linkage, self.closing
         linkage.derivation.step(f"loop {closing.name}: velocity-product acceleration of its rows")
         zero, d = linkage.zero, self.closed_difference
-        transport, spins, slides = a.w.cross(d), self._free(closing.type.spinning), self.slides
+        transport, spins, slides = (
+            a.w.cross(d),
+            self._free(closing.type.angular_velocity_axes),
+            self.slides,
+        )
         spin = Vector(
             [
                 axis.dot(b.w) - a.w[k] if k in spins else zero

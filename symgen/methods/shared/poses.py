@@ -9,8 +9,9 @@ from symgen.derivation.spatial import Rotation, times, transposed
 def base_axes(linkage: Linkage) -> list[Rotation]:
     """Return the rotation from each link's axes to base axes, as one 3x3 matrix per link.
 
-    The recursions of RK (Rodriguez & Kreutz, 1988), such as (2.16), name no axes. symgen expresses
-    the vectors of a link in the axes of that link; these rotations give results in base axes.
+    The recursions of RK (Rodriguez & Kreutz, 1988), such as (2.16), do not fix the axes of their
+    vectors. symgen expresses the vectors of a link in the axes of that link. These rotations take
+    results to base axes.
     """
     unit, zero = linkage.one, linkage.zero
     rotations: list[Rotation] = []
@@ -44,8 +45,8 @@ def cheapest_base_axes(linkage: Linkage) -> list[Rotation]:
     vector one after the other. The second form is one matrix per link (`base_axes`); it is cheaper
     if the paths are long.
 
-    Costs are estimated in operations, with one factor per ancestor of the link. A factor takes 6
-    per vector. A matrix takes 18 to compute, and about 12 per vector.
+    Costs are estimated in operations, with one factor per ancestor of the link: applying a factor
+    to a vector costs 6, computing a matrix 18, and applying a matrix to a vector about 12.
     """
     factor_count = sum(len(linkage.model.ancestors(dof.link)) for dof in linkage.dofs)
     if 6 * factor_count > 18 * len(linkage) + 12 * len(linkage.dofs):

@@ -1,4 +1,4 @@
-"""Planar chain of Lee and Chirikjian, unit masses on unit links: compiled functions, and a dense M."""
+"""Planar chain of Lee and Chirikjian with unit point masses at the ends of unit links: compiled functions, dense M."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from symgen.reference.precision import Array
 from symgen.vocabulary.options import LOOPED, ProgramOptions
 
 BUILD = Build(optimize=2)
+"""Compiler options of the timed functions, which the pages also print with the facts of the machine."""
 
 
 def compiled(n: int, methods: Mapping[str, str]) -> Solver:
-    """Return the chain of n links, compiled; `methods` maps functions to methods."""
+    """Return compiled functions of the chain of n links; `methods` maps functions to methods."""
     mechanism = load(f"planar_point_mass:{n}")
     programs = {
         function: build.program(mechanism, function, method) for function, method in methods.items()
@@ -26,7 +27,7 @@ def compiled(n: int, methods: Mapping[str, str]) -> Solver:
 
 
 def compiled_loops(n: int) -> Solver:
-    """Return the O(n) solve with M as loops over the links, whose C has the same length for every n."""
+    """Return the compiled O(n) solve with M in looped form, whose C has the same length for every n."""
     mechanism = load(f"planar_point_mass:{n}")
     program = build.build_form(
         mechanism, "mass_matrix_solve", "fixman:planar", ProgramOptions(form=LOOPED)
@@ -37,11 +38,15 @@ def compiled_loops(n: int) -> Solver:
 
 
 def mass(q: Array) -> Array:
-    """Return M (states, n, n) = JᵀJ of the points of LC (14), from joint angles (states, n)."""
+    """Return the dense M (states, n, n) = JᵀJ from joint angles (states, n).
+
+    J is the Jacobian of the point masses, whose positions are equation (14) of Lee and Chirikjian.
+    """
     phi, n = np.cumsum(q, axis=-1), q.shape[-1]
-    points = np.cumsum(np.stack([np.cos(phi), np.sin(phi)], axis=-2), axis=-1)  # (14)
-    joints = np.concatenate([np.zeros((*points.shape[:-1], 1)), points[..., :-1]], axis=-1)
-    J = (points[..., :, None] - joints[..., None, :]) * np.tril(
-        np.ones((n, n))
-    )  # of x_i by joint j, a quarter turned
-    return np.asarray(np.matmul(np.swapaxes(J, -1, -2), J).sum(axis=1))
+    masses = np.cumsum(np.stack([np.cos(phi), np.sin(phi)], axis=-2), axis=-1)  # (states, 2, n)
+    joints = np.concatenate([np.zeros((*masses.shape[:-1], 1)), masses[..., :-1]], axis=-1)
+    # Column j of mass i is the lever from joint j to mass i, rotated by 90°. The rotation cancels in
+    # JᵀJ and is left out.
+    is_moved = np.tril(np.ones((n, n)))
+    levers = (masses[..., :, None] - joints[..., None, :]) * is_moved
+    return np.asarray(np.matmul(np.swapaxes(levers, -1, -2), levers).sum(axis=1))

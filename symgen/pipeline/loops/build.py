@@ -4,7 +4,7 @@ A method records the operations of a function as rows. `recursion` runs the meth
 has links of every class. It then folds the rows: the rows of one link of a class become the step of that class. The
 loop program applies these steps to the links of the robot, each with its own row of constants.
 
-The sample chain begins with a virtual base, a link that moves freely. The virtual base may represent free roots of the
+The sample chain begins with a virtual base, a link with a free joint. The virtual base may represent free roots of the
 robot: links that a free joint connects to the base. The list `trunk` has the roots that it represents.
 """
 
@@ -64,35 +64,58 @@ def recursion(mechanism: Mechanism, function: str, method: str, frame: str = "")
 
 
 def _recursion(mechanism: Mechanism, function: str, method: str, frame: str) -> LoopProgram:
-    ports = _ports(mechanism, function, False), _ports(mechanism, function, True)
-    regrouped = FUNCTIONS[function].sums_forces and methods.find(method).regroups
-    model, constants = _placed_links(
-        mechanism, regrouped, any(_widths(function).values()), k.digits()
-    )
-    frame_of_link = model.frame(mechanism, frame) if FUNCTIONS[function].needs_frame else None
-    request = _Request(mechanism, function, method, *ports, model, constants, frame_of_link)
-    free_links = [link for link in model.links if link.kind == VIRTUAL_BASE]
-    if any(link.parent != BASE for link in free_links):
-        raise request.refused("a link behind others moves freely")
-    if frame_of_link is not None and frame_of_link.link == BASE:
-        raise request.refused(f"frame '{frame_of_link.name}' is on the base, which does not move")
+    """Build the loop program in the current working precision; `recursion` raises it if necessary."""
+    request = _build_request(mechanism, function, method, frame)
     if methods.find(method).couples_joints:
         return _with_classes(request, _classes_of_chains(request), [])
-    trunks = [free_links]
-    all_free = len(free_links) == len(model.links)
-    if all_free or (free_links and sum(link.parent == BASE for link in model.links) > 1):
-        trunks.append([])  # second attempt: every free root has a class, as all other links
-    if all_free and frame_of_link is None:
-        trunks.reverse()
     first_refusal: OutOfReach | None = None
-    for trunk in trunks:
-        classes = classes_by_kind(model, trunk, frame_of_link is not None)
+    for trunk in _candidate_trunks(request):
+        classes = classes_by_kind(request.model, trunk, request.frame is not None)
         try:
             return _with_classes(request, classes, trunk)
         except OutOfReach as error:
             first_refusal = first_refusal or error
     assert first_refusal is not None
     raise first_refusal
+
+
+def _build_request(mechanism: Mechanism, function: str, method: str, frame: str) -> _Request:
+    """Return the request with the links and constants of the robot.
+
+    Raises OutOfReach if no loop program can have such arrays, such a free joint or such a frame.
+    """
+    specification = FUNCTIONS[function]
+    inputs = _ports(mechanism, function, specification.arguments)
+    outputs = _ports(mechanism, function, specification.results)
+    regrouped = specification.sums_forces and methods.find(method).regroups
+    with_poses = any(_widths(function).values())
+    model, constants = _links_and_constants(mechanism, regrouped, with_poses, k.digits())
+    link_frame = model.frame(mechanism, frame) if specification.needs_frame else None
+    request = _Request(mechanism, function, method, inputs, outputs, model, constants, link_frame)
+    for link in model.links:
+        if link.kind == VIRTUAL_BASE and link.parent != BASE:
+            raise request.refused(f"the free joint of link '{link.name}' is not on the base")
+    if link_frame is not None and link_frame.link == BASE:
+        raise request.refused(f"frame '{link_frame.name}' is on the base, which does not move")
+    return request
+
+
+def _candidate_trunks(request: _Request) -> list[list[Link]]:
+    """Return the lists of free roots that the virtual base may represent, in the order in which they are tried.
+
+    With an empty list, the free roots have classes as all other links do. It is no candidate if a free root is the only
+    root and carries links.
+    """
+    links = request.model.links
+    free_roots = [link for link in links if link.kind == VIRTUAL_BASE]
+    all_free = len(free_roots) == len(links)
+    several_roots = sum(link.parent == BASE for link in links) > 1
+    trunks = [free_roots]
+    if all_free or (free_roots and several_roots):
+        trunks.append([])
+    if all_free and request.frame is None:
+        trunks.reverse()
+    return trunks
 
 
 class LinkConstants(NamedTuple):
@@ -182,24 +205,29 @@ def _columns(request: _Request, classes: Classes) -> Iterator[list[Columns]]:
     """
     kinds = [*dict.fromkeys(classes.kinds)]
     kind_of_link = [classes.kinds[c] if c >= 0 else VIRTUAL_BASE for c in classes.of_links]
-    rows = [*zip(kind_of_link, request.constants.by_link, strict=True)]
-    rows_of = {kind: [row for kind_of_row, row in rows if kind_of_row == kind] for kind in kinds}
-    nonzero = {
-        kind: [name for name in TEN if any(not k.is_zero(row[name]) for row in rows)]
-        for kind, rows in rows_of.items()
+    links_of_kind: dict[str, list[Mapping[str, k.Constant]]] = {kind: [] for kind in kinds}
+    for kind, link_constants in zip(kind_of_link, request.constants.by_link, strict=True):
+        if kind in links_of_kind:
+            links_of_kind[kind].append(link_constants)
+    nonzero_inertia = {
+        kind: [name for name in TEN if any(not k.is_zero(constants[name]) for constants in links)]
+        for kind, links in links_of_kind.items()
     }
-    for tabled in (
+    for required_columns in (
         dict.fromkeys(kinds, ()),
         dict.fromkeys(kinds, ("m",)),
-        nonzero,
+        nonzero_inertia,
         dict.fromkeys(kinds, GEOMETRY + TEN),
     ):
         # A joint parameter such as a pitch has a column even if all links share its value. As a literal, its product
         # with a value of the child would depend on the child alone, and would be assigned to the child.
         columns = {
             kind: Columns.of(
-                rows_of[kind],
-                (*tabled[kind], *[parameter.name for parameter in joint_type(kind).parameters]),
+                links_of_kind[kind],
+                (
+                    *required_columns[kind],
+                    *[parameter.name for parameter in joint_type(kind).parameters],
+                ),
             )
             for kind in kinds
         }
@@ -211,14 +239,15 @@ def _fold(
 ) -> FoldedSweeps:
     """Run the method on a sample chain of these classes, and fold the recorded rows into one step per class."""
     model, frame = request.model, request.frame
-    roots = sum(link.parent == BASE for link in model.links)
-    in_trunk = frame is not None and classes.of_links[frame.link] < 0
+    root_count = sum(link.parent == BASE for link in model.links)
+    frame_on_virtual_base = frame is not None and classes.of_links[frame.link] < 0
+    gives_shared_results = len(trunk) == root_count == 1 if frame is None else frame_on_virtual_base
     chain = replace(
         sample_chain(model, classes, columns, trunk, _widths(request.function), frame),
-        rows=_rows(request.function),
-        rooted=len(trunk) == roots == 1 if frame is None else in_trunk,
-        unrooted=in_trunk and len(trunk) > 1,
-        on=-1 if frame is None or in_trunk else frame.link,
+        rows=_row_counts(request.function),
+        rooted=gives_shared_results,
+        unrooted=frame_on_virtual_base and len(trunk) > 1,
+        on=-1 if frame is None or frame_on_virtual_base else frame.link,
     )
     run = run_on_chain(chain, request.function, request.method)
     return fold_sweeps(chain, bool(trunk), run)
@@ -230,6 +259,7 @@ def _loop_program(request: _Request, classes: Classes, folded: FoldedSweeps) -> 
     Classes 0 … `used` − 1 are those of the robot's links. Further classes, if there are any, are those of the links
     that the virtual base represents; the last one has the link that carries the frame.
     """
+    # classes.of_links has -1 for a link that the virtual base represents
     used, class_count = classes.used, len(folded.sweeps[0].steps)
     base_classes = range(used, class_count)
     names = [classes.name([c]) for c in range(used)] + [VIRTUAL_BASE for _ in base_classes]
@@ -250,21 +280,21 @@ def _loop_program(request: _Request, classes: Classes, folded: FoldedSweeps) -> 
         tuple(link.parent for link in request.model.links),
         tuple(class_of),
         tuple(
-            tuple(map(request.fraction, columns[number].row(row)))
-            for row, number in zip(request.constants.by_link, class_of, strict=True)
+            tuple(map(request.fraction, columns[number].row(link_constants)))
+            for link_constants, number in zip(request.constants.by_link, class_of, strict=True)
         ),
         folded.sweeps,
         folded.work,
         final_carries=folded.final_carries,
         epilogue=folded.epilogue,
         per_link=tuple(_widths(request.function).items()),
-        columns=tuple(_rows(request.function).items()),
+        columns=tuple(_row_counts(request.function).items()),
         quaternions=request.mechanism.quaternions,
     ).by(passes.run)
     if request.frame is not None:
         form = form.along_path_to(request.frame.link)
     form = without_unused_constants(form)
-    if classes.windows:
+    if classes.windows:  # classes by neighbours, of which several may have equal steps
         groups = equal_classes(form)
         form = with_one_class_for(form, groups, [*map(classes.name, groups)])
     return check(with_base_steps(form))
@@ -285,7 +315,7 @@ def unlike_links(
 
 
 @lru_cache(maxsize=4)
-def _placed_links(
+def _links_and_constants(
     mechanism: Mechanism, regrouped: bool, with_poses: bool, digits: int
 ) -> tuple[Model, LinkConstants]:
     """Return the links and their constants. The constants include the poses of the declared frames if `with_poses`.
@@ -295,7 +325,7 @@ def _placed_links(
     model = placed_links(mechanism, regrouped)
     if not regrouped:
         return model, LinkConstants([constants_of(link, with_poses) for link in model.links], {})
-    _, ungrouped = _placed_links(mechanism, False, with_poses, digits)
+    _, ungrouped = _links_and_constants(mechanism, False, with_poses, digits)
     by_link = [
         dict(numbers) | inertia_numbers(link)
         for numbers, link in zip(ungrouped.by_link, model.links, strict=True)
@@ -319,14 +349,12 @@ def placed_links(mechanism: Mechanism, regrouped: bool) -> Model:
 # -- arguments and results -----------------------------------------------------------------------
 
 
-def _ports(mechanism: Mechanism, function: str, results: bool) -> tuple[Port, ...]:
-    """Return the ports of a function: its results if `results`, else its arguments.
+def _ports(mechanism: Mechanism, function: str, arrays: Sequence[Array]) -> tuple[Port, ...]:
+    """Return the ports for arrays of a function, its arguments or its results.
 
     Raises OutOfReach if an array cannot be divided among joints or links (`_width`), since a loop program has no such array.
     """
-    specification = FUNCTIONS[function]
-    arrays = specification.results if results else specification.arguments
-    if any(_width(array) is None for array in arrays if array.name not in _rows(function)):
+    if any(_width(array) is None for array in arrays if array.name not in _row_counts(function)):
         raise OutOfReach(
             f"{function} has no looped form, since not all of its arguments and results are numbers of joints or of "
             "links; take --form unrolled"
@@ -342,13 +370,12 @@ def _width(array: Array) -> int | None:
     """
     if array.shape in (("NV",), ("NQ",)):
         return -1
-    first, *other_sizes = array.shape or ("",)
-    sizes = [
-        size for size in (other_sizes if first == "NB" else array.shape) if isinstance(size, int)
-    ]
-    if len(sizes) != len(array.shape) - (first == "NB"):
+    per_link = array.shape[:1] == ("NB",)
+    sizes = array.shape[1:] if per_link else array.shape
+    numeric_sizes = [size for size in sizes if isinstance(size, int)]
+    if len(numeric_sizes) != len(sizes):
         return None
-    return prod(sizes) if first == "NB" else 0
+    return prod(numeric_sizes) if per_link else 0
 
 
 def _widths(function: str) -> dict[str, int]:
@@ -359,7 +386,7 @@ def _widths(function: str) -> dict[str, int]:
     return {name: width for name, width in widths.items() if width is not None and width >= 0}
 
 
-def _rows(function: str) -> dict[str, int]:
+def _row_counts(function: str) -> dict[str, int]:
     """Return the number of rows of each result of shape (rows, NV), such as a Jacobian."""
     return {
         array.name: rows

@@ -40,7 +40,7 @@ from symgen.support.errors import RequestError
 METHOD = "fixman:parallel"
 ARGUMENTS, RESULT = ("q", "b"), "x"
 OF_HALVES, OF_RATES = 4, 2
-"""Numbers that `levels.halves` and `levels.rates` save."""
+"""Numbers that `levels.place_segment` and `levels.direction_rates` save."""
 
 
 def build_scan(mechanism: Mechanism, segments: int, function: str = FUNCTION) -> LoopProgram:
@@ -63,10 +63,20 @@ def _build_scan(mechanism: Mechanism, segments: int) -> LoopProgram:
     columns = Columns.of(numbers)
     steps = _Maps(columns)
     scan = partial(parallel_scan, FUNCTION, METHOD)
-    moments = PairSteps(levels.first_of_both, levels.next_of_each, 1, 1, 1)
-    forces = PairSteps(levels.eliminated, levels.forced, levels.RUN, levels.SAVED, levels.ENDS)
-    rates = PairSteps(levels.last_of_both, levels.previous_of_each, 1, 1, 1)
-    scans = [scan(moments, 1, 1), scan(forces, levels.CUT, levels.LAST_ENDS), scan(rates, 1, 1)]
+    moments = PairSteps(levels.first_joint_b, levels.next_joint_b, 1, 1, 1)
+    forces = PairSteps(
+        levels.combine_segments,
+        levels.forces_at_ends,
+        levels.SEGMENT_SIZE,
+        levels.SAVED_SIZE,
+        levels.END_COUNT,
+    )
+    rates = PairSteps(levels.last_direction_rate, levels.previous_direction_rate, 1, 1, 1)
+    scans = [
+        scan(moments, 1, 1),
+        scan(forces, levels.LAST_SEGMENT_SIZE, levels.LAST_END_COUNT),
+        scan(rates, 1, 1),
+    ]
     chain = ChainSteps(
         LinkClass(model.links[0].kind, 1, 1, columns.width, columns.names),
         [columns.row(row) for row in numbers],
@@ -88,7 +98,7 @@ class _Maps:
         self.maps = [
             self._map(lambda derivation: {UPSWEEP: derivation.inputs["b"]}, 0),
             self._map(self._halves, 1),
-            self._map(self._rates, levels.ENDS, OF_HALVES),
+            self._map(self._rates, levels.END_COUNT, OF_HALVES),
             self._map(self._joints, 1),
         ]
 
@@ -96,20 +106,20 @@ class _Maps:
         q, b, before, behind = (
             derivation.inputs[name][0] for name in ("q", "b", "b" + BEFORE, DOWNSWEEP)
         )
-        value, saved = levels.halves(
+        value, saved = levels.place_segment(
             derivation, link_constants(derivation, self.columns), q, b, before, behind
         )
         return {UPSWEEP: value, SAVED: saved}
 
     def _rates(self, derivation: Derivation) -> Results:
-        near, far = levels.rates(
+        near, far = levels.direction_rates(
             derivation, derivation.inputs[SAVED][:OF_HALVES], derivation.inputs[DOWNSWEEP]
         )
         return {UPSWEEP: [far], SAVED: [near, far]}
 
     def _joints(self, derivation: Derivation) -> Results:
         near, far = derivation.inputs[SAVED][OF_HALVES:]
-        before, after = levels.joints(derivation, near, far, derivation.inputs[DOWNSWEEP][0])
+        before, after = levels.joint_rates(derivation, near, far, derivation.inputs[DOWNSWEEP][0])
         return {RESULT + BEFORE: [before], RESULT: [after]}
 
     def _map(self, build: Callable[[Derivation], Results], down: int, saved_at: int = 0) -> Map:

@@ -174,7 +174,7 @@ class SampleChain:
         numbers = {
             columns.column[name]: Fraction(1) for name in columns.column if name.startswith("cos_")
         }
-        gravity, axes = self.base["gravity"], self.base["axes"]
+        gravity, axes = self.base["frame_gravity"], self.base["frame_axes"]
         rows = [gravity, axes[:3], axes[3:6], axes[6:]]
         for angle, axis in (
             ("beta", 2),
@@ -187,7 +187,12 @@ class SampleChain:
                 )
                 rows = [k.apply(turn, (x, y, z)) for x, y, z in rows]
         push = k.scale(-k.ONE, (rows[0][0], rows[0][1], rows[0][2]))
-        behind = [*(x for row in rows for x in row), *push, *self.base["place"], *self.base["pull"]]
+        behind = [
+            *(x for row in rows for x in row),
+            *push,
+            *self.base["frame_position"],
+            *self.base["gravity"],
+        ]
         numbers |= {element: k.to_fraction(x) for element, x in enumerate(behind, self.first[-1])}
         return {
             PREPARED: numbers,
@@ -239,12 +244,12 @@ def sample_chain(
     constants = [constants_of(link, with_poses) for link in trunk or links[:1]]
     root = next(link for link in model.links if link.parent == BASE)
     base = {
-        "gravity": root.gravity,
-        "axes": [x for row in root.base_rotation for x in row],
-        "push": k.ORIGIN,
-        "place": root.base_shift,
-        "pull": model.gravity,
-        "nothing": (k.ZERO,),
+        "frame_gravity": root.gravity,
+        "frame_axes": [x for row in root.base_rotation for x in row],
+        "acceleration": k.ORIGIN,
+        "frame_position": root.base_shift,
+        "gravity": model.gravity,
+        "variable_zero": (k.ZERO,),
     }
     return SampleChain(
         Model(model.name, tuple(links), model.gravity, friction_speed=model.friction_speed),
@@ -342,4 +347,4 @@ def run_on_chain(
         )
     ]
     program = derivation.freeze(function, method, results, shapes)
-    return ChainRun(program, linkage.link_of, derivation.called, linkage.seeds)
+    return ChainRun(program, linkage.link_of, derivation.all_names, linkage.seeds)

@@ -1,8 +1,11 @@
-"""Identities of closed loops with the dynamics of the tree and with the constraints, at closed
-states; with gains, at open states.
+"""Identities of the functions of closed loops.
 
-The damped solves of the C leave an error of some 1e-18 of redundant rows. Then the constraints must
-hold to 1e-15, not to 1e-40.
+M, c and the constraint rows A a + γ = 0 are those of the tree and of the loop closures. The states
+are closed: the positions satisfy the constraints. With the gains of a stabilization (Baumgarte),
+they are open.
+
+Redundant constraint rows are solved with damping, which leaves a relative error of about 1e-18.
+For such robots the identities must hold to 1e-15, not to 1e-40.
 """
 
 from __future__ import annotations
@@ -30,11 +33,11 @@ def _balance(f: Functions) -> Distance:
     return required - tau - constraint_forces, terms(required, tau, constraint_forces)
 
 
-def _largest_rates(A: Array, a: Array) -> Array:
-    """Return bounds of the entries of A a (..., NL) for accelerations as large as the largest one.
+def _bound_of_constraint_accelerations(A: Array, a: Array) -> Array:
+    """Return upper bounds (..., NL) on the entries of A a, from the largest entry of a.
 
-    The acceleration of a joint that the loops hold still is the small difference of much larger
-    terms.
+    The individual entries of a are no measure of the terms: the acceleration of a joint that the
+    loops immobilize is a small difference of much larger terms.
     """
     largest = np.abs(np.asarray(a, dtype=float)).max(axis=-1, keepdims=True)
     return np.asarray(np.abs(np.asarray(A, dtype=float)).sum(axis=-1) * largest)
@@ -47,7 +50,7 @@ def _constraints_hold(f: Functions) -> Distance:
         f("constraint_jacobian")["A"],
         f("constraint_bias")["gamma"],
     )
-    return times(A, a) + gamma, terms(_largest_rates(A, a), gamma)
+    return times(A, a) + gamma, terms(_bound_of_constraint_accelerations(A, a), gamma)
 
 
 def _stabilized_constraints(f: Functions) -> Distance:
@@ -59,35 +62,39 @@ def _stabilized_constraints(f: Functions) -> Distance:
     )
     (q, v), gains = (f.states[name] for name in CLOSED), f.states["gains"]
     stabilization = gains[:, 1:] * times(A, v) + gains[:, :1] * f("constraint_residual", q=q)["C"]
-    return times(A, a) + gamma + stabilization, terms(_largest_rates(A, a), gamma, stabilization)
+    return times(A, a) + gamma + stabilization, terms(
+        _bound_of_constraint_accelerations(A, a), gamma, stabilization
+    )
 
 
 def _rebound(f: Functions) -> Distance:
     """Return the distance A v⁺ + e A v."""
-    after, A, e = (
+    v_next, A, e = (
         f("constraint_impulse")["v_next"],
         f("constraint_jacobian")["A"],
         f.states["restitution"],
     )
-    before = times(A, f.states["v"])
-    return times(A, after) + e[:, None] * before, terms(
-        np.abs(A) @ np.abs(after)[..., None], before
+    rates_before = times(A, f.states["v"])
+    return times(A, v_next) + e[:, None] * rates_before, terms(
+        np.abs(A) @ np.abs(v_next)[..., None], rates_before
     )
 
 
-def _slope(f: Functions) -> Distance:
-    """Return dC/dt along v, by central differences with h = 1e-25, minus A v, for the rows that
-    constrain positions.
+def _residual_rate(f: Functions) -> Distance:
+    """Return the distance dC/dt − A v, with dC/dt along v by central differences of h = 1e-25.
+
+    Rows that constrain velocities only (`Unspun`) are excluded: A v is not the rate of a residual.
     """
     A = f("constraint_jacobian")["A"]
     reference, q, v = f.exact_results.reference, f.states[CLOSED[0]], f.states["v"]
     h = f.exact_results.scalars.constant(Fraction(1, 10**25))
     zero_time = f.exact_results.scalars.array([0] * len(q))
     residuals = [
-        f("constraint_residual", q=integrate(reference, q, v, zero_time + s))["C"] for s in (h, -h)
+        f("constraint_residual", q=integrate(reference, q, v, zero_time + dt))["C"]
+        for dt in (h, -h)
     ]
     rate = times(A, v)
-    positional = np.array(
+    constrains_positions = np.array(
         [
             not isinstance(loop.type.rows[k], Unspun)
             for loop, kept_rows in zip(
@@ -96,42 +103,38 @@ def _slope(f: Functions) -> Distance:
             for k in kept_rows
         ]
     )
-    return ((residuals[0] - residuals[1]) / (2 * h) - rate)[:, positional], terms(
+    return ((residuals[0] - residuals[1]) / (2 * h) - rate)[:, constrains_positions], terms(
         rate, np.abs(A) @ np.abs(v)[..., None]
     )
 
 
 def _actuated_forces(f: Functions) -> Array:
-    """Return the drawn forces of the actuated velocities, and zero for all others (count, NV)."""
-    tau, idle = (
-        f.states["tau"].copy(),
-        [
-            k
-            for k in range(f.exact_results.mechanism.nv)
-            if k not in assembly_of(f.exact_results.reference).actuated
-        ],
-    )
-    tau[:, idle] = 0 * tau[:, idle]
+    """Return the random forces of the states, with zero for velocities that are not actuated
+    (count, NV).
+    """
+    tau = f.states["tau"].copy()
+    actuated = assembly_of(f.exact_results.reference).actuated
+    unactuated = [k for k in range(f.exact_results.mechanism.nv) if k not in actuated]
+    tau[:, unactuated] = 0 * tau[:, unactuated]
     return np.asarray(tau)
 
 
 def _inverse_of_forward(f: Functions) -> Distance:
-    """Return the distance of the actuated force that inverse dynamics gives from the one that
+    """Return the distance of the actuated forces that inverse dynamics returns from the forces that
     caused the motion.
     """
-    tau = _actuated_forces(f)
-    results = f("constrained_inverse_dynamics", a=f("constrained_forward_dynamics", tau=tau)["a"])
-    return results["tau_independent"] - tau[
-        :, list(assembly_of(f.exact_results.reference).actuated)
-    ], terms(tau, results["lambda"])
+    tau, actuated = _actuated_forces(f), list(assembly_of(f.exact_results.reference).actuated)
+    a = f("constrained_forward_dynamics", tau=tau)["a"]
+    results = f("constrained_inverse_dynamics", a=a)
+    return results["tau_independent"] - tau[:, actuated], terms(tau, results["lambda"])
 
 
 def _forward_of_inverse(f: Functions) -> Distance:
-    """Return the distance of the acceleration by the minimum-norm forces from the acceleration by
-    the drawn forces.
+    """Return the distance of the acceleration under the forces of inverse dynamics from the
+    acceleration under the original forces.
 
-    The last entry tests that the forces have minimum norm: the remainder of the drawn forces is
-    orthogonal to them.
+    Inverse dynamics returns the minimum-norm forces. The last entry tests this property: the
+    original forces minus the minimum-norm forces are orthogonal to the minimum-norm forces.
     """
     tau, actuated = _actuated_forces(f), list(assembly_of(f.exact_results.reference).actuated)
     a = f("constrained_forward_dynamics", tau=tau)["a"]
@@ -145,7 +148,7 @@ def _forward_of_inverse(f: Functions) -> Distance:
 
 
 def _energy(f: Functions) -> Distance:
-    """Return the distance vᵢᵀ M_r vᵢ − vᵀ M v."""
+    """Return the distance vᵢᵀ M_r vᵢ − vᵀ M v, with vᵢ the independent velocities."""
     q, v = (f.states[name] for name in CLOSED)
     independent = [
         k
@@ -163,17 +166,18 @@ def _energy(f: Functions) -> Distance:
 
 
 def _redundant(exact_results: ExactResults) -> bool:
+    """True if some constraint rows are redundant."""
     return assembly_of(exact_results.reference).redundant > 0
 
 
 def _open(exact_results: ExactResults) -> bool:
-    """True if the states are open positions."""
+    """True if the states are open: gains are given, and the positions violate the constraints."""
     return exact_results.baumgarte
 
 
 def _open_and_redundant(exact_results: ExactResults) -> bool:
-    """True if the states are open and rows are redundant only on the loops, so that no
-    accelerations satisfy all rows.
+    """True if the states are open and rows are redundant. Rows are redundant at closed states only,
+    so that no acceleration satisfies all rows.
     """
     return _open(exact_results) and _redundant(exact_results)
 
@@ -184,20 +188,29 @@ def _overactuated(exact_results: ExactResults) -> bool:
     return len(assembly.actuated) > exact_results.mechanism.nv - assembly.rank
 
 
-def _ambiguous(exact_results: ExactResults) -> bool:
-    """True if inverse dynamics cannot return the drawn forces, only those of minimum norm."""
+def _inverse_is_not_unique(exact_results: ExactResults) -> bool:
+    """True if inverse dynamics need not return the original forces: no acceleration satisfies all
+    rows, or several forces cause the same motion.
+    """
     return _open_and_redundant(exact_results) or _overactuated(exact_results)
 
 
-def _unambiguous(exact_results: ExactResults) -> bool:
+def _minimum_norm_is_untested(exact_results: ExactResults) -> bool:
+    """True if the identity of the minimum-norm forces is not checked.
+
+    No acceleration satisfies all rows, or the original forces are the only ones that cause the
+    motion, so that `_inverse_of_forward` tests them.
+    """
     return _open_and_redundant(exact_results) or not _overactuated(exact_results)
 
 
-def _not_pulled(exact_results: ExactResults) -> bool:
+def _not_stabilized(exact_results: ExactResults) -> bool:
+    """True without gains, or if no acceleration satisfies all stabilized rows."""
     return not _open(exact_results) or _redundant(exact_results)
 
 
 RANK = 8
+"""Position among the files of identities, which are checked by increasing rank."""
 IDENTITIES = (
     Identity(
         "M a + c = tau + Aᵀ λ",
@@ -223,7 +236,7 @@ IDENTITIES = (
         ),
         _stabilized_constraints,
         exact_only=True,
-        absent=_not_pulled,
+        absent=_not_stabilized,
     ),
     Identity(
         "A v⁺ = −e A v",
@@ -239,7 +252,7 @@ IDENTITIES = (
         _inverse_of_forward,
         exact_only=True,
         damped=_redundant,
-        absent=_ambiguous,
+        absent=_inverse_is_not_unique,
     ),
     Identity(
         "constrained FD(least tau) = constrained FD(tau)",
@@ -247,7 +260,7 @@ IDENTITIES = (
         _forward_of_inverse,
         exact_only=True,
         damped=_redundant,
-        absent=_unambiguous,
+        absent=_minimum_norm_is_untested,
     ),
     Identity(
         "vᵢᵀ M_reduced vᵢ = vᵀ M v",
@@ -257,6 +270,9 @@ IDENTITIES = (
         absent=_open,
     ),
     Identity(
-        "dC/dt = A v", ("constraint_residual", "constraint_jacobian"), _slope, exact_only=True
+        "dC/dt = A v",
+        ("constraint_residual", "constraint_jacobian"),
+        _residual_rate,
+        exact_only=True,
     ),
 )

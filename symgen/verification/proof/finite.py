@@ -126,7 +126,7 @@ def multiplier_sizes(
                     abs(float(driven_joint.rate))
                     * math.sqrt(
                         _column_inertia(
-                            columns_by_joint[driven_joint.body][driven_joint.of],
+                            columns_by_joint[driven_joint.body][driven_joint.column],
                             *largest_inertias[driven_joint.body],
                         )
                     )

@@ -1,0 +1,1 @@
+"""Modules of the URDF reader."""
