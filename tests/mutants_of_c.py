@@ -199,7 +199,7 @@ class Plot:
         """True if the self-test reports that it does not judge the function."""
         return (
             re.search(
-                rf"^{re.escape(function)}: not judged, ",
+                rf"^{re.escape(function)}: not judged: ",
                 self._selftest_output(self.at / "whole"),
                 re.MULTILINE,
             )

@@ -25,7 +25,7 @@
 /* Declared, never defined. The declaration does not compile if double does not have 8 bytes, as on AVR: generate with --real float there. */
 extern const char planar_arm_double_has_8_bytes[(sizeof(double) == 8U) ? 1 : -1];
 
-/* planar_arm_API marks what a shared library exports: compile the library's files with planar_arm_SHARED and planar_arm_EXPORTS, and the
+/* planar_arm_API marks the functions that a shared library exports: compile the library's files with planar_arm_SHARED and planar_arm_EXPORTS, and the
  * files that use it with planar_arm_SHARED (CMake's BUILD_SHARED_LIBS does both). Without planar_arm_SHARED it is empty.
  */
 #ifndef planar_arm_API
@@ -121,7 +121,7 @@ planar_arm_API void planar_arm_mass_matrix_log_determinant_gradient(const double
 /* inverse of the operational-space inertia at the chosen frame, J M^-1 J^T
  *   the frame: link2
  *   q: joint positions (rad, m)
- *   Lambda_inv: angular rows first, axes of the base, at the frame's origin
+ *   Lambda_inv: J M^-1 J^T: angular rows first, axes of the base, at the frame's origin
  */
 planar_arm_API void planar_arm_operational_inertia_inverse(const double q[planar_arm_NQ], double Lambda_inv[36]);
 
@@ -155,7 +155,7 @@ planar_arm_API void planar_arm_forward_kinematics(const double q[planar_arm_NQ],
 /* twist of the chosen frame = J(q) v
  *   the frame: link2
  *   q: joint positions (rad, m)
- *   J: angular rows first, axes of the base, at the frame's origin
+ *   J: geometric Jacobian: angular rows first, axes of the base, at the frame's origin
  */
 planar_arm_API void planar_arm_jacobian(const double q[planar_arm_NQ], double J[6*planar_arm_NV]);
 
@@ -163,7 +163,7 @@ planar_arm_API void planar_arm_jacobian(const double q[planar_arm_NQ], double J[
  *   the frame: link2
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
- *   Jdot_v: angular part first, axes of the base, at the frame's origin (rad/s^2, m/s^2)
+ *   Jdot_v: dJ/dt v: angular part first, axes of the base, at the frame's origin (rad/s^2, m/s^2)
  */
 planar_arm_API void planar_arm_bias_acceleration(const double q[planar_arm_NQ], const double v[planar_arm_NV], double Jdot_v[6]);
 
@@ -208,7 +208,7 @@ planar_arm_API void planar_arm_centroidal_momentum(const double q[planar_arm_NQ]
 
 /* h = A_G(q) v
  *   q: joint positions (rad, m)
- *   A_G: angular rows first, axes of the base, about the mass centre
+ *   A_G: centroidal momentum matrix: angular rows first, axes of the base, about the mass centre
  */
 planar_arm_API void planar_arm_centroidal_momentum_matrix(const double q[planar_arm_NQ], double A_G[6*planar_arm_NV]);
 

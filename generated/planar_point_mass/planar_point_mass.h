@@ -28,7 +28,7 @@
 /* Declared, never defined. The declaration does not compile if double does not have 8 bytes, as on AVR: generate with --real float there. */
 extern const char planar_point_mass_double_has_8_bytes[(sizeof(double) == 8U) ? 1 : -1];
 
-/* planar_point_mass_API marks what a shared library exports: compile the library's files with planar_point_mass_SHARED and planar_point_mass_EXPORTS, and the
+/* planar_point_mass_API marks the functions that a shared library exports: compile the library's files with planar_point_mass_SHARED and planar_point_mass_EXPORTS, and the
  * files that use it with planar_point_mass_SHARED (CMake's BUILD_SHARED_LIBS does both). Without planar_point_mass_SHARED it is empty.
  */
 #ifndef planar_point_mass_API
@@ -124,7 +124,7 @@ planar_point_mass_API void planar_point_mass_mass_matrix_log_determinant_gradien
 /* inverse of the operational-space inertia at the chosen frame, J M^-1 J^T
  *   the frame: link6
  *   q: joint positions (rad, m)
- *   Lambda_inv: angular rows first, axes of the base, at the frame's origin
+ *   Lambda_inv: J M^-1 J^T: angular rows first, axes of the base, at the frame's origin
  */
 planar_point_mass_API void planar_point_mass_operational_inertia_inverse(const double q[planar_point_mass_NQ], double Lambda_inv[36]);
 
@@ -158,7 +158,7 @@ planar_point_mass_API void planar_point_mass_forward_kinematics(const double q[p
 /* twist of the chosen frame = J(q) v
  *   the frame: link6
  *   q: joint positions (rad, m)
- *   J: angular rows first, axes of the base, at the frame's origin
+ *   J: geometric Jacobian: angular rows first, axes of the base, at the frame's origin
  */
 planar_point_mass_API void planar_point_mass_jacobian(const double q[planar_point_mass_NQ], double J[6*planar_point_mass_NV]);
 
@@ -166,7 +166,7 @@ planar_point_mass_API void planar_point_mass_jacobian(const double q[planar_poin
  *   the frame: link6
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
- *   Jdot_v: angular part first, axes of the base, at the frame's origin (rad/s^2, m/s^2)
+ *   Jdot_v: dJ/dt v: angular part first, axes of the base, at the frame's origin (rad/s^2, m/s^2)
  */
 planar_point_mass_API void planar_point_mass_bias_acceleration(const double q[planar_point_mass_NQ], const double v[planar_point_mass_NV], double Jdot_v[6]);
 
@@ -211,7 +211,7 @@ planar_point_mass_API void planar_point_mass_centroidal_momentum(const double q[
 
 /* h = A_G(q) v
  *   q: joint positions (rad, m)
- *   A_G: angular rows first, axes of the base, about the mass centre
+ *   A_G: centroidal momentum matrix: angular rows first, axes of the base, about the mass centre
  */
 planar_point_mass_API void planar_point_mass_centroidal_momentum_matrix(const double q[planar_point_mass_NQ], double A_G[6*planar_point_mass_NV]);
 

@@ -27,7 +27,7 @@
 /* Declared, never defined. The declaration does not compile if double does not have 8 bytes, as on AVR: generate with --real float there. */
 extern const char puma560_double_has_8_bytes[(sizeof(double) == 8U) ? 1 : -1];
 
-/* puma560_API marks what a shared library exports: compile the library's files with puma560_SHARED and puma560_EXPORTS, and the
+/* puma560_API marks the functions that a shared library exports: compile the library's files with puma560_SHARED and puma560_EXPORTS, and the
  * files that use it with puma560_SHARED (CMake's BUILD_SHARED_LIBS does both). Without puma560_SHARED it is empty.
  */
 #ifndef puma560_API
@@ -123,7 +123,7 @@ puma560_API void puma560_mass_matrix_log_determinant_gradient(const double q[pum
 /* inverse of the operational-space inertia at the chosen frame, J M^-1 J^T
  *   the frame: link6
  *   q: joint positions (rad, m)
- *   Lambda_inv: angular rows first, axes of the base, at the frame's origin
+ *   Lambda_inv: J M^-1 J^T: angular rows first, axes of the base, at the frame's origin
  */
 puma560_API void puma560_operational_inertia_inverse(const double q[puma560_NQ], double Lambda_inv[36]);
 
@@ -157,7 +157,7 @@ puma560_API void puma560_forward_kinematics(const double q[puma560_NQ], double R
 /* twist of the chosen frame = J(q) v
  *   the frame: link6
  *   q: joint positions (rad, m)
- *   J: angular rows first, axes of the base, at the frame's origin
+ *   J: geometric Jacobian: angular rows first, axes of the base, at the frame's origin
  */
 puma560_API void puma560_jacobian(const double q[puma560_NQ], double J[6*puma560_NV]);
 
@@ -165,7 +165,7 @@ puma560_API void puma560_jacobian(const double q[puma560_NQ], double J[6*puma560
  *   the frame: link6
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
- *   Jdot_v: angular part first, axes of the base, at the frame's origin (rad/s^2, m/s^2)
+ *   Jdot_v: dJ/dt v: angular part first, axes of the base, at the frame's origin (rad/s^2, m/s^2)
  */
 puma560_API void puma560_bias_acceleration(const double q[puma560_NQ], const double v[puma560_NV], double Jdot_v[6]);
 
@@ -210,7 +210,7 @@ puma560_API void puma560_centroidal_momentum(const double q[puma560_NQ], const d
 
 /* h = A_G(q) v
  *   q: joint positions (rad, m)
- *   A_G: angular rows first, axes of the base, about the mass centre
+ *   A_G: centroidal momentum matrix: angular rows first, axes of the base, about the mass centre
  */
 puma560_API void puma560_centroidal_momentum_matrix(const double q[puma560_NQ], double A_G[6*puma560_NV]);
 

@@ -25,7 +25,7 @@
 /* Declared, never defined. The declaration does not compile if double does not have 8 bytes, as on AVR: generate with --real float there. */
 extern const char scara_double_has_8_bytes[(sizeof(double) == 8U) ? 1 : -1];
 
-/* scara_API marks what a shared library exports: compile the library's files with scara_SHARED and scara_EXPORTS, and the
+/* scara_API marks the functions that a shared library exports: compile the library's files with scara_SHARED and scara_EXPORTS, and the
  * files that use it with scara_SHARED (CMake's BUILD_SHARED_LIBS does both). Without scara_SHARED it is empty.
  */
 #ifndef scara_API
@@ -121,7 +121,7 @@ scara_API void scara_mass_matrix_log_determinant_gradient(const double q[scara_N
 /* inverse of the operational-space inertia at the chosen frame, J M^-1 J^T
  *   the frame: link4
  *   q: joint positions (rad, m)
- *   Lambda_inv: angular rows first, axes of the base, at the frame's origin
+ *   Lambda_inv: J M^-1 J^T: angular rows first, axes of the base, at the frame's origin
  */
 scara_API void scara_operational_inertia_inverse(const double q[scara_NQ], double Lambda_inv[36]);
 
@@ -155,7 +155,7 @@ scara_API void scara_forward_kinematics(const double q[scara_NQ], double R[9], d
 /* twist of the chosen frame = J(q) v
  *   the frame: link4
  *   q: joint positions (rad, m)
- *   J: angular rows first, axes of the base, at the frame's origin
+ *   J: geometric Jacobian: angular rows first, axes of the base, at the frame's origin
  */
 scara_API void scara_jacobian(const double q[scara_NQ], double J[6*scara_NV]);
 
@@ -163,7 +163,7 @@ scara_API void scara_jacobian(const double q[scara_NQ], double J[6*scara_NV]);
  *   the frame: link4
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
- *   Jdot_v: angular part first, axes of the base, at the frame's origin (rad/s^2, m/s^2)
+ *   Jdot_v: dJ/dt v: angular part first, axes of the base, at the frame's origin (rad/s^2, m/s^2)
  */
 scara_API void scara_bias_acceleration(const double q[scara_NQ], const double v[scara_NV], double Jdot_v[6]);
 
@@ -208,7 +208,7 @@ scara_API void scara_centroidal_momentum(const double q[scara_NQ], const double 
 
 /* h = A_G(q) v
  *   q: joint positions (rad, m)
- *   A_G: angular rows first, axes of the base, about the mass centre
+ *   A_G: centroidal momentum matrix: angular rows first, axes of the base, about the mass centre
  */
 scara_API void scara_centroidal_momentum_matrix(const double q[scara_NQ], double A_G[6*scara_NV]);
 

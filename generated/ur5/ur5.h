@@ -27,7 +27,7 @@
 /* Declared, never defined. The declaration does not compile if double does not have 8 bytes, as on AVR: generate with --real float there. */
 extern const char ur5_double_has_8_bytes[(sizeof(double) == 8U) ? 1 : -1];
 
-/* ur5_API marks what a shared library exports: compile the library's files with ur5_SHARED and ur5_EXPORTS, and the
+/* ur5_API marks the functions that a shared library exports: compile the library's files with ur5_SHARED and ur5_EXPORTS, and the
  * files that use it with ur5_SHARED (CMake's BUILD_SHARED_LIBS does both). Without ur5_SHARED it is empty.
  */
 #ifndef ur5_API
@@ -123,7 +123,7 @@ ur5_API void ur5_mass_matrix_log_determinant_gradient(const double q[ur5_NQ], do
 /* inverse of the operational-space inertia at the chosen frame, J M^-1 J^T
  *   the frame: tool0
  *   q: joint positions (rad, m)
- *   Lambda_inv: angular rows first, axes of the base, at the frame's origin
+ *   Lambda_inv: J M^-1 J^T: angular rows first, axes of the base, at the frame's origin
  */
 ur5_API void ur5_operational_inertia_inverse(const double q[ur5_NQ], double Lambda_inv[36]);
 
@@ -157,7 +157,7 @@ ur5_API void ur5_forward_kinematics(const double q[ur5_NQ], double R[9], double 
 /* twist of the chosen frame = J(q) v
  *   the frame: tool0
  *   q: joint positions (rad, m)
- *   J: angular rows first, axes of the base, at the frame's origin
+ *   J: geometric Jacobian: angular rows first, axes of the base, at the frame's origin
  */
 ur5_API void ur5_jacobian(const double q[ur5_NQ], double J[6*ur5_NV]);
 
@@ -165,7 +165,7 @@ ur5_API void ur5_jacobian(const double q[ur5_NQ], double J[6*ur5_NV]);
  *   the frame: tool0
  *   q: joint positions (rad, m)
  *   v: joint velocities (rad/s, m/s)
- *   Jdot_v: angular part first, axes of the base, at the frame's origin (rad/s^2, m/s^2)
+ *   Jdot_v: dJ/dt v: angular part first, axes of the base, at the frame's origin (rad/s^2, m/s^2)
  */
 ur5_API void ur5_bias_acceleration(const double q[ur5_NQ], const double v[ur5_NV], double Jdot_v[6]);
 
@@ -210,7 +210,7 @@ ur5_API void ur5_centroidal_momentum(const double q[ur5_NQ], const double v[ur5_
 
 /* h = A_G(q) v
  *   q: joint positions (rad, m)
- *   A_G: angular rows first, axes of the base, about the mass centre
+ *   A_G: centroidal momentum matrix: angular rows first, axes of the base, about the mass centre
  */
 ur5_API void ur5_centroidal_momentum_matrix(const double q[ur5_NQ], double A_G[6*ur5_NV]);
 

@@ -271,7 +271,7 @@ def _coarse(cases: list[SelfTestCase]) -> str:
         ]
         relative.append(max((tolerance / size for size, tolerance in sizes if size), default=0.0))
     usual = median(relative)
-    return f" (to within {usual:.1g} of the answer)" if usual > LOST else ""
+    return f" (to within {usual:.1g} of the result)" if usual > LOST else ""
 
 
 def _largest(values: Sequence[Number]) -> float:

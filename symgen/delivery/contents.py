@@ -19,8 +19,8 @@ from symgen.vocabulary.options import PLAIN, ProgramOptions, TextOptions
 from symgen.vocabulary.target import Target
 
 UNPROVED_PIVOTS = (
-    "pivots of M are compared with half of what the joint's own link and rotor have, by the "
-    "numbers at run time; that round-off cannot take the other half is not proved"
+    "each pivot of M is compared with half of the inertia of the joint's own link and rotor, computed from the run-time "
+    "parameters; it is not proved that round-off is smaller than the other half"
 )
 """Omission of checked functions whose numbers may change at run time."""
 
@@ -56,7 +56,7 @@ class FolderContents:
             self.text,
             mechanism.source_sha256,
             options.frames,
-            tuple(f"{link}{unfelt_wrench(mechanism, link)}" for link in options.wrenches),
+            tuple(f"{link}{wrench_remark(mechanism, link)}" for link in options.wrenches),
             (
                 *coordinates.of_header(mechanism),
                 *drives.of_header(mechanism, options.parameters),
@@ -94,7 +94,7 @@ class FolderContents:
         ]
 
 
-def unfelt_wrench(mechanism: Mechanism, link: str) -> str:
-    """Remark behind the name of a link with a wrench that no joint carries; "" for other links."""
+def wrench_remark(mechanism: Mechanism, link: str) -> str:
+    """Return the remark after the name of a link with a wrench: the wrench has no effect on the base; "" for other links."""
     on_base = mechanism.frame(link).body == BASE
     return " (on the base: no effect)" if on_base else ""

@@ -131,7 +131,7 @@ def of_header(mechanism: Mechanism) -> tuple[str, ...]:
         )
     if listed := quaternions(mechanism):
         lines.append(
-            f"The functions are for unit quaternions: keep the length of {listed} at 1; 0, 0, 0, 1 is no rotation."
+            f"The functions assume unit quaternions: normalize {listed} after each integration step. 0, 0, 0, 1 is the identity."
         )
     return tuple(lines)
 

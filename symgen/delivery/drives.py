@@ -75,8 +75,8 @@ def _of_weight(mechanism: Mechanism) -> tuple[str, ...]:
     if not mechanism.compensated_parts:
         return ()
     return (
-        "Part of the weight of links is compensated (gravcomp), so that tau and c do not include it. g, U, Y and forces",
-        "between bodies are of all of the weight.",
+        "Part of the weight of some links is compensated (gravcomp). tau and c do not include the compensated part.",
+        "g, U, Y and the forces between bodies include the whole weight.",
     )
 
 
@@ -85,13 +85,13 @@ def _of_joints(mechanism: Mechanism, kinds: frozenset[str]) -> tuple[str, ...]:
     if not kinds:
         return ()
     speed = f"; e = {float(mechanism.friction_speed):.12g}" if "friction" in kinds else ""
-    clauses = ["M has their armature on its diagonal"] if "armature" in kinds else []
+    clauses = ["M includes the armature on its diagonal"] if "armature" in kinds else []
     terms = " + ".join(term for kind, term in _TERMS.items() if kind in kinds)
     clauses += ["tau and c include"] if terms else []
     return (
-        f"Drives are part of it: {', and '.join(clauses)}{'' if terms else '.'}",
+        f"Drives are modelled: {', and '.join(clauses)}{'' if terms else '.'}",
         *([f"  {terms}{speed}"] if terms else []),
-        f"{'of each joint. ' if terms else ''}g, C, U, Y, forces between bodies and momenta are those of the bodies alone.",
+        f"{'of each joint. ' if terms else ''}g, C, U, Y, forces between bodies and momenta do not include drives.",
     )
 
 

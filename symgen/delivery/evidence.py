@@ -49,8 +49,8 @@ def cost_sheet(
 
     The sheet has the functions by name, with the fields of `symgen.machine.cost.Cost`. "flash" is the sum of their bytes.
     "flash_with_libm" and "ram_with_libm" are those of all functions with everything that they call; "newlib" is the same pair with
-    newlib instead of picolibc, None if newlib is not installed. "timing" names the source of the cycles. "untold" lists what could not
-    be determined.
+    newlib instead of picolibc, None if newlib is not installed. "timing" names the source of the cycles. "unknown" lists figures that could
+    not be determined, with reasons.
 
     If a tool is missing or fails, the sheet has "missing", a sentence, instead; "refused" is True if the target's compiler works and
     rejects the text. A target that does not count instructions has an empty sheet. Raises RequestError if the target cannot hold the
@@ -80,7 +80,7 @@ def cost_sheet(
         "ram_with_libm": costs.ram_with_libm,
         "newlib": None if costs.newlib is None else list(costs.newlib),
         "timing": None if timing is None else timing.words,
-        "untold": list(costs.untold),
+        "unknown": list(costs.unknown),
         "functions": {cost.pop("function"): cost for cost in facts},
     }
 

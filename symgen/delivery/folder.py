@@ -18,7 +18,7 @@ from typing import Any
 from symgen.delivery import coordinates, drives, loops
 from symgen.delivery.atomic_replace import replace_folder
 from symgen.delivery.cases import self_test_context
-from symgen.delivery.contents import FolderContents, unfelt_wrench
+from symgen.delivery.contents import FolderContents, wrench_remark
 from symgen.delivery.manifest import manifest, wrapped_command
 from symgen.emission import printer, render, wrapper
 from symgen.emission.adjustable import first
@@ -282,7 +282,7 @@ def _functions(contents: FolderContents, facts: Facts) -> dict[str, Any]:
         "meanings": [{"name": name, "what": text} for name, text in meanings.items()],
         **coordinates.mentioned(mechanism, list(meanings)),
         "wrenches": [
-            code(link) + unfelt_wrench(mechanism, link) for link in contents.options.wrenches
+            code(link) + wrench_remark(mechanism, link) for link in contents.options.wrenches
         ]
         if "wrench" in meanings
         else [],
@@ -428,7 +428,7 @@ def _cost(sheet: Facts) -> dict[str, Any]:
                 "ram_with_libm",
                 "newlib",
                 "timing",
-                "untold",
+                "unknown",
             )
             if key in sheet
         },

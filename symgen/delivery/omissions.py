@@ -90,7 +90,7 @@ def _mimic(mechanism: Mechanism) -> Iterable[Omission]:
         )
         yield {
             "kind": "mimic",
-            "text": f"joints that are declared to follow others move freely: {relations}",
+            "text": f"mimic joints are modelled as independent joints: {relations}",
             "joints": joints,
         }
 
@@ -98,7 +98,7 @@ def _mimic(mechanism: Mechanism) -> Iterable[Omission]:
 def _base(mechanism: Mechanism) -> Omission:
     """Return the omission of the fixed base."""
     mass = float(sum(part.mass for part in mechanism.base_parts))
-    carried = f", and the {mass:.12g} kg that are fixed to it are felt by no joint" if mass else ""
+    carried = f", and the {mass:.12g} kg that are fixed to it have no effect" if mass else ""
     return {
         "kind": "fixed base",
         "text": f"the base {mechanism.base} is fixed in the world{carried}",

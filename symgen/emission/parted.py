@@ -80,7 +80,7 @@ def source(form: LoopProgram, target: Target) -> str:
         )
     else:
         title = "for {} links in {} segments"
-        about = f"{form.link_cost} operations for each link, and the operations once for each segment. For one link"
+        about = f"{form.link_cost} operations for each link, plus operations once for each segment. Operations for one link:"
     angle_count = angles(chain.steps, lanes, form.real)
     vectors = Vectors(form.real, lanes, target.name, calls(form.real, target))
     return render(

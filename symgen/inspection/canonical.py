@@ -8,7 +8,11 @@ chain of parallel joints keeps one term per sum of angles.
 A letter with divisions (U, D, ψ, K, Ĝ, …) is evaluated over the field of rational functions of t_k =
 tan(q_k/2), where every fraction has unique lowest terms. Numerator and denominator are then divided
 by the smallest powers of 1 + t_k² that make both of them polynomials in cosines and sines of whole
-angles.
+angles. The field of rational functions of exp(i q_k) gives the same forms (`Exponentials`); it has
+shorter polynomials where sums of many angles occur.
+
+Constants may be rational, or residues modulo a prime; `symgen.inspection.irrational` combines
+residues to coefficients with square roots.
 
 Sliding coordinates, the entries of quaternions, v, a and kept parameters are further unknowns of the
 polynomials. A quaternion x y z w has length 1, as the generated code assumes. Its w² is replaced by
@@ -44,7 +48,7 @@ from symgen.inspection.harmonics import (
 )
 from symgen.inspection.multiangle import DIGITS, MultiAngle
 from symgen.inspection.printing import print_grid
-from symgen.inspection.roots import inverse, multiply, with_root
+from symgen.inspection.roots import added, inverse, multiply, with_root
 from symgen.ir.program import Program
 from symgen.support.errors import RequestError
 
@@ -67,13 +71,21 @@ class TooLong(RequestError):
     """A canonical form has more terms than MOST_TERMS, or does not exist."""
 
 
+class TooManyProducts(TooLong):
+    """A canonical form has more terms, or takes more products of terms, than allowed."""
+
+
+class TooManyHalfAngleTerms(TooManyProducts):
+    """Polynomials in tan(q/2) have more terms than are converted to cosines and sines at once."""
+
+
 @dataclass(frozen=True)
 class Quotient:
     """numerator / denominator in lowest terms.
 
-    The coefficients of the denominator are integers without a common factor, and its first
-    coefficient is positive. If one of them has more digits than are printed, the first coefficient
-    is 1 instead. Equal quotients are equal functions.
+    The coefficients of the denominator are integers without a common factor, or sums of them times
+    square roots; its first coefficient is positive and has no root. If one of them has more digits
+    than are printed, the first coefficient is 1 instead. Equal quotients are equal functions.
     """
 
     numerator: MultiAngle
@@ -185,14 +197,20 @@ class Names:
 
 
 def canonical(
-    program: Program, rows: Sequence[int], names: Names, exact: bool, most_products: int = QUICK
+    program: Program,
+    rows: Sequence[int],
+    names: Names,
+    exact: bool,
+    most_products: int = QUICK,
+    most_half_angle_terms: int | None = None,
 ) -> list[MultiAngle | Quotient]:
     """Return the canonical form of each row of a Program.
 
     If the constants of the Program are not `exact`, coefficients are rounded as those of
     `multiangle`.
 
-    Raises TooLong for more terms than MOST_TERMS or more than `most_products` products of terms. It
+    Raises TooManyProducts for more terms than MOST_TERMS, more than `most_products` products of terms, or more
+    than `most_half_angle_terms` terms in tan(q/2) before they become cosines and sines. TooLong
     is also raised for a row that is not a rational function of cosines and sines, and for a division
     if the constants are not exact.
     """
@@ -204,6 +222,10 @@ def canonical(
         )
     ring: Waves | HalfAngles = HalfAngles(unknowns) if divides else Waves(unknowns, exact)
     values = values_of_rows(ring, program, rows)
+    if divides and most_half_angle_terms is not None:
+        longest = max(len(part) for value in values.values() for part in value)
+        if longest > most_half_angle_terms:
+            raise TooManyHalfAngleTerms(str(unknowns.too_long()))
     forms = {r: ring.form(value) for r, value in values.items()}
     return [forms[r] for r in rows]
 
@@ -348,8 +370,8 @@ class Unknowns:
             index[self.names.angles[x]] = multiple
         return tuple(index)
 
-    def too_long(self) -> TooLong:
-        return TooLong(
+    def too_long(self) -> TooManyProducts:
+        return TooManyProducts(
             f"the canonical form of {self.names.label} has more than {MOST_TERMS} terms, or takes "
             f"more than {self.most_products} products of terms"
         )
@@ -710,6 +732,122 @@ class HalfAngles:
                         key = (index, is_sine), monomial
                         coefficients.setdefault(key, {})[root] = Fraction(int(x.p), int(x.q))
         return coefficients
+
+
+class Exponentials(HalfAngles):
+    """Rational functions (numerator, denominator) in z_k = exp(i q_k) and all other inputs, modulo a
+    prime for which −1 is a square.
+
+    cos(k·q) has two terms, so that sums of few cosines and sines are short. `unit` is the residue of
+    i.
+    """
+
+    def __init__(self, unknowns: Unknowns, modulus: int, unit: int) -> None:
+        super().__init__(unknowns, modulus)
+        self.unit = unit
+
+    def cosine_and_sine(self, multiples: Sequence[int], offset: Any) -> tuple[tuple[Any, Any], ...]:
+        """Return (z^k + z^-k)/2 and (z^k − z^-k)/2i."""
+        if offset != 0:
+            raise TooLong(
+                f"{self.unknowns.names.label} has no canonical form: it has a sine of a constant"
+            )
+        plus = minus = self.one
+        for z, multiple in zip(self.gens, multiples, strict=False):
+            if multiple > 0:
+                plus = plus * z**multiple
+            elif multiple < 0:
+                minus = minus * z**-multiple
+        half, half_over_unit = (pow(x, -1, self.modulus) for x in (2, 2 * self.unit))
+        return (
+            ((plus * plus + minus * minus) * half, plus * minus),
+            ((plus * plus - minus * minus) * half_over_unit, plus * minus),
+        )
+
+    def form_of_terms(
+        self, above: Mapping[int, Terms], below: Mapping[int, Terms]
+    ) -> MultiAngle | Quotient:
+        """Return the form of a real fraction in lowest terms.
+
+        `above` and `below` have the terms of a polynomial for each integer d: those of the rational
+        coefficients of √d, of i√−d if d is negative. The conjugate of a denominator of a real
+        fraction is the denominator times c z^-k. Both polynomials are multiplied by a number and by
+        z^(-k/2), so that they are real; a variable with odd k by 1 + z before.
+        """
+        parts = [self._complex_terms(part) for part in (above, below)]
+        rotating = range(self.rotating)
+        twice_centre = [min(e[n] for e in parts[1]) + max(e[n] for e in parts[1]) for n in rotating]
+        leading = max(parts[1])
+        mirrored = (
+            *(twice_centre[n] - leading[n] for n in rotating),
+            *leading[self.rotating :],
+        )
+        factor = _factor_to_real(parts[1][leading], parts[1][mirrored])
+        parts = [
+            {exponents: _complex_product(x, factor) for exponents, x in part.items()}
+            for part in parts
+        ]
+        for n in rotating:
+            if twice_centre[n] % 2:
+                twice_centre[n] += 1
+                parts = [_times_one_plus(part, n) for part in parts]
+        forms = [self._real_terms(part, [k // 2 for k in twice_centre]) for part in parts]
+        if any(len(form) > MOST_TERMS for form in forms):
+            raise self.unknowns.too_long()
+        return quotient(*forms)
+
+    def _complex_terms(self, part: Mapping[int, Terms]) -> dict[Exponents, Complex]:
+        terms: dict[Exponents, Complex] = {}
+        for root, of_root in part.items():
+            for exponents, x in of_root.items():
+                real, imaginary = terms.setdefault(exponents, ({}, {}))
+                (real if root > 0 else imaginary)[abs(root)] = Fraction(int(x.p), int(x.q))
+        return terms
+
+    def _real_terms(self, terms: Mapping[Exponents, Complex], centre: Sequence[int]) -> RootTerms:
+        """Return Σ A cos(k·q) + B sin(k·q) of Σ c_k exp(i k·q) with c_-k = conj(c_k)."""
+        coefficients: RootTerms = {}
+        for exponents, (real, imaginary) in terms.items():
+            short = [x - k for x, k in zip(exponents, centre, strict=False)]
+            leading = next((multiple for multiple in short if multiple), 0)
+            if leading < 0:
+                continue
+            monomial = self.unknowns.monomial(exponents[self.rotating :])
+            index, twice = self.unknowns.index(short), 2 if leading else 1
+            for is_sine, part, sign in ((False, real, twice), (True, imaginary, -twice)):
+                if part:
+                    numbers = {root: sign * x for root, x in part.items()}
+                    coefficients[(index, is_sine), monomial] = numbers
+        return coefficients
+
+
+Complex = tuple[dict[int, Fraction], dict[int, Fraction]]
+"""Real and imaginary part, sums of square roots."""
+
+
+def _complex_product(a: Complex, b: Complex) -> Complex:
+    real = added(multiply(a[0], b[0]), multiply(a[1], b[1]), -1)
+    return real, added(multiply(a[0], b[1]), multiply(a[1], b[0]))
+
+
+def _factor_to_real(leading: Complex, mirrored: Complex) -> Complex:
+    """Return c for which c times the leading coefficient, which is 1, is the conjugate of c times
+    the mirrored one, of magnitude 1: 1 plus the conjugate of the latter, or i.
+    """
+    assert leading == ({1: Fraction(1)}, {})
+    real = added(mirrored[0], {1: Fraction(1)})
+    imaginary = {root: -x for root, x in mirrored[1].items()}
+    return (real, imaginary) if real or imaginary else ({}, {1: Fraction(1)})
+
+
+def _times_one_plus(terms: Mapping[Exponents, Complex], n: int) -> dict[Exponents, Complex]:
+    """Return a polynomial times 1 + z, z the variable at position `n`."""
+    total = dict(terms)
+    for exponents, x in terms.items():
+        raised = (*exponents[:n], exponents[n] + 1, *exponents[n + 1 :])
+        real, imaginary = total.get(raised, ({}, {}))
+        total[raised] = (added(real, x[0]), added(imaginary, x[1]))
+    return {exponents: x for exponents, x in total.items() if x[0] or x[1]}
 
 
 def quotient(above: RootTerms, below: RootTerms) -> MultiAngle | Quotient:

@@ -8,6 +8,7 @@ are combined from their residues modulo primes, for all signs of the roots, and 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
 from math import floor
@@ -16,11 +17,15 @@ from typing import Any
 from flint import fmpq
 
 from symgen.inspection.canonical import (
+    QUICK,
+    Exponentials,
     Exponents,
     HalfAngles,
     Names,
     Quotient,
     TooLong,
+    TooManyHalfAngleTerms,
+    TooManyProducts,
     Unknowns,
     Waves,
     canonical,
@@ -43,6 +48,7 @@ from symgen.inspection.stand_ins import (
     field_of_robot,
     primes_of,
     rational_robot,
+    residue_of_root,
     sharp,
     signs_of,
 )
@@ -51,7 +57,11 @@ from symgen.mechanism.mechanism import Mechanism
 
 ROUNDED_DIGITS = 64
 """Digits of the largest coefficient of a numerator or denominator to which the others are rounded."""
-MOST_PRIMES = 64
+MOST_HALF_ANGLE_TERMS = 5000
+"""Most terms in tan(q/2) of a form that is not evaluated in exp(i q) first."""
+MOST_EXPONENTIAL_PRODUCTS = 2_000_000
+"""Most products of terms in exp(i q), which take five times as long as in tan(q/2)."""
+MOST_PRIMES = 24
 SPARE_BITS = 80
 """Bits by which a modulus exceeds the numerator times the denominator of a fraction that is
 recognised by its residue.
@@ -111,9 +121,16 @@ def canonical_with_stand_ins(
         raise TooLong(f"{names.label} has no canonical form: {field}")
     with sharp():
         if field.generators:
-            forms = _forms_with_roots(mechanism, field, derive, names, most_products)
+
+            def derived(prime: int, signs: tuple[int, ...]) -> tuple[Program, Sequence[int]]:
+                return derive(residues_of(mechanism, field, prime, signs))
+
+            try:
+                forms = forms_by_residues(field, derived, names, most_products)
+            except TooManyProducts:
+                forms = forms_by_residues(field, derived, names, most_products, True)
         else:
-            forms = canonical(*derive(neighbour_of(mechanism)), names, True, most_products)
+            forms = exact_forms(*derive(neighbour_of(mechanism)), names, most_products)
     return [rounded_form(form) for form in forms] if decimal_angles(mechanism) else forms
 
 
@@ -121,6 +138,26 @@ def has_exact_forms(mechanism: Mechanism) -> bool:
     """True if the coefficients of all forms of an irrational robot are sums of square roots."""
     field = _field(mechanism)
     return isinstance(field, Roots) and not decimal_angles(mechanism)
+
+
+def exact_forms(
+    program: Program, rows: Sequence[int], names: Names, most_products: int
+) -> list[MultiAngle | Quotient]:
+    """Return the canonical form of each row of a Program with rational constants, by the polynomials
+    that take few products.
+    """
+    if not has_division(program, rows):
+        return canonical(program, rows, names, True, most_products)
+    try:
+        return canonical(program, rows, names, True, most_products, MOST_HALF_ANGLE_TERMS)
+    except TooManyProducts as error:
+        is_evaluated = isinstance(error, TooManyHalfAngleTerms)
+        most = min(most_products, QUICK) if is_evaluated else most_products
+        with suppress(TooManyProducts):
+            return canonical_in_exponentials(program, rows, names, most)
+        if not is_evaluated:
+            raise
+    return canonical(program, rows, names, True, most_products)
 
 
 def rounded_form(form: MultiAngle | Quotient) -> MultiAngle | Quotient:
@@ -172,28 +209,43 @@ def _is_short(x: Fraction) -> bool:
 # -- square roots -----------------------------------------------------------------------------------------------------
 
 
-def _forms_with_roots(
-    mechanism: Mechanism, field: Roots, derive: Derive, names: Names, most_products: int
+def forms_by_residues(
+    field: Roots,
+    derived: Callable[[int, tuple[int, ...]], tuple[Program, Sequence[int]]],
+    names: Names,
+    most_products: int,
+    in_exponentials: bool = False,
 ) -> list[MultiAngle | Quotient]:
-    """Return the forms of all rows from their residues modulo as many primes as are necessary."""
+    """Return the forms of all rows from their residues modulo as many primes as are necessary.
+
+    `derived` returns the Program and its rows for a prime and signs of the roots of the field.
+    """
+    imaginary = (-1,) if in_exponentials else ()
+    extended = Roots((*imaginary, *field.generators))
+    if in_exponentials:
+        most_products = min(most_products, MOST_EXPONENTIAL_PRODUCTS)
     modulus, totals = 1, None
     inputs: set[Input] | None = None
     for index in range(MOST_PRIMES):
         prime = primes_of(field)[index]
-        derived = [derive(residues_of(mechanism, field, prime, signs)) for signs in signs_of(field)]
+        signs_of_images = signs_of(extended)
+        programs = [derived(prime, signs[len(imaginary) :]) for signs in signs_of_images]
         if inputs is None:
-            inputs = set().union(*(inputs_of(program, rows) for program, rows in derived))
-            positions = _positions([rows for _, rows in derived])
-            is_sum = not any(has_division(program, rows) for program, rows in derived)
+            inputs = set().union(*(inputs_of(program, rows) for program, rows in programs))
+            positions = _positions([rows for _, rows in programs])
+            is_sum = not any(has_division(program, rows) for program, rows in programs)
         unknowns = Unknowns.of(inputs, names, most_products)
-        ring = Waves(unknowns, True) if is_sum else HalfAngles(unknowns, prime)
         images = []
-        for program, rows in derived:
-            ring.products = 0
+        for signs, (program, rows) in zip(signs_of_images, programs, strict=True):
+            ring: Waves | HalfAngles
+            if in_exponentials:
+                ring = Exponentials(unknowns, prime, signs[0] * residue_of_root(-1, prime))
+            else:
+                ring = Waves(unknowns, True) if is_sum else HalfAngles(unknowns, prime)
             first_rows = {n: rows[n] for n in positions}
             values = values_of_rows(ring, program, list(first_rows.values()))
             images.append({n: _residues(values[row], prime) for n, row in first_rows.items()})
-        residues = _combined(field, prime, images)
+        residues = _combined(extended, prime, images)
         totals = residues if totals is None else _modulo_product(totals, modulus, residues, prime)
         modulus *= prime
         fractions = _fractions(totals, modulus)
@@ -209,6 +261,19 @@ def _forms_with_roots(
     raise TooLong(
         f"{names.label} has no canonical form: its coefficients have more than "
         f"{modulus.bit_length()} bits"
+    )
+
+
+def canonical_in_exponentials(
+    program: Program, rows: Sequence[int], names: Names, most_products: int
+) -> list[MultiAngle | Quotient]:
+    """Return the forms of `canonical` of rows with divisions and rational constants.
+
+    Polynomials in exp(i q) are shorter than in tan(q/2) for sums of few cosines and sines, as of chains
+    of parallel joints.
+    """
+    return forms_by_residues(
+        Roots(()), lambda prime, signs: (program, rows), names, most_products, True
     )
 
 

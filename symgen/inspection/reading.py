@@ -54,6 +54,7 @@ from symgen.inspection.general.steps import (
 )
 from symgen.inspection.irrational import (
     canonical_with_stand_ins,
+    exact_forms,
     has_exact_forms,
     layout_of_stand_in,
 )
@@ -252,10 +253,13 @@ def _in_rows_or_looped(
         )
 
 
-def _canonical(mechanism: Mechanism, choice: Choice, options: FormulaOptions) -> Reading:
+def _canonical(
+    mechanism: Mechanism, choice: Choice, options: FormulaOptions, is_search: bool = False
+) -> Reading:
     """Return a quantity in its canonical form.
 
-    Raises TooLong if it has none, and RequestError for numbers in place of inputs.
+    A search over chains (`is_search`) takes short forms only. Raises TooLong if there is none, and
+    RequestError for numbers in place of inputs.
     """
     if options.at:
         raise RequestError(
@@ -294,7 +298,9 @@ def _canonical(mechanism: Mechanism, choice: Choice, options: FormulaOptions) ->
     elif not exact and isinstance(choice.target, Quantity) and has_exact_forms(mechanism):
         with suppress(TooLong):
             forms = canonical_with_stand_ins(mechanism, derive, names, most_products)
-    if forms is None:
+    if exact and not is_search:
+        forms = exact_forms(program, entries.rows, names, most_products)
+    elif forms is None:
         forms = canonical(program, entries.rows, names, exact, most_products)
     value = Canonical(entries.label, entries.shape, tuple(forms))
     return Reading(value, (*entries.notes, *coordinate_notes(mechanism, value.coordinates)))
@@ -514,7 +520,7 @@ def _general(
         if isinstance(choice.target, PaperQuantity):
             return paper_letter(chain, choice.target.paper, choice.words)[0]
         try:
-            value = _canonical(chain, choice, options).value
+            value = _canonical(chain, choice, options, is_search=True).value
         except TooLong:
             if not entry_of(choice):
                 raise

@@ -65,6 +65,14 @@ def multiply(a: Root, b: Root) -> dict[int, Fraction]:
     return {root: x for root, x in total.items() if x}
 
 
+def added(a: Root, b: Root, sign: int = 1) -> dict[int, Fraction]:
+    """Return a + b, or a − b if the sign is −1."""
+    total = dict(a)
+    for root, x in b.items():
+        total[root] = total.get(root, Fraction(0)) + sign * x
+    return {root: x for root, x in total.items() if x}
+
+
 def inverse(a: Root) -> dict[int, Fraction]:
     """Return 1/a: a is multiplied by conjugates until the product is rational."""
     factor = {1: Fraction(1)}

@@ -104,8 +104,8 @@ def integer_relation(values: Sequence[k.Constant]) -> list[int] | None:
 @lru_cache(maxsize=1024)
 def square_free(number: int) -> tuple[int, int]:
     """Return (d, r) with number = d r² and d without square factors."""
-    free, root = 1, 1
-    for prime, power in fmpz(number).factor():
+    free, root = -1 if number < 0 else 1, 1
+    for prime, power in fmpz(abs(number)).factor():
         free *= int(prime) ** (int(power) % 2)
         root *= int(prime) ** (int(power) // 2)
     return free, root
@@ -115,8 +115,8 @@ def square_free(number: int) -> tuple[int, int]:
 class Roots:
     """Field of rational combinations of square roots.
 
-    `generators` are integers whose square roots generate the field; `basis` are the integers under
-    the root of each number of a basis, first 1.
+    `generators` are integers whose square roots generate the field, at most one of them negative;
+    `basis` are the integers under the root of each number of a basis, first 1.
     """
 
     generators: tuple[int, ...]
@@ -251,14 +251,14 @@ def primes_of(field: Roots) -> PrimesOfField:
 
 
 class PrimesOfField:
-    """Primes of PRIME_BITS bits that are 3 modulo 4 and for which each generator is a square."""
+    """Primes of PRIME_BITS bits for which −1 and each generator are squares."""
 
     def __init__(self, field: Roots) -> None:
         self.field = field
         self.primes: list[int] = []
 
     def __getitem__(self, index: int) -> int:
-        candidate = self.primes[-1] if self.primes else (1 << PRIME_BITS) + 3
+        candidate = self.primes[-1] if self.primes else (1 << PRIME_BITS) + 1
         while len(self.primes) <= index:
             candidate += 4
             if (
@@ -267,6 +267,13 @@ class PrimesOfField:
             ):
                 self.primes.append(candidate)
         return self.primes[index]
+
+
+@lru_cache(maxsize=256)
+def residue_of_root(number: int, prime: int) -> int:
+    """Return the smaller square root of a number modulo a prime."""
+    root = int(fmpz(number % prime).sqrtmod(prime))
+    return min(root, prime - root)
 
 
 def jacobi(number: int, odd: int) -> int:
@@ -300,7 +307,7 @@ class Residues(Neighbour):
     def basis(self) -> list[int]:
         """Residues of the numbers of the field's basis, with the signs of this choice."""
         generators = {
-            d: sign * pow(d, (self.prime + 1) // 4, self.prime)
+            d: sign * residue_of_root(d, self.prime)
             for d, sign in zip(self.field.generators, self.signs, strict=True)
         }
         residues = []

@@ -103,7 +103,7 @@ class Measured:
     """Measured costs of several functions.
 
     `costs` are those of each. `flash`, `flash_with_libm` and `ram_with_libm` are the bytes of all
-    together, where shared code counts once. `untold` are sentences about unknown figures. `newlib`
+    together, where shared code counts once. `unknown` are sentences about unknown figures. `newlib`
     are the linked bytes with newlib instead of picolibc; None if it is not installed.
     """
 
@@ -111,7 +111,7 @@ class Measured:
     flash: int
     flash_with_libm: int
     ram_with_libm: int
-    untold: tuple[str, ...]
+    unknown: tuple[str, ...]
     newlib: tuple[int, int] | None = None
 
 
@@ -167,7 +167,7 @@ def measure(
 ) -> Measured:
     """Return the cost of each of the robot's programs over seeded random states.
 
-    States that a checked function refuses are left out, and `untold` counts them. Raises
+    States that a checked function refuses are left out, and `unknown` counts them. Raises
     RequestError for a target that does not count instructions or cannot hold the functions. Raises
     ToolMissing (a BuildError) if a tool is missing, and BuildError if a checked function refuses
     every state.
@@ -199,7 +199,7 @@ def measure(
         flash = sum(cost.flash for cost in costs)
         if flash > machine.flash:
             raise RequestError(
-                f"the {len(costs)} functions of '{mechanism.name}' take {_size(flash)} of flash, and the "
+                f"the {len(costs)} functions of '{mechanism.name}' need {_size(flash)} of flash, and the "
                 f"firmware/ of {machine.title} has {_size(machine.flash)}; select fewer with -f, or lock joints "
                 "with --lock"
             )
@@ -210,7 +210,7 @@ def measure(
         flash,
         linked[0] if libm_is_called else flash,
         linked[1],
-        _untold(results),
+        _unknown_figures(results),
         newlib if libm_is_called else None,
     )
 
@@ -245,7 +245,7 @@ def _linked(
     return _in_flash_and_ram(_sections(tools, "all.elf")), newlib
 
 
-def _untold(results: Iterable[tuple[Cost, str]]) -> tuple[str, ...]:
+def _unknown_figures(results: Iterable[tuple[Cost, str]]) -> tuple[str, ...]:
     """Return sentences about unknown figures; functions with the same reason share one."""
     functions: dict[str, list[str]] = {}
     for cost, why in results:
@@ -281,7 +281,7 @@ def _cost(
     )
     if stack > tools.machine.stack:
         raise RequestError(
-            f"{program.function} of '{target.name}' takes {_size(stack)} of stack, and the firmware/ of "
+            f"{program.function} of '{target.name}' needs {_size(stack)} of stack, and the firmware/ of "
             f"{tools.machine.title} has {_size(tools.machine.stack)}; use --real float or --lock joints"
         )
     sections = _sections(tools, "one.o")
@@ -292,7 +292,7 @@ def _cost(
     tools.tool(
         "objcopy", *renaming_flags, f"--redefine-sym={symbol}={symbol}_on_tape", "one.o", "tape.o"
     )
-    run, untold = _accepted_run(program, target, states, calls, tools)
+    run, unknown = _accepted_run(program, target, states, calls, tools)
     tools.image("linked.elf", "one.o", entry=symbol)
     linked = _sections(tools, "linked.elf")
     deepest: int | None = None
@@ -302,7 +302,7 @@ def _cost(
         deepest = image.depth(image.symbols[symbol])
         cycles = _cycles(program.real, _Image(image, symbol, undefined), tools, run)
     except Unreadable as unreadable:
-        untold = "; ".join(filter(None, (untold, str(unreadable))))
+        unknown = "; ".join(filter(None, (unknown, str(unreadable))))
     cost = Cost(
         program.function,
         program.method,
@@ -319,7 +319,7 @@ def _cost(
         work=REALS[program.real].size * printer().work(program, target.checked),
         **cycles,
     )
-    return cost, untold
+    return cost, unknown
 
 
 class _Run(NamedTuple):
@@ -559,7 +559,7 @@ def _parse_run(text: str) -> _Run:
     """Return the results that the measuring program printed."""
     if "overflow" in text:
         raise RequestError(
-            "a call takes more instructions than this target's counter can count; use --real float, or lock joints"
+            "a call executes more instructions than this target can count; use --real float, or lock joints"
         )
     lines = [line.split() for line in text.splitlines()]
     printed = {

@@ -31,15 +31,15 @@ class Timing(NamedTuple):
 TIMINGS = {
     "cortex-m4": Timing(
         "estimated by class of instruction from the Arm Cortex-M4 Processor Technical Reference Manual (DDI 0439), its tables of "
-        "the processor's and of the FPU's instructions. Least and most differ by what the manual leaves open: 1 to 3 cycles to "
-        "refill the pipeline, loads and stores that overlap or not, 2 to 12 cycles to divide integers, what runs in the shadow "
-        "of a floating-point division. An estimate for memory without wait states, not a measurement.",
+        "the processor's and of the FPU's instructions. The manual does not determine these cycles, so that the estimate is an "
+        "interval: 1 to 3 to refill the pipeline, 2 to 12 for an integer division, loads and stores that may overlap, integer "
+        "instructions that run during a floating-point division. An estimate for memory without wait states, not a measurement.",
         table=True,
     ),
     "cortex-m7": Timing(
-        "bounded from below only: the Arm Cortex-M7 Processor Technical Reference Manual (DDI 0489) has at most two instructions "
-        "begin in a cycle, in order, and states no cycles of single instructions. Dependences, divisions, branches, caches and "
-        "memory add to the bound.",
+        "bounded from below only: the Arm Cortex-M7 Processor Technical Reference Manual (DDI 0489) states that at most two "
+        "instructions begin in a cycle, in order, and gives no cycles of single instructions. Dependences, divisions, branches, "
+        "caches and memory add cycles.",
         table=False,
         issues=2,
     ),

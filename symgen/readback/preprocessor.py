@@ -21,16 +21,21 @@ from symgen.vocabulary.reals import REALS
 _NO_FAST_MATH = """
 #ifndef NAME_UNVERIFIED
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
-#error NAME is verified as it is written: leave out -ffast-math and -Ofast, or define NAME_UNVERIFIED
+#error NAME is verified for operations in the written order: leave out -ffast-math and -Ofast, or define NAME_UNVERIFIED
 #endif
 """
 """First lines of the block that rejects compilers that reorder sums."""
 _NO_FINITE_MATH = """\
 #if defined(__FINITE_MATH_ONLY__) && (__FINITE_MATH_ONLY__ > 0)
-#error NAME looks for what is not finite: leave out -ffinite-math-only, or define NAME_UNVERIFIED
+#error NAME tests for infinity and NaN: leave out -ffinite-math-only, or define NAME_UNVERIFIED
 #endif
 """
 """Lines that follow in a checked function: it tests for infinities and NaN, which such a compiler assumes away."""
+_FORMER_REASONS = (
+    ("is verified as it is written", "is verified for operations in the written order"),
+    ("looks for what is not finite", "tests for infinity and NaN"),
+)
+"""Reasons in the #error lines of folders of version 0.1.0, and the reasons that replace them."""
 _ANGLE_COUNT = r"#define NAME_ANGLES ([1-9]\d*)"
 """Pattern of the definition of the number of angles of a call, for the loop in NAME_sincos.h."""
 _EXPORTS = """
@@ -186,6 +191,8 @@ def directives(text: str, name: str, symbol: str, checked: bool, batch: bool = F
     have the directives of `refusal`. The functions of a `batch` also include two headers and define three names.
     """
     block = refusal(checked).replace("NAME", name)
+    for former, reason in _FORMER_REASONS:
+        text = text.replace(f"#error {name} {former}: ", f"#error {name} {reason}: ")
     missing = []
     if block not in text:
         missing = [f"the text does not refuse {'-ffinite-math-only' if checked else '-ffast-math'}"]

@@ -203,14 +203,14 @@ P = Array("p", (3,), "origin of the frame in the base (m)", each="NF")
 J = Array(
     "J",
     (6, "NV"),
-    "angular rows first, axes of the base, at the frame's origin",
+    "geometric Jacobian: angular rows first, axes of the base, at the frame's origin",
     each="NF",
     twist=True,
 )
 JDOT_V = Array(
     "Jdot_v",
     (6,),
-    "angular part first, axes of the base, at the frame's origin (rad/s², m/s²)",
+    "dJ/dt v: angular part first, axes of the base, at the frame's origin (rad/s², m/s²)",
     each="NF",
     twist=True,
 )
@@ -757,7 +757,7 @@ FUNCTIONS = Functions(
                     Array(
                         "Lambda_inv",
                         (6, 6),
-                        "angular rows first, axes of the base, at the frame's origin",
+                        "J M^-1 J^T: angular rows first, axes of the base, at the frame's origin",
                     ),
                 ),
                 "inverse of the operational-space inertia at the chosen frame, J M^-1 J^T",
@@ -908,7 +908,7 @@ FUNCTIONS = Functions(
                     Array(
                         "A_G",
                         (6, "NV"),
-                        "angular rows first, axes of the base, about the mass centre",
+                        "centroidal momentum matrix: angular rows first, axes of the base, about the mass centre",
                     ),
                 ),
                 "h = A_G(q) v",

@@ -86,11 +86,11 @@ def test_the_manifest_holds_the_facts_of_the_proof(ur5_folder: Path) -> None:
 def test_the_readme_states_costs_ranges_and_proofs(ur5_folder: Path) -> None:
     text, facts = readme(ur5_folder), manifest(ur5_folder)
     for heading in (
-        "What a call costs on Arm Cortex-M4F",
-        "Called from an interrupt",
+        "Cost of a call on Arm Cortex-M4F",
+        "Calls from interrupts",
         "Ranges",
-        "What is proved",
-        "What is not proved",
+        "Proofs",
+        "Limits of the proofs",
     ):
         assert f"\n### {heading}\n" in text
     for joint in facts["proof"]["joints"]:
@@ -180,7 +180,7 @@ def test_the_readme_says_that_frama_c_is_missing(
     )
     symgen.generate("planar_arm", tmp_path / "arm", ["forward_dynamics"], "float", target="host")
     assert "frama-c is not installed" in manifest(tmp_path / "arm")["proof"]["eva_missing"]
-    assert "**Memory and finite numbers** were not looked at: frama-c is not installed" in readme(
+    assert "**Memory and finite numbers** were not analysed: frama-c is not installed" in readme(
         tmp_path / "arm"
     )
 

@@ -191,9 +191,7 @@ def test_the_self_test_fails_for_planted_errors(tmp_path: Path, old: str, new: s
     path.write_text(path.read_text().replace(old, new))
     done = selftest(tmp_path / "arm")
     assert done.returncode == 1
-    assert re.search(
-        r"forward_dynamics: FAILED \(\d+ numbers are wrong over 3 states\)", done.stdout
-    )
+    assert re.search(r"forward_dynamics: FAILED \(\d+ wrong numbers in 3 states\)", done.stdout)
     assert done.stdout.splitlines()[-1] == "4 passed, 1 failed"
     assert selftest(tmp_path / "arm", "-Darm_NO_STDIO").returncode == 1
 
@@ -225,7 +223,7 @@ def test_the_self_test_covers_a_payload_and_single_functions(tmp_path: Path) -> 
     assert (tmp_path / "arm" / "my_arm.h").is_file()
     assert selftest(tmp_path / "arm").stdout.splitlines()[-1] == "1 passed, 0 failed"
     write(tmp_path / "none", texts(FolderContents(mechanism(), programs)))
-    unjudged = "gravity_force: not judged, at no state here has double a digit of it\n"
+    unjudged = "gravity_force: not judged: its results in double have no correct digit at any reference state\n"
     assert selftest(tmp_path / "none").stdout == unjudged + "0 passed, 0 failed\n"
 
 
@@ -237,7 +235,8 @@ def test_a_log_determinant_without_correct_digits_is_not_judged(tmp_path: Path) 
     )
     lines = selftest(tmp_path / "arm").stdout.splitlines()
     assert (
-        "mass_matrix_log_determinant: not judged, at no state here has float a digit of it" in lines
+        "mass_matrix_log_determinant: not judged: its results in float have no correct digit at any reference state"
+        in lines
     )
     assert lines[-1] == "1 passed, 0 failed"
 
@@ -279,7 +278,10 @@ def test_results_without_correct_digits_are_not_judged(tmp_path: Path) -> None:
         real="float",
     )
     lines = selftest(tmp_path / "arm").stdout.splitlines()
-    assert "interbody_forces: not judged, at no state here has float a digit of it" in lines
+    assert (
+        "interbody_forces: not judged: its results in float have no correct digit at any reference state"
+        in lines
+    )
     assert lines[-1] == "1 passed, 0 failed"
 
 

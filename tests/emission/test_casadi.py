@@ -268,7 +268,7 @@ def test_no_jacobian_where_velocities_are_not_coordinate_rates(tmp_path: Path) -
     text = (tmp_path / "body" / "body_casadi.c").read_text()
     assert "jac_" not in text
     assert (
-        "none here, where the velocity of a joint is not the rate"
+        "no derivatives (`jac_…`), because the velocity of a joint is not the rate"
         in (tmp_path / "body" / "README.md").read_text()
     )
 

@@ -327,9 +327,9 @@ def test_readme_and_header_list_the_entries_of_each_joint() -> None:
     assert "| q[7] (rad) | v[6] its rate |\n" in readme
     assert "| q[8] angle (rad), q[9] distance (m) | v[7..8] the rates |\n" in readme
     for text in (readme, header):
-        assert "The functions are for unit quaternions: keep the length of q[3..6] at 1" in text
+        assert "The functions assume unit quaternions: normalize q[3..6] after each" in text
     assert (
-        "Pinocchio has the linear part first. So have `v`, `a` and `tau` here, in v[0..5].\n\n## Functions"
+        "Pinocchio has the linear part first. Here `v`, `a` and `tau` have the linear part first in v[0..5].\n\n## Functions"
         in readme
     )
     assert (
@@ -380,7 +380,7 @@ def test_a_folder_without_such_joints_does_not_mention_several_coordinates() -> 
     )
     readme = files["README.md"]
     assert "| index | joint | type | parent → child | q |\n" in readme
-    assert "| `link0` → `link1` | m |\n\nSI units" in readme
+    assert "| `link0` → `link1` | m |\n\nAll quantities are in SI units" in readme
     assert "Pinocchio has the linear part first.\n\n## Functions" in readme
     assert "q_names" not in files["manifest.json"]
     assert "entry of q" not in files["revolute_prismatic.h"]

@@ -269,7 +269,7 @@ def test_double_in_software_has_no_cycles_and_the_sheet_explains_it() -> None:
     sheet = measure(load("scara"), [program("scara", "mass_matrix")], "cortex-m4f", 2)
     assert sheet.costs[0].cycles is None
     assert sheet.costs[0].stack_with_libm is not None
-    assert sheet.untold == (
+    assert sheet.unknown == (
         "mass_matrix: the FPU of Arm Cortex-M4F has no double precision, and the cycles of software are not estimated",
     )
 
@@ -357,11 +357,11 @@ def test_a_missing_tool_is_named_with_its_package(tmp_path: Path) -> None:
     [
         (
             {"flash": 200},
-            r"the 2 functions of 'scara' take \d+ bytes of flash, and the firmware/ of Arm Cortex-M4F has 200 bytes; ",
+            r"the 2 functions of 'scara' need \d+ bytes of flash, and the firmware/ of Arm Cortex-M4F has 200 bytes; ",
         ),
         (
             {"stack": 8},
-            r"forward_dynamics of 'scara' takes \d+ bytes of stack, and the firmware/ of Arm Cortex-M4F has 8 bytes; ",
+            r"forward_dynamics of 'scara' needs \d+ bytes of stack, and the firmware/ of Arm Cortex-M4F has 8 bytes; ",
         ),
     ],
 )
@@ -406,7 +406,7 @@ def test_manifest_and_readme_of_a_folder_contain_the_cost_sheet(
         "cosf sinf",
     ]
     assert f"| `forward_dynamics` | {' | '.join(map(str, cells))} |" in readme
-    assert (sheet["timing"] or "Nothing is said of cycles") in readme
+    assert (sheet["timing"] or "Cycles are not estimated") in readme
     assert (sheet["newlib"] is None) == (target == "rv32imafc")
     assert " and ".join(map(str, sheet["newlib"] or (sheet["flash_with_libm"],))) in readme
     assert sheet["compiler"] in readme
@@ -445,7 +445,7 @@ def test_a_folder_without_a_cost_sheet_does_not_mention_one(
         main(["generate", "scara", "-f", "gravity_force", "-o", str(tmp_path / "c"), *words]) == 0
     )
     assert "cost" not in json.loads((tmp_path / "c" / "manifest.json").read_text(encoding="utf-8"))
-    assert "What a call costs" not in (tmp_path / "c" / "README.md").read_text(encoding="utf-8")
+    assert "Cost of a call" not in (tmp_path / "c" / "README.md").read_text(encoding="utf-8")
 
 
 def test_a_missing_tool_is_noted_in_the_folder(
@@ -492,7 +492,7 @@ def test_run_time_parameters_are_measured_at_valid_values(
         "cortex-m4f",
     )
     least, most = facts["functions"]["forward_dynamics"]["alone"]
-    assert (facts["untold"], least) == ([], most)
+    assert (facts["unknown"], least) == ([], most)
     assert facts["functions"]["forward_dynamics"]["cycles"][1] > most
 
 
@@ -513,7 +513,7 @@ def test_states_that_a_check_refuses_are_not_measured() -> None:
             continue
         sheet = measure(mechanism, [derived], "cortex-m4f", 16, source=Source(text, divisor_bounds))
         assert re.search(
-            r"[1-9]\d* of 16 states are refused by the checks and not measured", sheet.untold[0]
+            r"[1-9]\d* of 16 states are refused by the checks and not measured", sheet.unknown[0]
         )
         assert len(set(sheet.costs[0].alone)) == 1
 
@@ -688,6 +688,6 @@ def test_a_folder_of_loops_has_a_cost_sheet_with_a_workspace(tmp_path: Path) -> 
     assert sheet["work"] > 0
     assert sheet["ram"] == 0
     readme = (out / "README.md").read_text(encoding="utf-8")
-    assert "Loops over links go round as often in every state" in readme
-    assert "Flash holds the tables" in readme
-    assert "What is proved" not in readme
+    assert "Loops over links have the same number of iterations in every state" in readme
+    assert "Flash includes the tables" in readme
+    assert "### Proofs" not in readme

@@ -338,7 +338,7 @@ def test_a_folder_lists_compensated_links_and_verifies(
     assert "| `a` | 0.7 |" in (folder / "README.md").read_text()
     assert '"fraction": 0.7' in (folder / "manifest.json").read_text()
     assert (
-        "Part of the weight of links is compensated (gravcomp)"
+        "Part of the weight of some links is compensated (gravcomp)"
         in (folder / "m_robot.h").read_text()
     )
     assert main(["verify", str(folder)]) == 0

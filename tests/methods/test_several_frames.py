@@ -211,11 +211,11 @@ def test_a_folder_lists_its_frames_in_order(written: Written) -> None:
     assert texts["planar_arm.h"].count("the frames, in order: link2, link1\n") == len(FRAMED)
     assert "std::array<real, NF * 6 * NV>" in texts["planar_arm.hpp"]
     assert (
-        "of planar_arm_NF = 2 frames, one after the other in each result:\n`link2`, `link1`."
+        "to planar_arm_NF = 2 frames, one after the other in each result:\n`link2`, `link1`."
         in texts["README.md"]
     )
     assert (
-        "`operational_inertia_inverse` speaks of one frame, the first that was named: `link2`."
+        "`operational_inertia_inverse` refers to the first of the named frames only: `link2`."
         in texts["README.md"]
     )
     assert "--frame link2 --frame link1" in texts["README.md"]

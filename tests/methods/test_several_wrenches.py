@@ -437,10 +437,10 @@ def test_a_folder_lists_the_links_of_wrenches_in_order(written: Written) -> None
     assert "std::array<real, NW * 6> &wrench" in texts["planar_arm.hpp"]
     assert "holds planar_arm_NW = 3 wrenches, one after the other" in texts["README.md"]
     assert (
-        "`link2`, `base` (on the base: no effect), `link1`. Each is its moment"
+        "`link2`, `base` (on the base: no effect), `link1`. Each has the moment"
         in texts["README.md"]
     )
-    assert "each wrench is in its own link's axes" in texts["README.md"]
+    assert "each wrench is in the axes of its link" in texts["README.md"]
     assert "wrench = `link2, base, link1`" in texts["README.md"]
     assert "--wrench link2 --wrench base --wrench link1" in texts["README.md"].replace(" \\\n ", "")
 

@@ -99,7 +99,7 @@ def run(options: Namespace) -> int:
                     "flash_with_libm": figures.flash_with_libm,
                     "ram_with_libm": figures.ram_with_libm,
                     "newlib": figures.newlib,
-                    "untold": figures.untold,
+                    "unknown": figures.unknown,
                     "timing": None if timing is None else timing.words,
                     "functions": [cost.facts(clock) for cost in figures.costs],
                 }
@@ -118,8 +118,8 @@ def run(options: Namespace) -> int:
         )
     if timing is not None:
         print(fill(f"cycles: {timing.words}", LINE))
-    for sentence in figures.untold:
-        print(f"symgen: note: not known of {sentence}", file=sys.stderr)
+    for sentence in figures.unknown:
+        print(f"symgen: note: {sentence}", file=sys.stderr)
     return 0
 
 

@@ -4,8 +4,8 @@ type's name.
 A joint is declared by an axis, where it has one, and by the numbers in `parameters`. It owns one
 entry of q for each of `positions` and one entry of v for each of `velocities`. `pose` gives the
 motion of its body. Differentiating `pose` and `integrate_first_order` gives the columns of the
-motion subspace H, one column per velocity (`symgen.derivation.closed_forms`). H decides which
-inertia the joint cannot feel.
+motion subspace H, one column per velocity (`symgen.derivation.closed_forms`). H determines
+which inertia of the body does not affect the joint's motion.
 """
 
 from __future__ import annotations

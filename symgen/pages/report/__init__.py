@@ -87,9 +87,9 @@ def _pose(mechanism: Mechanism) -> dict[str, Any]:
     q = middle(mechanism)
     ranged = q != [float(x) for joint in mechanism.leading for x in joint.type.neutral]
     words = (
-        "Every joint in the middle of its range, or at 0 where it has none."
+        "Every joint is in the middle of its range, or at 0 if it has no range."
         if ranged
-        else "Every joint at 0."
+        else "Every joint is at 0."
     )
     return {"drawn": skeleton(mechanism, q), "words": words}
 

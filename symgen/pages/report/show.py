@@ -213,7 +213,7 @@ def _frames(mechanism: Mechanism, uncut: bool) -> Iterator[str]:
         yield from _wrapped(sentence, uncut)
     if not all(joint.type.directed for joint in mechanism.joints):
         yield "where a joint has no axis, 'q +' is a turn about z that its own motion follows"
-    yield "answers stay in the declared frames; what a joint cannot feel was moved into its parent"
+    yield "results refer to the declared frames; inertia that does not affect a joint's motion was moved to its parent"
 
 
 def _shared_axes(entries: Sequence[Mapping[str, Any]]) -> Iterator[str]:
