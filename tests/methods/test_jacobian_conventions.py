@@ -301,7 +301,10 @@ def test_a_folder_states_its_convention_verifies_and_regenerates(
     )
     assert f" * J and Jdot_v follow the requested convention:\n * {pinocchio_results}\n" in header
     assert " These are Lambda_inv.\n" in header
-    assert " *   J: geometric Jacobian: linear rows first, axes of the frame, at its origin\n" in header
+    assert (
+        " *   J: geometric Jacobian: linear rows first, axes of the frame, at its origin\n"
+        in header
+    )
     assert (
         f"J and Jdot_v follow the requested convention: {pinocchio_results}\n`operational_inertia_inverse` does not follow it: it has axes"
         in readme
