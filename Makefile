@@ -16,7 +16,7 @@ JUDGED := dm-control==1.0.50 gymnasium-robotics==1.4.2 robosuite==1.5.2 pybullet
 help:
 	@echo "Use and develop"
 	@echo "  make demo      generate, build, self-test and verify C for the Panda arm"
-	@echo "  make test      run the tests that take less than half a second each (ten minutes on two cores)"
+	@echo "  make test      run the tests that take less than half a second each (five to ten minutes on two cores)"
 	@echo "  make test-slow run the longer ones: whole folders, samples of the book, long chains (fifteen minutes on two cores)"
 	@echo "  make check     ruff, mypy --strict on symgen/ and on a user's program, and the lint of docstrings and names"
 	@echo "  make docs      build the book in docs/ as HTML into build/docs"
@@ -27,7 +27,7 @@ help:
 	@echo
 	@echo "Generated text"
 	@echo "  make golden      rewrite generated/, the committed C of the built-in arms"
-	@echo "  make golden-all  compare 602 requests with their hashes (ROWS='scara*' selects, KEEP=DIR keeps the files,"
+	@echo "  make golden-all  compare 611 requests with their hashes (ROWS='scara*' selects, KEEP=DIR keeps the files,"
 	@echo "                   JOBS=N processes); WRITE=1 rewrites tests/golden/hashes.csv after an intended change of texts"
 	@echo
 	@echo "Measurements that rewrite pages of the book"

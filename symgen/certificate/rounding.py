@@ -68,13 +68,13 @@ class Arithmetic:
     def assumptions(self) -> list[str]:
         """The assumptions of the bounds, in sentences."""
         lengths = [
-            f"a quaternion is of unit length within {LENGTH} u; the exact answer is that for the unit quaternion along it"
+            f"the length of a quaternion is 1 within {LENGTH} u; exact results are those of the normalized quaternion"
         ]
         return [
             f"{self.real}: every operation rounded to nearest in this type, u = 2^{round(np.log2(self.unit))}, none contracted "
             "to a fused one; no overflow; underflow gradual or to zero",
             f"sine and cosine within {self.trig:g} ulp of the exact value of the argument",
-            f"arguments are numbers of type {self.real}, and the exact answer is that for these numbers",
+            f"arguments are numbers of type {self.real}; exact results are those of these numbers",
             *(lengths if self.unit_entries else []),
         ]
 

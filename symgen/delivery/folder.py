@@ -495,7 +495,7 @@ def _proof(sheet: Facts) -> dict[str, Any]:
                 f"`{name}`",
                 "yes"
                 if verdict["proved"]
-                else f"no: {len(verdict['alarms'])} operations are not excluded to fail",
+                else f"no: {len(verdict['alarms'])} alarms",
                 "; ".join(f"`{line}`" for line in verdict["admitted"]) or "nothing",
             ]
             for name, verdict in eva.items()

@@ -166,7 +166,7 @@ def test_a_checked_folder_is_measured_and_proved_with_its_checks(
     )
     least, most = manifest["cost"]["functions"]["forward_dynamics"]["instructions"]
     assert least == most
-    assert "no branch but those of their checks" in readme(folder)
+    assert "no branches except those of their checks" in readme(folder)
     assert ("without their\nchecks" in readme(folder)) == ("eva" in manifest["proof"])
     for command in (["verify"], ["prove", "--states", "200"]):
         assert main([*command, str(folder)]) == 0, capsys.readouterr()
