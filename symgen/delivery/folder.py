@@ -493,9 +493,7 @@ def _proof(sheet: Facts) -> dict[str, Any]:
         "finite": [
             [
                 f"`{name}`",
-                "yes"
-                if verdict["proved"]
-                else f"no: {len(verdict['alarms'])} alarms",
+                "yes" if verdict["proved"] else f"no: {len(verdict['alarms'])} alarms",
                 "; ".join(f"`{line}`" for line in verdict["admitted"]) or "nothing",
             ]
             for name, verdict in eva.items()
