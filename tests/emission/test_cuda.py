@@ -212,7 +212,7 @@ def test_the_folder_documents_the_cuda_files_and_verify_checks_them(
         assert f"{name} is missing" in capsys.readouterr().out
         file.write_text(text)
     assert (
-        'option(arm_CUDA "Build arm_cuda with CUDA\'s compiler" OFF)'
+        'option(arm_CUDA "Build arm_cuda with the CUDA compiler" OFF)'
         in (folder / "CMakeLists.txt").read_text()
     )
     readme = (folder / "README.md").read_text()

@@ -335,7 +335,7 @@ def test_verify_accepts_a_folder_in_parts_and_reports_an_error(tmp_path: Path, w
         int(re.findall(r"    double work\[(\d+)\];", source)[0]),
     )
     assert (
-        f"{8 * shared} bytes in the {count} parts of `scara_forward_dynamics`"
+        f"{8 * shared} bytes for the {count} parts of `scara_forward_dynamics`"
         in (tmp_path / "out" / "README.md").read_text()
     )
     report = symgen.verify(tmp_path / "out", states=2)

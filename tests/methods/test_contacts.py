@@ -409,9 +409,9 @@ def test_a_folder_stores_its_contacts(tmp_path: Path, capsys: pytest.CaptureFixt
     header, page = ((out / name).read_text(encoding="utf-8") for name in ("scara.h", "README.md"))
     assert "#define scara_NT 1" in header
     assert "the contacts, in order: link4:0,0,-0.1" in header
-    assert "outside every cone of friction" in page
+    assert "they may lie outside the friction cone" in page
     assert (
-        "Friction, motors, gears, elasticity and whatever else" in page
+        "Friction, motors, gears, elasticity and everything else" in page
     )  # contact is not listed as neglected
     capsys.readouterr()
     assert main(["verify", str(out), "--states", "3"]) == 0

@@ -426,8 +426,8 @@ def test_a_folder_of_a_closed_robot_stores_its_contacts(
         "contact"
     ] == [POINTS["four_bar"]]
     page = " ".join((out / "README.md").read_text(encoding="utf-8").split())
-    assert "Joints that close loops hold beside the points" in page
-    assert "by four solves that are damped" in page
+    assert "Loop closures are constraints in addition to the active points" in page
+    assert "computed by four solves with a damping" in page
     assert main(["verify", str(out), "--states", "2"]) == 0
     capsys.readouterr()
     assert main(["prove", str(out), "--states", "2"]) == 0

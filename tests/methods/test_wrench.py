@@ -390,7 +390,7 @@ def test_a_folder_with_a_wrench_documents_and_verifies_it(tmp_path: Path) -> Non
     )
     assert "wrench: external wrench on the link: moment (3, N" in header
     readme = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
-    assert "exert on the link `link4`: its moment, then its force" in readme
+    assert "exerts on the link `link4`: the moment, then the force" in readme
     assert "c = C v + g − Jᵀ wrench" in readme
     completed = selftest(tmp_path / "out")
     assert completed.returncode == 0, completed.stdout

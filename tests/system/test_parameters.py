@@ -423,7 +423,7 @@ def test_a_folder_with_parameters_passes_verification(tmp_path: Path) -> None:
     report = verify(out)
     assert report.passed
     assert "13 run-time numbers were drawn once" in str(report)
-    assert "by the numbers at run time" in " ".join((out / "README.md").read_text().split())
+    assert "from the run-time parameters" in " ".join((out / "README.md").read_text().split())
     assert verify(out, ["inverse_dynamics"]).passed
     words = shlex.split(json.loads((out / "manifest.json").read_text())["command"])
     assert [words[i + 1] for i, word in enumerate(words) if word == "--parameter"] == [
