@@ -460,7 +460,7 @@ def test_the_report_has_one_line_for_each_velocity() -> None:
     assert [entry["unit"] for entry in facts["joints"]] == ["kg m²"] * 5 + ["kg"]
     assert all(name in text for name in mechanism.velocity_names)
     assert "of a joint with several velocities" in text
-    assert "a quaternion is of unit length within 4 u" in text
+    assert "the length of a quaternion is 1 within 4 u" in text
     assert text.endswith("4 of 4 divisors certified; no observation exceeds its bound")
 
 
