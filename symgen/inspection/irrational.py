@@ -46,6 +46,7 @@ from symgen.inspection.stand_ins import (
     Roots,
     decimal_angles,
     field_of_robot,
+    fractions_of,
     primes_of,
     rational_robot,
     residue_of_root,
@@ -389,15 +390,11 @@ def _recognised(residue: int, modulus: int, common: int) -> tuple[int, int] | No
     and `common` are much smaller than the modulus.
     """
     largest = (modulus >> SPARE_BITS) // common
-    before, after = (modulus, 0), (residue, 1)
-    if 2 * residue > modulus:
-        after = (residue - modulus, 1)
-    while after[0]:
-        if abs(after[0] * after[1]) <= largest:
-            return (after[0], after[1]) if after[1] > 0 else (-after[0], -after[1])
-        multiple = before[0] // after[0]
-        before, after = (
-            after,
-            (before[0] - multiple * after[0], before[1] - multiple * after[1]),
-        )
+    if residue == 0:
+        return 0, 1
+    signed = residue - modulus if 2 * residue > modulus else residue
+    for numerator, denominator in fractions_of(signed, modulus):
+        if abs(numerator * denominator) <= largest:
+            sign = 1 if denominator > 0 else -1
+            return sign * numerator, sign * denominator
     return None

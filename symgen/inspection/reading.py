@@ -19,6 +19,7 @@ from symgen.inspection.canonical import (
     QUICK,
     Canonical,
     Names,
+    Quotient,
     TooLong,
     canonical,
     has_division,
@@ -82,7 +83,7 @@ from symgen.inspection.request import (
     parse_joint,
     parse_request,
 )
-from symgen.inspection.stand_ins import ExactLinkage
+from symgen.inspection.stand_ins import ExactLinkage, decimal_angles
 from symgen.inspection.sweeps import Loops, loops
 from symgen.ir.loops import FRAMES
 from symgen.ir.program import Program
@@ -105,6 +106,10 @@ CLOSED_UP_TO = 600
 """Most operations of a closed form that is shown by default."""
 CLOSED_AT_MOST = 500_000
 """Most operations of a closed form: a page holds about a hundred."""
+NEIGHBOUR_NOTE = (
+    "decimal angles of the description are replaced by angles within 1e-78 rad whose cosines and sines are rational; "
+    "coefficients agree with those of the robot to 55 digits, and a factor that cancels at the declared angles only remains"
+)
 
 
 @dataclass(frozen=True)
@@ -303,7 +308,10 @@ def _canonical(
     elif forms is None:
         forms = canonical(program, entries.rows, names, exact, most_products)
     value = Canonical(entries.label, entries.shape, tuple(forms))
-    return Reading(value, (*entries.notes, *coordinate_notes(mechanism, value.coordinates)))
+    notes = [*entries.notes, *coordinate_notes(mechanism, value.coordinates)]
+    if not exact and decimal_angles(mechanism) and any(isinstance(x, Quotient) for x in forms):
+        notes.append(NEIGHBOUR_NOTE)
+    return Reading(value, tuple(notes))
 
 
 def answer_of_stand_in(

@@ -16,7 +16,7 @@ rational, and which keep the relations between the constants.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -242,6 +242,7 @@ def _common_unit(angles: Sequence[Fraction]) -> Fraction:
 
 
 PRIME_BITS = 512
+"""Bits of the primes: fractions of up to half of them are recognised by one prime."""
 
 
 @lru_cache(maxsize=8)
@@ -261,10 +262,9 @@ class PrimesOfField:
         candidate = self.primes[-1] if self.primes else (1 << PRIME_BITS) + 1
         while len(self.primes) <= index:
             candidate += 4
-            if (
-                all(jacobi(d, candidate) == 1 for d in self.field.generators)
-                and fmpz(candidate).is_probable_prime()
-            ):
+            if fmpz(candidate).is_probable_prime() and all(
+                pow(d, candidate // 2, candidate) == 1 for d in self.field.generators
+            ):  # Euler's criterion
                 self.primes.append(candidate)
         return self.primes[index]
 
@@ -274,21 +274,6 @@ def residue_of_root(number: int, prime: int) -> int:
     """Return the smaller square root of a number modulo a prime."""
     root = int(fmpz(number % prime).sqrtmod(prime))
     return min(root, prime - root)
-
-
-def jacobi(number: int, odd: int) -> int:
-    """Return the Jacobi symbol: 1 for a square modulo an odd prime."""
-    number, sign = number % odd, 1
-    while number:
-        while number % 2 == 0:
-            number //= 2
-            if odd % 8 in (3, 5):
-                sign = -sign
-        number, odd = odd, number
-        if number % 4 == odd % 4 == 3:
-            sign = -sign
-        number %= odd
-    return sign if odd == 1 else 0
 
 
 class Residues(Neighbour):
@@ -327,21 +312,30 @@ class Residues(Neighbour):
             x.numerator * pow(x.denominator, -1, self.prime) * root
             for x, root in zip(coordinates, self.basis, strict=True)
         )
-        return short_fraction(residue, self.prime, isqrt(self.prime))
+        return short_fraction(residue, self.prime)
 
 
-def short_fraction(residue: int, modulus: int, largest: int) -> Fraction:
-    """Return the fraction with this residue whose numerator is the first of Euclid's algorithm that is at
-    most `largest`.
+def fractions_of(residue: int, modulus: int) -> Iterator[tuple[int, int]]:
+    """Yield (numerator, denominator) of fractions with this residue, by Euclid's algorithm: numerators
+    become smaller and denominators larger.
     """
-    before, after = (modulus, 0), (residue % modulus, 1)
-    while after[0] > largest:
+    before, after = (modulus, 0), (residue, 1)
+    while after[0]:
+        yield after
         quotient = before[0] // after[0]
         before, after = (
             after,
             (before[0] - quotient * after[0], before[1] - quotient * after[1]),
         )
-    return Fraction(*after)
+
+
+def short_fraction(residue: int, modulus: int) -> Fraction:
+    """Return the fraction with this residue whose numerator is the first one of Euclid's algorithm that is
+    at most the square root of the modulus.
+    """
+    largest = isqrt(modulus)
+    fractions = fractions_of(residue % modulus, modulus)
+    return next((Fraction(*pair) for pair in fractions if pair[0] <= largest), Fraction(0))
 
 
 def signs_of(field: Roots) -> list[tuple[int, ...]]:

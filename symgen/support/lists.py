@@ -13,7 +13,7 @@ def shortened_list(
 ) -> str:
     """Return the joined items, at most `limit` (None: all), then the number of those left out.
 
-    For example 'a, b and 7 more'. `conjunction` stands before the number.
+    For example 'a, b and 7 more'. `conjunction` is printed before the number.
     """
     texts = [*items]
     shown = texts[:limit]

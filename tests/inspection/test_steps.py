@@ -309,4 +309,10 @@ def test_python_returns_steps_and_warns_that_no_closed_formula_is_shown() -> Non
         value = symgen.inspect("planar_point_mass", "G[i]", "riccati")
     assert isinstance(value, Steps)
     assert value.block(n=50, i=3) == value.block(n=7, i=0)
+    for n, i in ((2, 0), (7, 7), (7, -1)):
+        with pytest.raises(RequestError, match=f"no block for n = {n} and i = {i}; take n ≥ 3"):
+            value.block(n=n, i=i)
+    step = step_of("masses", "udut", "alpha", (0, 1))
+    with pytest.raises(RequestError, match="0 ≤ i < n - 1"):
+        step.block(n=7, i=6)
     assert str(value.block(n=50, i=3).entries[3]) == "entry_2_3/entry_2_2"

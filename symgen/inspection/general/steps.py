@@ -237,7 +237,17 @@ class Steps:
     source: str
 
     def block(self, n: int, i: int) -> Canonical:
-        """Return the block of link i of n links; its symbols are those of the class."""
+        """Return the block of link i of n links; its symbols are those of the class.
+
+        RequestError for fewer than three links, or if link i or one that the block needs is not
+        among them.
+        """
+        reach = 0 if self.cases[0][0] == Affine("n", -1) else self.offset
+        if n < 3 or not 0 <= i < n - reach:
+            raise RequestError(
+                f"{self.label} has no block for n = {n} and {self.variable} = {i}; take n ≥ 3 and "
+                f"0 ≤ {self.variable} < n{f' - {reach}' if reach else ''}"
+            )
         return next(block for link, block in self.cases if link is None or link.at({"n": n}) == i)
 
     @property
