@@ -60,9 +60,9 @@ def inspect(
     an entry. They are compared with chains of up to nine links. `.proved_from` names the definition
     from which they are proved for every n, and is "" if they are compared only. A letter without
     such a formula, such as P[i], is a `Steps`, with a SymgenWarning: the recursion step from the
-    next link. .block(n=50, i=3) is a block of it; its symbols q0, q1 and entry_R_C are the
-    coordinates of links i and i + 1 and the entries of the articulated-body inertia.
-    form="recursive" asks for it.
+    next link, or of U[i,j], from link i + 1 to link i. .block(n=50, i=3) is a block of it; its
+    symbols q0, q1 and entry_R_C are the coordinates of links i and i + 1 and the entries of the
+    articulated-body inertia, or of the carried wrench. form="recursive" asks for it.
 
     Every result is the complete formula. In a notebook a SymPy object is rendered completely, a
     long MultiAngle by its largest terms + ⋯ with the number of the other terms.

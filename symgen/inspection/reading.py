@@ -576,7 +576,8 @@ def _step(
     RequestError if it has none.
     """
     links = chain_of(mechanism, SAMPLED, words.what)
-    numbers = ",".join(str(index.at({index.variable: 1, "n": SAMPLED})) for index in indices)
+    values = dict.fromkeys("ijkl", 3) | {indices[0].variable: 1, "n": SAMPLED}
+    numbers = ",".join(str(index.at(values)) for index in indices)
     choice = choose(links, f"{words.letter}[{numbers}]", method)
     if _rule(choice, words, indices) is None or choice.method is None:
         raise RequestError(
@@ -588,10 +589,21 @@ def _step(
         f"with symbols in place of {stepped.neighbour}",
         stepped.notation,
     ]
-    if words.letter != stepped.state:
+    variable, with_method = stepped.variable, f"with --method {choice.method}"
+    if stepped.product:
         notes.append(
-            f"request '{stepped.state}[{stepped.variable}]' with --method {choice.method} for the step of "
-            f"{stepped.state}"
+            f"a block of two links {variable} < {indices[1]} is a product: {stepped.product}"
+        )
+    if stepped.last:
+        state, last = stepped.state, stepped.last
+        notes.append(
+            f"for {variable} < {last}; the recursion starts at {state}[{last},{last}]; request '{state}[i,i]' "
+            f"{with_method} for it"
+            + (f", and '{state}[i,j]' for its step" if words.letter != state else "")
+        )
+    elif words.letter != stepped.state:
+        notes.append(
+            f"request '{stepped.state}[{variable}]' {with_method} for the step of {stepped.state}"
         )
     return Reading(stepped, tuple(notes))
 

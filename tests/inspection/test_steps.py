@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -18,9 +20,9 @@ from symgen.inspection.general import steps as steps_module
 from symgen.inspection.general.formulas import Affine
 from symgen.inspection.general.request import chain_of
 from symgen.inspection.general.steps import (
+    EVERY_COMPONENT,
     EVERY_ENTRY,
     RECURSIONS,
-    Rule,
     Steps,
     pattern_of,
     steps,
@@ -71,8 +73,8 @@ KINDS = ("masses", "revolute", "prismatic")
 
 
 @cache
-def step_of(kind: str, method: str, letter: str, offsets: tuple[int, ...]) -> Steps:
-    indices = [Affine("i", offset) for offset in offsets]
+def step_of(kind: str, method: str, letter: str, offsets: tuple[int | None, ...]) -> Steps:
+    indices = [Affine("j", 0) if offset is None else Affine("i", offset) for offset in offsets]
     request = f"{letter}[{','.join(map(str, indices))}]"
     return steps(chain_of_kind(kind), method, request, letter, indices)
 
@@ -84,7 +86,7 @@ def value_of(form: MultiAngle | Quotient, q: list[Any], entries: dict[str, Any])
 
 
 def block_of(step: Steps, i: int, q: list[Any], inertia: np.ndarray[Any, Any] | None) -> Any:
-    """Return the block of link i from the articulated-body inertia of its neighbour."""
+    """Return the block of link i from the articulated-body inertia, or the wrench, of its neighbour."""
     entries = (
         {}
         if inertia is None
@@ -131,11 +133,43 @@ def blocks_of_method(
     ],
 )
 def test_the_steps_of_a_long_chain_give_the_blocks_of_the_method(
-    kind: str, method: str, letter: str, offsets: tuple[int, ...]
+    kind: str, method: str, letter: str, offsets: tuple[int | None, ...]
 ) -> None:
     """The method's own Program of nine links is the judge: it shares nothing with the papers'
     operators.
     """
+    if None in offsets:
+        compare_blocks_of_two_links(kind, method, letter)
+    else:
+        compare_blocks_of_one_link(kind, method, letter, tuple(x or 0 for x in offsets))
+
+
+def compare_blocks_of_two_links(kind: str, method: str, letter: str) -> None:
+    """Compare each block of links i < j with the step from link i + 1, or from the wrench at link i."""
+    step = step_of(kind, method, letter, (0, None))
+    compared = 0
+    with BALLS.working():
+        expected, q = blocks_of_method(kind, method, letter)
+        state = RECURSIONS[method].state
+        wrenches = expected if step.product else blocks_of_method(kind, method, step.state)[0]
+        for i, j in combinations(range(LINKS), 2):
+            if step.product:
+                inertia = blocks_of_method(kind, method, state)[0][i + 1,]
+                value = block_of(step, i, q[i : i + 2], inertia)
+                if i + 1 < j:
+                    value = value @ expected[i + 1, j]
+            else:
+                wrench = wrenches[i + step.offset, j]
+                value = block_of(step, i, q[i : i + 2], wrench)
+            assert largest(value - expected[i, j]) < TOLERANCE
+            compared += 1
+    assert compared == LINKS * (LINKS - 1) // 2
+
+
+def compare_blocks_of_one_link(
+    kind: str, method: str, letter: str, offsets: tuple[int, ...]
+) -> None:
+    """Compare the block of each link with the step from its neighbour's inertia."""
     with BALLS.working():
         expected, q = blocks_of_method(kind, method, letter)
         state = RECURSIONS[method].state
@@ -194,15 +228,21 @@ def test_signs_and_zeros_of_a_pattern() -> None:
         ("riccati", "G", lambda o: -o.articulated(0).G),
         ("riccati", "psi", lambda o: o.steps[1]),
         ("udut", "alpha", lambda o: o.p(0) @ o.psi(0, 1)),
+        ("riccati", "psi[i,j]", lambda o: o.steps[1]),
+        ("udut", "psihat[i,j]", lambda o, wrench: o.move_inward(wrench) * 2),
+        ("udut", "U[i,j]", lambda o, wrench: o.p(0) @ wrench),
     ],
 )
 def test_a_wrong_step_differs_from_the_method(
     method: str, letter: str, planted: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recursion = RECURSIONS[method]
-    (rule,) = recursion.rules[letter]
-    wrong = Rule(rule.offsets, rule.of_child, planted)
-    monkeypatch.setitem(recursion.rules, letter, (wrong,))
+    letter, _, indices = letter.partition("[")
+    rules = list(recursion.rules[letter])
+    position = -1 if indices else 0
+    rule = rules[position]
+    rules[position] = replace(rule, block=planted)
+    monkeypatch.setitem(recursion.rules, letter, tuple(rules))
     step_of.cache_clear()
     try:
         with pytest.raises(AssertionError):
@@ -223,6 +263,8 @@ def test_a_wrong_step_differs_from_the_method(
             "udut",
             "U[i,i+1] = (Mhat[i+1][4,4] + Mhat[i+1][4,4]*cos(q[i+1]) + Mhat[i+1][3,4]*sin(q[i+1]))/Mhat[i+1][4,4]",
         ),
+        ("U[i,j]", "udut", "U[i,j] = psihat[i,j][2] + psihat[i,j][4]"),
+        ("alpha[i,i+2]", "udut", "alpha[i,i+2] = psihat[i,i+2][2] + psihat[i,i+2][4]"),
     ],
 )
 def test_steps_of_point_masses(request_text: str, method: str, text: str) -> None:
@@ -231,6 +273,22 @@ def test_steps_of_point_masses(request_text: str, method: str, text: str) -> Non
     assert isinstance(reading.value, Steps)
     assert str(reading.value) == text
     assert "n ≥ 3 links" in reading.notes[0]
+
+
+def test_blocks_of_two_links_are_shown_as_a_product() -> None:
+    recursive = FormulaOptions("recursive")
+    reading = read(chain_of_kind("masses"), "psi[i,j]", "riccati", recursive)
+    assert "links i < j is a product: psi[i,j] = psi[i,i+1]*psi[i+1,j]" in "\n".join(reading.notes)
+    assert "psi[i,i+1][3,3] = cos(q[i+1])" in str(reading.value).splitlines()
+
+
+def test_components_of_wrenches_that_stay_zero_are_found_by_induction() -> None:
+    """Out of the plane nothing acts; a wrench of the spatial chain has all six components."""
+    step = step_of("masses", "udut", "psihat", (0, None))
+    assert step.pattern.zero == ("[0]", "[1]", "[5]")
+    assert "proved by induction from link j" in step.notation
+    assert step_of("revolute", "udut", "psihat", (0, None)).pattern == EVERY_COMPONENT
+    assert r"[\hat{\psi}_{i+1,j}]_{4}" in step.text("latex")
 
 
 def test_a_letter_without_a_closed_formula_is_shown_as_a_step() -> None:

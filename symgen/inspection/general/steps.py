@@ -9,6 +9,10 @@ last link's articulated-body inertia is its own inertia.
 Entries of the articulated-body inertia that are zero for every link, or equal to each other, are
 found on a chain of rational numbers. They are proved by induction from the last link inward: they
 hold for the inertia of the last link, and the step keeps them.
+
+Letters of two links, such as ψ(i, j) of RK or α_ij of SA, are products over the links between. Their
+step goes from link i + 1 to link i: ψ(i, j) is ψ(i, i+1) times ψ(i+1, j), and the wrench ψ̂_ij of SA is
+ψ̂_{i+1,j}, carried by one link inward.
 """
 
 from __future__ import annotations
@@ -67,6 +71,19 @@ class _Saha(sa.Operators):
         axes = self.chain.poses[0][0].T
         return np.concatenate([axes @ wrench[:3], axes @ wrench[3:]])
 
+    def in_base_axes(self, wrench: Array) -> Array:
+        """Return a wrench that is given in the axes of the last link, in those of the base."""
+        axes = self.chain.poses[-1][0]
+        return np.concatenate([axes @ wrench[:3], axes @ wrench[3:]])
+
+    def move_inward(self, wrench: Array) -> Array:
+        """Return a wrench at C_1, in the axes of link 1, as a wrench at C_0, in those of link 0 (32)."""
+        return self.in_axes_of_first(self.B(1, 0).T @ self.in_base_axes(wrench))
+
+    def power(self, wrench: Array) -> Any:
+        """Return p_0ᵀ times a wrench at C_0 in the axes of link 0, the last one (31)."""
+        return self.p(0) @ self.in_base_axes(wrench)
+
 
 def _riccati(links: Chain, tip_inertia: Array) -> rk.Operators:
     """Return RK's operators on a chain whose last link has a given articulated-body inertia."""
@@ -78,14 +95,27 @@ def _riccati(links: Chain, tip_inertia: Array) -> rk.Operators:
 class Rule:
     """Step of one letter.
 
-    `offsets` are the links of its indices, counted from i. `block` computes it from the operators
-    of a chain of links i and i + 1 if `of_child`, else of link i alone. The articulated-body
-    inertia of the last of these links is given.
+    `offsets` are the links of its indices, counted from i; None is a link j > i. `block` computes it
+    from the operators of a chain of links i and i + 1 if `of_child`, else of link i alone. The
+    articulated-body inertia of the last of these links is given. If `wrench` is a letter, its wrench
+    at the last of these links is given in place of it, in the axes of that link. This is the second
+    argument of `block`.
     """
 
-    offsets: tuple[int, ...]
+    offsets: tuple[int | None, ...]
     of_child: bool
-    block: Callable[[Any], Any]
+    block: Callable[..., Any]
+    wrench: str = ""
+
+    def fits(self, indices: Sequence[Affine]) -> bool:
+        """True if these are indices of a block that the step gives."""
+        first = indices[0]
+        return len(indices) == len(self.offsets) and all(
+            index.variable != first.variable or index.constant > 0
+            if offset is None
+            else (index.variable, index.constant) == (first.variable, offset)
+            for offset, index in zip(self.offsets, indices, strict=True)
+        )
 
 
 @dataclass(frozen=True)
@@ -117,7 +147,10 @@ RECURSIONS = {
             "D": (Rule((0,), False, lambda o: o.articulated(0).D),),  # (4.6)
             "G": (Rule((0,), False, lambda o: o.articulated(0).G),),  # (5.12)
             "L": (Rule((0,), False, lambda o: o.articulated(0).L),),  # (4.4)
-            "psi": (Rule((0, 1), True, lambda o: o.transition(1)),),  # (4.7)
+            "psi": (
+                Rule((0, 1), True, lambda o: o.transition(1)),  # (4.7)
+                Rule((0, None), True, lambda o: o.transition(1)),  # times ψ(i+1, j), below (4.7)
+            ),
         },
     ),
     "udut": Recursion(
@@ -133,20 +166,33 @@ RECURSIONS = {
             "psi": (
                 Rule((0, 0), False, lambda o: o.in_axes_of_first(o.psi(0, 0))),  # (32)
                 Rule((0, 1), True, lambda o: o.in_axes_of_first(o.psi(0, 1))),
+                Rule((0, None), True, _Saha.move_inward, "psi"),
             ),
             "psihat": (
                 Rule((0, 0), False, lambda o: o.in_axes_of_first(o.psi_hat(0, 0))),  # (33)
                 Rule((0, 1), True, lambda o: o.in_axes_of_first(o.psi_hat(0, 1))),
+                Rule((0, None), True, _Saha.move_inward, "psihat"),
             ),
-            "alpha": (Rule((0, 1), True, lambda o: o.alpha(0, 1)),),  # (31)
-            "U": (Rule((0, 1), True, lambda o: o.alpha(0, 1)),),  # (19)
+            "alpha": (  # (31)
+                Rule((0, 1), True, lambda o: o.alpha(0, 1)),
+                Rule((0, None), False, _Saha.power, "psihat"),
+            ),
+            "U": (  # (19)
+                Rule((0, 1), True, lambda o: o.alpha(0, 1)),
+                Rule((0, None), False, _Saha.power, "psihat"),
+            ),
         },
     ),
 }
 
 
+def _shifted(variable: str, offset: int) -> str:
+    """Return i+1 from i and 1."""
+    return f"{variable}+{offset}" if offset else variable
+
+
 LETTERS_WITH_STEPS = tuple(
-    f"{letter}[{','.join(f'i+{offset}' if offset else 'i' for offset in rule.offsets)}] of {method}"
+    f"{letter}[{','.join('j' if offset is None else _shifted('i', offset) for offset in rule.offsets)}] of {method}"
     for method, recursion in RECURSIONS.items()
     for letter, rules in recursion.rules.items()
     for rule in rules
@@ -156,55 +202,72 @@ LETTERS_WITH_STEPS = tuple(
 
 @dataclass(frozen=True)
 class Pattern:
-    """Which entries of a symmetric 6x6 matrix are zero, or equal to another entry up to its sign.
+    """Which entries of a symmetric 6x6 matrix, or of a wrench, are zero or equal to another entry up to
+    its sign.
 
     `entries` maps each entry (r, c) with r ≤ c to (sign, row, column) of the entry that stands for
-    it, or to None if it is zero.
+    it, or to None if it is zero. A wrench has the column c = 0 only.
     """
 
     entries: Mapping[tuple[int, int], tuple[int, int, int] | None]
+
+    @property
+    def columns(self) -> int:
+        """Number of columns: 6, or 1 of a wrench."""
+        return 1 + max(c for _, c in self.entries)
 
     @property
     def symbols(self) -> list[tuple[int, int]]:
         """Entries that stand for themselves."""
         return [index for index, entry in self.entries.items() if entry == (1, *index)]
 
+    def position(self, r: int, c: int) -> str:
+        """Return the text of an index: [r,c], or [r] of a wrench."""
+        return f"[{r},{c}]" if self.columns > 1 else f"[{r}]"
+
     @property
     def zero(self) -> tuple[str, ...]:
-        return tuple(f"[{r},{c}]" for (r, c), entry in self.entries.items() if entry is None)
+        """Indices of the entries that are zero."""
+        return tuple(self.position(*index) for index, entry in self.entries.items() if not entry)
 
     @property
     def equal(self) -> tuple[str, ...]:
+        """Entries that equal another one, such as [2,4] = [2,2]."""
         return tuple(
-            f"[{r},{c}] = {'-' if entry[0] < 0 else ''}[{entry[1]},{entry[2]}]"
-            for (r, c), entry in self.entries.items()
-            if entry is not None and entry[1:] != (r, c)
+            f"{self.position(*index)} = {'-' if entry[0] < 0 else ''}{self.position(*entry[1:])}"
+            for index, entry in self.entries.items()
+            if entry is not None and entry[1:] != index
         )
 
     def matrix(self, values: Mapping[tuple[int, int], Any]) -> Array:
         """Return the matrix with these values of the `symbols`."""
-        matrix = zeros(6, 6)
+        matrix = zeros(6, self.columns)
         for (r, c), entry in self.entries.items():
             if entry is not None:
                 sign, row, column = entry
-                matrix[r, c] = matrix[c, r] = sign * values[row, column]
+                matrix[r, c] = sign * values[row, column]
+                if self.columns > 1:
+                    matrix[c, r] = matrix[r, c]
         return matrix
 
     def holds(self, matrix: Array) -> bool:
-        """True if a matrix is symmetric and has this pattern."""
+        """True if a wrench, or a symmetric matrix, has this pattern."""
         values = {index: matrix[index] for index in self.symbols}
         return not np.any(matrix - self.matrix(values) != 0)
 
 
 EVERY_ENTRY = Pattern({(r, c): (1, r, c) for r, c in combinations_with_replacement(range(6), 2)})
 """A symmetric matrix without equal or vanishing entries."""
+EVERY_COMPONENT = Pattern({(r, 0): (1, r, 0) for r in range(6)})
+"""A wrench without equal or vanishing components."""
 
 
 def pattern_of(matrices: Sequence[Array]) -> Pattern:
-    """Return the pattern that all of these symmetric matrices have."""
+    """Return the pattern that all of these symmetric matrices, or wrenches (6x1), have."""
     named: dict[tuple[Any, ...], tuple[int, int]] = {}
     entries: dict[tuple[int, int], tuple[int, int, int] | None] = {}
-    for r, c in EVERY_ENTRY.entries:
+    every = EVERY_ENTRY if matrices[0].shape[1] == 6 else EVERY_COMPONENT
+    for r, c in every.entries:
         values = tuple(matrix[r, c] for matrix in matrices)
         opposite = tuple(-x for x in values)
         if not any(values):
@@ -218,14 +281,15 @@ def pattern_of(matrices: Sequence[Array]) -> Pattern:
 
 @dataclass(frozen=True)
 class Steps:
-    """Blocks of a letter for a general link, in terms of the articulated-body inertia of this link or
-    of the next one.
+    """Blocks of a letter for a general link, in terms of the articulated-body inertia, or of a wrench,
+    of this link or of the next one.
 
-    `label` is the request, and `variable` its index. `state` is the letter of the articulated-body
-    inertia, and `offset` its link, counted from i. `cases` are (link, block): a link such as 0 or
-    n − 1, or None for all links that no other case has. In a block, q0 and q1 are the coordinates of links i and i + 1, and entry_R_C
-    is entry (R, C) of the articulated-body inertia, which has the `pattern`. `source` names the
-    equations.
+    `label` is the request, and `variable` its first index. `state` is the letter of the inertia or
+    wrench, and `offset` its link, counted from i; `last` is the second index of a wrench, such as j.
+    The last `reach` links have no block. `cases` are (link, block): a link such as 0 or n − 1, or
+    None for all links that no other case has. In a block, q0 and q1 are the coordinates of links i and
+    i + 1. entry_R_C is entry (R, C) of the inertia or wrench, which has the `pattern`. `source`
+    names the equations. `product` is the recursion of a letter of two links whose step this is, or "".
     """
 
     label: str
@@ -235,6 +299,9 @@ class Steps:
     cases: tuple[tuple[Affine | None, Canonical], ...]
     pattern: Pattern
     source: str
+    reach: int
+    last: str = ""
+    product: str = ""
 
     def block(self, n: int, i: int) -> Canonical:
         """Return the block of link i of n links; its symbols are those of the class.
@@ -242,7 +309,7 @@ class Steps:
         RequestError for fewer than three links, or if link i or one that the block needs is not
         among them.
         """
-        reach = 0 if self.cases[0][0] == Affine("n", -1) else self.offset
+        reach = self.reach
         if n < 3 or not 0 <= i < n - reach:
             raise RequestError(
                 f"{self.label} has no block for n = {n} and {self.variable} = {i}; take n ≥ 3 and "
@@ -252,19 +319,24 @@ class Steps:
 
     @property
     def neighbour(self) -> str:
-        """The articulated-body inertia whose entries stand in the formulas, such as P[i+1]."""
-        return f"{self.state}[{_shifted(self.variable, self.offset)}]"
+        """The inertia or wrench whose entries stand in the formulas, such as P[i+1]."""
+        last = f",{self.last}" if self.last else ""
+        return f"{self.state}[{_shifted(self.variable, self.offset)}{last}]"
 
     @property
     def notation(self) -> str:
         """Meaning of the entries, and the entries that are not named."""
-        text = f"{self.neighbour}[r,c] is an entry of that block, which is symmetric"
+        if self.pattern.columns > 1:
+            text = f"{self.neighbour}[r,c] is an entry of that block, which is symmetric"
+        else:
+            text = f"{self.neighbour}[r] is a component of that wrench"
         if self.pattern.zero:
             text += f"; its entries {', '.join(self.pattern.zero)} are zero"
         if self.pattern.equal:
             text += f"; {', '.join(self.pattern.equal)}"
         if self.pattern.zero or self.pattern.equal:
-            text += "; this is proved by induction from the last link"
+            link = f"link {self.last}" if self.last else "the last link"
+            text += f"; this is proved by induction from {link}"
         return text
 
     def text(self, format: str = "text", full: bool = False) -> str:
@@ -272,7 +344,7 @@ class Steps:
         sums are shortened.
 
         A wide matrix is printed as one equation per entry that is not zero; of an articulated-body
-        inertia, entries that the `pattern` gives are left out.
+        inertia or a carried wrench, entries that the `pattern` gives are left out.
         """
         if format not in FORMATS:
             raise RequestError(
@@ -297,7 +369,7 @@ class Steps:
         if condition:
             heading = f"{'' if condition == 'otherwise' else 'for '}{condition}:"
             yield rf"& \text{{{heading}}}" if format == "latex" else heading
-        is_state = self.label.partition("[")[0] == self.state
+        is_state = self.label.partition("[")[0] == self.state and not self.product
         for n, text in enumerate(texts):
             index = divmod(n, columns)
             if text != "0" and (not is_state or index in self.pattern.symbols):
@@ -322,18 +394,22 @@ class Steps:
     def _with_indices(self, text: str, format: str) -> str:
         """Return a text with q[i+1] in place of q1 and P[i+1][r,c] in place of entry_r_c."""
         links = [_shifted(self.variable, link) for link in (0, 1)]
+
+        def component(match: re.Match[str]) -> str:
+            return self.pattern.position(int(match[1]), int(match[2]))[1:-1]
+
         if format == "latex":
             letter, _, indices = self.neighbour.rstrip("]").partition("[")
             text = re.sub(r"q_\{([01])\}", lambda match: f"q_{{{links[int(match[1])]}}}", text)
             return re.sub(
                 r"\\mathrm\{entry\}_\{(\d),(\d)\}",
-                lambda match: rf"[{latex(letter)}_{{{indices}}}]_{{{match[1]},{match[2]}}}",
+                lambda match: rf"[{latex(letter)}_{{{indices}}}]_{{{component(match)}}}",
                 text,
             )
         text = re.sub(r"\bq([01])\b", lambda match: f"q[{links[int(match[1])]}]", text)
         return re.sub(
             r"\bentry_(\d)_(\d)\b",
-            lambda match: f"{self.neighbour}[{match[1]},{match[2]}]",
+            lambda match: f"{self.neighbour}[{component(match)}]",
             text,
         )
 
@@ -342,11 +418,6 @@ class Steps:
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.text('latex')}$"
-
-
-def _shifted(variable: str, offset: int) -> str:
-    """Return i+1 from i and 1."""
-    return f"{variable}+{offset}" if offset else variable
 
 
 class Stepping:
@@ -374,15 +445,41 @@ class Stepping:
         kinds = (0, 1, SAMPLED - 2)  # the links between are like link 1, and so are their children
         if not all(self.pattern.holds(self.entries(state, i)) for i in kinds):
             self.pattern = EVERY_ENTRY
+        self._wrenches: dict[str, Pattern] = {}
+
+    def pattern_for(self, rule: Rule) -> Pattern:
+        """Return the pattern of the inertia or wrench in terms of which a rule gives its block."""
+        if not rule.wrench:
+            return self.pattern
+        return self._wrenches.get(rule.wrench) or self._find_zeros(rule.wrench)
+
+    def _find_zeros(self, letter: str) -> Pattern:
+        """Return the pattern of the wrenches of a letter at links 0 … j: the components that vanish at
+        link j > 0 and stay zero from link to link inward.
+        """
+        at_link, _, inward = self.recursion.rules[letter]
+        blocks = [self.entries(at_link, j) for j in (1, SAMPLED - 1)]
+        while True:
+            entries = {
+                index: entry if any(block[index] != 0 for block in blocks) else None
+                for index, entry in EVERY_COMPONENT.entries.items()
+            }
+            pattern = self._wrenches[letter] = Pattern(entries)
+            stepped = [self.entries(inward, i) for i in (0, 1, SAMPLED - 2)]
+            if all(map(pattern.holds, stepped)):
+                return pattern
+            blocks += stepped
 
     def entries(self, rule: Rule, i: int) -> Array:
         """Return the block of link i as a matrix of rational functions."""
         part = self._part(i, rule)
-        generators = _Generators(part, self.pattern)
-        inertia = self.pattern.matrix(generators.entries)
+        pattern = self.pattern_for(rule)
+        generators = _Generators(part, pattern)
+        matrix = pattern.matrix(generators.entries)
+        inertia, wrench = (zeros(6, 6), (matrix[:, 0],)) if rule.wrench else (matrix, ())
         try:
             operators = self.recursion.with_tip(chain(part, generators.state), inertia)
-            block = np.asarray(rule.block(operators), dtype=object)
+            block = np.asarray(rule.block(operators, *wrench), dtype=object)
         except TooManyProducts:
             raise TooLong(
                 f"a step of {self.recursion.state} takes more than {MOST_PRODUCTS} products of terms; write numbers "
@@ -393,7 +490,7 @@ class Stepping:
 
     def block(self, label: str, rule: Rule, i: int) -> Canonical:
         """Return the block of link i in canonical form."""
-        generators = _Generators(self._part(i, rule), self.pattern)
+        generators = _Generators(self._part(i, rule), self.pattern_for(rule))
         return _canonical(label, self.entries(rule, i), generators)
 
     def last(self, label: str) -> Canonical:
@@ -461,13 +558,11 @@ def _stepping(links: Mechanism, method: str) -> Stepping:
 
 
 def rule_of(method: str, letter: str, indices: Sequence[Affine]) -> Rule | None:
-    """Return the rule of a letter at these indices, such as P[i] or alpha[i,i+1], or None."""
+    """Return the rule of a letter at these indices, such as P[i] or alpha[i,j], or None."""
     recursion = RECURSIONS.get(method.partition(":")[0])
-    variables = {index.variable for index in indices}
-    if recursion is None or len(variables) != 1 or variables & {"", "n"}:
+    if recursion is None or not indices or indices[0].variable in {"", "n"}:
         return None
-    offsets = tuple(index.constant for index in indices)
-    return next((rule for rule in recursion.rules.get(letter, ()) if rule.offsets == offsets), None)
+    return next((rule for rule in recursion.rules.get(letter, ()) if rule.fits(indices)), None)
 
 
 def steps(
@@ -487,22 +582,33 @@ def steps(
             f"'{mechanism.name}' has drives, and the recursion of the paper has none; leave --drives out"
         )
     stepping = _stepping(links, method.partition(":")[0])
-    variable, reach = indices[0].variable, int(rule.of_child)
-    usual = stepping.block(request, rule, 1)
+    variable, is_between = indices[0].variable, None in rule.offsets
+    label, last, product = request, "", ""
+    if rule.wrench:
+        last = str(indices[1])
+    elif is_between:
+        label = f"{letter}[{variable},{_shifted(variable, 1)}]"
+        product = f"{request} = {label}*{letter}[{_shifted(variable, 1)},{indices[1]}]"
+    is_state = letter == recursion.state
+    reach = 0 if is_state else int(rule.of_child or is_between)
+    usual = stepping.block(label, rule, 1)
     cases: list[tuple[Affine | None, Canonical]] = []
-    if letter == recursion.state:
-        cases.append((Affine("n", -1), stepping.last(request)))
-    for link in (Affine("", 0), Affine("n", -1 - reach)):
-        block = stepping.block(request, rule, link.at({"n": SAMPLED}))
+    if is_state:
+        cases.append((Affine("n", -1), stepping.last(label)))
+    for link in (Affine("", 0), Affine("n", -1 - int(rule.of_child or is_between))):
+        block = stepping.block(label, rule, link.at({"n": SAMPLED}))
         if block.entries != usual.entries:
             cases.append((link, block))
     cases.append((None, usual))
     return Steps(
-        request,
+        label,
         variable,
-        recursion.state,
-        reach,
+        rule.wrench or recursion.state,
+        int(rule.of_child),
         tuple(cases),
-        stepping.pattern,
+        stepping.pattern_for(rule),
         recursion.source,
+        reach,
+        last,
+        product,
     )
