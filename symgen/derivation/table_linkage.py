@@ -63,7 +63,7 @@ across the joint axis (`outer_*`) and its part along the axis (`along`).
 CENTRE = ("centre_x", "centre_y", "centre_z")
 COMPARED_FIRST = 4
 """Number of links whose values distinguish most columns, so that few columns need a full comparison."""
-TEN = ("m", "hx", "hy", "hz", "Sxx", "Sxy", "Sxz", "Syy", "Syz", "Szz")
+INERTIAL = ("m", "hx", "hy", "hz", "Sxx", "Sxy", "Sxz", "Syy", "Syz", "Szz")
 """Names of the ten inertial parameters: mass, first moment and second moment."""
 FRAME_POSE = (
     "placed_cos_gamma",
@@ -115,9 +115,9 @@ def _frame_pose_constants(link: Link) -> dict[str, Constant]:
 
 
 def inertia_numbers(link: Link) -> dict[str, Constant]:
-    """Return the inertial parameters of a link by the names of TEN."""
+    """Return the inertial parameters of a link by the names of INERTIAL."""
     inertia = link.inertia
-    return dict(zip(TEN, (inertia.m, *inertia.h, *inertia.S), strict=True))
+    return dict(zip(INERTIAL, (inertia.m, *inertia.h, *inertia.S), strict=True))
 
 
 def _angle(cosine_and_sine: tuple[Constant, Constant]) -> Constant:
@@ -430,7 +430,7 @@ class Tabled(Linkage):
 
     def _inertia(self, i: int) -> RigidInertia:
         self.step(i, "inertia")
-        m, hx, hy, hz, *S = self.numbers(i, TEN)
+        m, hx, hy, hz, *S = self.numbers(i, INERTIAL)
         return RigidInertia.of(m, Vector((hx, hy, hz)), Symmetric(*S))
 
     def _offset(self, i: int) -> Vector:

@@ -34,7 +34,7 @@ from symgen.methods.constraint_force.elimination import (
     eliminate,
     forward_substitute,
 )
-from symgen.methods.constraint_force.elimination import transposed as turned_over
+from symgen.methods.constraint_force.elimination import transposed as block_transpose
 from symgen.methods.constraint_force.motion import Step, after, free_field
 from symgen.methods.constraint_force.operator import (
     Body,
@@ -53,15 +53,15 @@ from symgen.methods.constraint_force.partition import (
 )
 from symgen.methods.shared.drives import rotors
 
-BODY = 19
+LINK_SIZE = 19
 """Numbers per link: J, s, J⁻¹, 1/m, and a prescribed acceleration."""
-TURN = 12
+ROTATION_SIZE = 12
 """Numbers per rotation step: E by rows, and w."""
 
 # -- angular velocities, by a prefix scan ----------------------------------------------------------------------------------------
 
 
-def turn(linkage: Linkage) -> list[Scalar]:
+def rotation_step(linkage: Linkage) -> list[Scalar]:
     """Return (E, w) of the link after the joint: its ω is E · ω of the link before, plus w."""
     linkage.step(1, "rotation relative to the previous link")
     link = linkage.links[1]
@@ -73,7 +73,7 @@ def turn(linkage: Linkage) -> list[Scalar]:
     )
 
 
-def turn_of_both(
+def combine_rotations(
     derivation: Derivation, inner_carry: Sequence[Scalar], outer_carry: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Return (E, w) of two segments combined, and the saved value for the downsweep: (E, w) of the
@@ -98,20 +98,20 @@ def _flatten(run: Step) -> list[Scalar]:
 
 
 def _unflatten(numbers: Sequence[Scalar]) -> Step:
-    x, y, z, w = (Vector(numbers[start : start + 3]) for start in range(0, TURN, 3))
+    x, y, z, w = (Vector(numbers[start : start + 3]) for start in range(0, ROTATION_SIZE, 3))
     return (x, y, z), w
 
 
 # -- H_bb, by block cyclic reduction ---------------------------------------------------------------------------------------------
 
 
-def body(linkage: Linkage) -> list[Scalar]:
-    """Return the numbers of the first link: BODY without the last three."""
+def first_link_numbers(linkage: Linkage) -> list[Scalar]:
+    """Return the numbers of the first link: LINK_SIZE without the last three."""
     first, *_ = bodies(linkage)
     return [*first.J.entries, *first.s, *first.inverse_J.entries, first.inverse_m]
 
 
-def halves(
+def segment_of_place(
     linkage: Linkage, numbers: Sequence[Scalar], omega: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Return the segment of one place, and its saved value: its share of the accelerations across
@@ -144,10 +144,10 @@ def halves(
         [sparse_dot(column, acceleration_at_a, linkage.zero) for column in basis(linkage, 0)],
         [sparse_dot(column, [*angular, *linear], linkage.zero) for column in basis(linkage, 1)],
     )
-    return _halves(linkage, blocks, eta, linkage.inputs["tau"])
+    return _segment_from_blocks(linkage, blocks, eta, linkage.inputs["tau"])
 
 
-def halves_of_solve(
+def solve_segment_of_place(
     linkage: Linkage, numbers: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Return the segment and the saved value of one place for M⁻¹ b, where only b accelerates the
@@ -155,7 +155,7 @@ def halves_of_solve(
     """
     blocks = _operator_blocks(linkage, _link(linkage, numbers))
     zeros = [linkage.zero] * len(blocks[0])
-    return _halves(linkage, blocks, (zeros, zeros), linkage.inputs["b"])
+    return _segment_from_blocks(linkage, blocks, (zeros, zeros), linkage.inputs["b"])
 
 
 def _link(linkage: Linkage, numbers: Sequence[Scalar]) -> Body:
@@ -188,16 +188,16 @@ def _operator_blocks(linkage: Linkage, body: Body) -> OperatorBlocks:
     return aa, ac, cc
 
 
-def _halves(
+def _segment_from_blocks(
     linkage: Linkage,
     blocks: OperatorBlocks,
     eta: tuple[list[Scalar], list[Scalar]],
     joint_forces: Sequence[Scalar],
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """Return segment and saved value (see `halves`) for given η and joint forces."""
+    """Return segment and saved value (see `segment_of_place`) for given η and joint forces."""
     linkage.step(1, "right-hand sides W^T eta - H_ab^T tau, and H_aa tau - W_a^T eta, LC (12)")
     aa, ac, cc = blocks
-    ca = turned_over(ac)
+    ca = block_transpose(ac)
     force_a, force_c = (joint_forces[dof.index] for link in linkage.links for dof in link.dofs)
     right_a = [
         x - (p * force_a + q * force_c) for x, p, q in zip(eta[0], aa[0], ca[0], strict=True)
@@ -206,16 +206,16 @@ def _halves(
         x - (p * force_a + q * force_c) for x, p, q in zip(eta[1], ac[0], cc[0], strict=True)
     ]
     segment = [
-        *_upper(_within(aa)),
+        *_upper_triangle(_between_constraints(aa)),
         *right_a[1:],
-        *(x for row in _within(ac) for x in row),
-        *_upper(_within(cc)),
+        *(x for row in _between_constraints(ac) for x in row),
+        *_upper_triangle(_between_constraints(cc)),
         *right_c[1:],
     ]
     return segment, [-right_a[0], *aa[0][1:], *ac[0][1:], -right_c[0], *ca[0][1:], *cc[0][1:]]
 
 
-def eliminated(
+def combine_segments(
     derivation: Derivation, size: int, inner_carry: Sequence[Scalar], outer_carry: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Combine two segments by eliminating the joint between them; also return the saved value: L,
@@ -229,17 +229,17 @@ def eliminated(
     right = {0: n.a, 1: [x + y for x, y in zip(n.c, m.a, strict=True)], 2: m.c}
     reduced = forward_substitute([pivot], right, recorder)
     segment = [
-        *_upper(remaining[0, 0]),
+        *_upper_triangle(remaining[0, 0]),
         *reduced[0],
         *(x for row in remaining[0, 2] for x in row),
-        *_upper(remaining[2, 2]),
+        *_upper_triangle(remaining[2, 2]),
         *reduced[2],
     ]
     saved = [*(x for row in pivot.L for x in row), *pivot.inverse]
     return segment, [*saved, *(x for j in (0, 2) for row in pivot.Z[j] for x in row), *reduced[1]]
 
 
-def forced(
+def propagate_constraint_forces(
     derivation: Derivation, size: int, saved: Sequence[Scalar], end_forces: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Return the constraint forces at the ends of the front segment, and at the ends of the one
@@ -259,12 +259,12 @@ def forced(
             (1 + 2 * size, 2 + 2 * size),
         )
     )
-    pivot = Pivot(1, L, [], [*inverse], {}, {0: _rows(size, Z_a), 2: _rows(size, Z_c)})
+    pivot = Pivot(1, L, [], [*inverse], {}, {0: _block_rows(size, Z_a), 2: _block_rows(size, Z_c)})
     f = back_substitute(pivot, y, {0: end_forces[:size], 2: end_forces[size:]}, derivation.zero)
     return [*end_forces[:size], *f], [*f, *end_forces[size:]]
 
 
-def across(
+def acceleration_terms(
     derivation: Derivation, size: int, saved: Sequence[Scalar], f: Sequence[Scalar]
 ) -> tuple[Scalar, Scalar]:
     """Return the contribution of a place's link to q̈ of its two joints: H_aa τ + H_ab f − W_aᵀ η."""
@@ -275,32 +275,32 @@ def across(
     )
 
 
-def run_size(size: int) -> tuple[int, int]:
+def segment_size(size: int) -> tuple[int, int]:
     """Return the number of numbers per segment, and the index from which the last place has none."""
     symmetric = size * (size + 1) // 2
     return 2 * (symmetric + size) + size * size, symmetric + size
 
 
-def kept_size(size: int) -> int:
+def saved_size(size: int) -> int:
     """Return the number of numbers that are saved per eliminated joint."""
     return size * (size - 1) // 2 + 2 * size * size + 2 * size
 
 
-def forbidden(linkage: Linkage) -> int:
+def constrained_directions(linkage: Linkage) -> int:
     """Return the number of constrained directions of a joint, plus one per rotor."""
     return 6 - len(linkage.links[1].dofs) + len(rotors(linkage, 1))
 
 
-def _within(m: Block) -> Block:
+def _between_constraints(m: Block) -> Block:
     """Return the block between constrained directions, without the free direction."""
     return [row[1:] for row in m[1:]]
 
 
-def _upper(m: Block) -> list[Scalar]:
+def _upper_triangle(m: Block) -> list[Scalar]:
     return [x for r, row in enumerate(m) for x in row[r:]]
 
 
-def _rows(size: int, numbers: Sequence[Scalar]) -> Block:
+def _block_rows(size: int, numbers: Sequence[Scalar]) -> Block:
     return [[*numbers[r * size : (r + 1) * size]] for r in range(size)]
 
 
@@ -324,7 +324,7 @@ class _Segment:
             return [[at[min(r, c), max(r, c)] for c in range(size)] for r in range(size)]
 
         self.aa, self.a = mirror(take(symmetric)), take(size)
-        self.ac = _rows(size, take(size * size))
+        self.ac = _block_rows(size, take(size * size))
         self.cc, self.c = mirror(take(symmetric)), take(size)
 
 

@@ -36,7 +36,7 @@ from symgen.derivation.spatial import SplitShift, Vector, times, transposed, twi
 from symgen.methods.shared.motion import Motion, acceleration_field
 from symgen.methods.shared.outward import outward_sweep
 
-TEN = 10
+PARAMETERS_PER_LINK = 10
 """Parameters of a link: m, h_x h_y h_z, and J as xx xy xz yy yz zz."""
 UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 LEAST_INTERSECTING_AXES = 3
@@ -235,7 +235,7 @@ def regressor(linkage: Linkage) -> tuple[list[Scalar], ...]:
 
 def rows(linkage: Linkage) -> list[list[Scalar]]:
     """Return Y row by row."""
-    link_columns, zeros = columns(linkage), [linkage.zero] * TEN
+    link_columns, zeros = columns(linkage), [linkage.zero] * PARAMETERS_PER_LINK
     return [
         [
             entry

@@ -22,7 +22,13 @@ from symgen.derivation import constants as k
 from symgen.derivation.model import Frame, Link, Model, reframe, regroup
 from symgen.derivation.model.links import build_model
 from symgen.derivation.scalars import DivisionByZero
-from symgen.derivation.table_linkage import GEOMETRY, TEN, Columns, constants_of, inertia_numbers
+from symgen.derivation.table_linkage import (
+    GEOMETRY,
+    INERTIAL,
+    Columns,
+    constants_of,
+    inertia_numbers,
+)
 from symgen.ir import passes
 from symgen.ir.loops import (
     LinkClass,
@@ -210,14 +216,16 @@ def _columns(request: _Request, classes: Classes) -> Iterator[list[Columns]]:
         if kind in links_of_kind:
             links_of_kind[kind].append(link_constants)
     nonzero_inertia = {
-        kind: [name for name in TEN if any(not k.is_zero(constants[name]) for constants in links)]
+        kind: [
+            name for name in INERTIAL if any(not k.is_zero(constants[name]) for constants in links)
+        ]
         for kind, links in links_of_kind.items()
     }
     for required_columns in (
         dict.fromkeys(kinds, ()),
         dict.fromkeys(kinds, ("m",)),
         nonzero_inertia,
-        dict.fromkeys(kinds, GEOMETRY + TEN),
+        dict.fromkeys(kinds, GEOMETRY + INERTIAL),
     ):
         # A joint parameter such as a pitch has a column even if all links share its value. As a literal, its product
         # with a value of the child would depend on the child alone, and would be assigned to the child.

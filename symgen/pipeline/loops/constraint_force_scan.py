@@ -100,14 +100,14 @@ def _constants(
 ) -> list[list[k.Constant]]:
     """Return one row of constants per element, one more than links.
 
-    Each row has the table row of the link before joint i, that of link i, and the inertia numbers (levels.BODY) of the link
+    Each row has the table row of the link before joint i, that of link i, and the inertia numbers (levels.LINK_SIZE) of the link
     before. The base has no table row, so element 0 repeats the row of link 0. The last element has no joint; it repeats the
     row of the last link.
     """
     rows = [columns.row(row) for row in numbers]
     row_beyond_tip = columns.row({**numbers[-1], "stiffness": k.ZERO})  # no spring without a joint
     upward = k.scale(-k.ONE, model.links[0].gravity)
-    base = [k.ZERO] * (levels.BODY - 3) + [*upward]  # no wrench moves the base
+    base = [k.ZERO] * (levels.LINK_SIZE - 3) + [*upward]  # no wrench moves the base
     bodies = [base, *([*steps.body(row), *k.ORIGIN] for row in rows)]
     return [
         [*before, *row, *body]
@@ -136,17 +136,19 @@ class _Solve:
         self.width, self.columns = columns.width, columns
         links = unseen_links(model, [model.links[0].kind] * 2)
         self.model = replace(model, links=tuple(links))
-        self.size = size = levels.forbidden(self._linkage({}))
-        up_size, valid = levels.run_size(size)
+        self.size = size = levels.constrained_directions(self._linkage({}))
+        up_size, valid = levels.segment_size(size)
         steps = PairSteps(
-            lambda derivation, left, right: levels.eliminated(derivation, size, left, right),
-            lambda derivation, saved, forces: levels.forced(derivation, size, saved, forces),
+            lambda derivation, left, right: levels.combine_segments(derivation, size, left, right),
+            lambda derivation, saved, forces: levels.propagate_constraint_forces(
+                derivation, size, saved, forces
+            ),
             up_size,
-            levels.kept_size(size),
+            levels.saved_size(size),
             2 * size,
         )
         self.scans = [parallel_scan(self.function, METHOD, steps, valid, size)]
-        self.inverse = self._step(lambda linkage: {BODY: levels.body(linkage)}, {})
+        self.inverse = self._step(lambda linkage: {BODY: levels.first_link_numbers(linkage)}, {})
         self.work = 2 * (1 + 2 * size)
         self.maps = self._first_maps()
         across = self._step(self._across, {SAVED: self.work, DOWNSWEEP: 2 * size})
@@ -160,7 +162,7 @@ class _Solve:
         """Return two neighbouring links as a Linkage, with `more` arguments (name: size) in addition to the usual ones."""
         sizes = dict.fromkeys(self.arguments, 2) | {
             PREPARED: 2 * self.width + sum(BASE_NUMBERS.values()),
-            BODY: levels.BODY,
+            BODY: levels.LINK_SIZE,
             **more,
         }
         return Tabled(self.model, Derivation(sizes), [self.columns] * 2, [0, self.width])
@@ -172,19 +174,19 @@ class _Solve:
 
     def _halves(self, linkage: Tabled) -> Results:
         """Return an element's UPSWEEP value for the scan of H_bb, and the numbers that it saves for `_across`."""
-        value, saved = levels.halves_of_solve(linkage, linkage.derivation.inputs[BODY])
+        value, saved = levels.solve_segment_of_place(linkage, linkage.derivation.inputs[BODY])
         return {UPSWEEP: value, SAVED: saved}
 
     def _across(self, linkage: Tabled) -> Results:
         """Return an element's contributions to the results of joint i − 1 and of joint i."""
         saved = linkage.derivation.inputs[SAVED][self.first_saved_half :]
-        joint_before, joint = levels.across(
+        joint_before, joint = levels.acceleration_terms(
             linkage.derivation, self.size, saved, linkage.derivation.inputs[DOWNSWEEP]
         )
         return {self.result + BEFORE: [joint_before], self.result: [joint]}
 
     def body(self, row: Sequence[k.Constant]) -> list[k.Constant]:
-        """Return the inertia numbers of a link from its table row: levels.BODY without the prescribed acceleration."""
+        """Return the inertia numbers of a link from its table row: levels.LINK_SIZE without the prescribed acceleration."""
         arguments = {port.name: [k.ZERO] * port.size for port in self.inverse.inputs}
         results = self.inverse.run(arguments | {PREPARED: [*row]}, EXACT)
         return [k.normalize(x) for x in results[BODY]]
@@ -209,7 +211,7 @@ class _Solve:
                 raise NotUniform("a step of an element depends on the base")
             else:
                 element_of_row[i] = name, element
-        sizes = {CONSTANTS: 2 * self.width + levels.BODY, SAVED: self.work} | {
+        sizes = {CONSTANTS: 2 * self.width + levels.LINK_SIZE, SAVED: self.work} | {
             port.name: port.size for port in step.inputs if port.name == DOWNSWEEP
         }
         sizes |= {name + suffix: 1 for name in self.arguments for suffix in ("", BEFORE)}
@@ -235,7 +237,7 @@ class _Dynamics(_Solve):
     function = DYNAMICS
 
     def _first_maps(self) -> list[Map]:
-        turn = self._step(lambda linkage: {UPSWEEP: levels.turn(linkage)}, {})
+        turn = self._step(lambda linkage: {UPSWEEP: levels.rotation_step(linkage)}, {})
         sines = {row.op: i for i, row in enumerate(turn.rows) if row.op in SINES}
         self.first_saved_half, self.work = len(sines), len(sines) + self.work
         if sines:
@@ -243,8 +245,14 @@ class _Dynamics(_Solve):
             turn = replace(turn, outputs=(*turn.outputs, port))
         halves = self._step(self._halves, {SAVED: self.work, DOWNSWEEP: 3})
         halves = _with_saved_sines(halves, [*sines])
-        steps = PairSteps(levels.turn_of_both, levels.propagate_omega, levels.TURN, levels.TURN, 3)
-        self.scans.insert(0, parallel_scan(self.function, METHOD, steps, levels.TURN, 3))
+        steps = PairSteps(
+            levels.combine_rotations,
+            levels.propagate_omega,
+            levels.ROTATION_SIZE,
+            levels.ROTATION_SIZE,
+            3,
+        )
+        self.scans.insert(0, parallel_scan(self.function, METHOD, steps, levels.ROTATION_SIZE, 3))
         return [
             Map((self._of_element(turn),), (0,)),
             Map((self._of_element(halves),), (self.first_saved_half,)),
@@ -252,7 +260,7 @@ class _Dynamics(_Solve):
 
     def _halves(self, linkage: Tabled) -> Results:
         inputs = linkage.derivation.inputs
-        value, saved = levels.halves(linkage, inputs[BODY], inputs[DOWNSWEEP])
+        value, saved = levels.segment_of_place(linkage, inputs[BODY], inputs[DOWNSWEEP])
         return {UPSWEEP: value, SAVED: saved}
 
 

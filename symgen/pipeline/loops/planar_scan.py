@@ -39,7 +39,7 @@ from symgen.support.errors import RequestError
 
 METHOD = "fixman:parallel"
 ARGUMENTS, RESULT = ("q", "b"), "x"
-OF_HALVES, OF_RATES = 4, 2
+SEGMENT_SAVED, RATES_SAVED = 4, 2
 """Numbers that `levels.place_segment` and `levels.direction_rates` save."""
 
 
@@ -91,18 +91,18 @@ def _build_scan(mechanism: Mechanism, segments: int) -> LoopProgram:
 class _Maps:
     """Maps of elements whose constants have these columns; `work` is how many numbers an element saves."""
 
-    work = OF_HALVES + OF_RATES
+    work = SEGMENT_SAVED + RATES_SAVED
 
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
         self.maps = [
             self._map(lambda derivation: {UPSWEEP: derivation.inputs["b"]}, 0),
-            self._map(self._halves, 1),
-            self._map(self._rates, levels.END_COUNT, OF_HALVES),
+            self._map(self._segments, 1),
+            self._map(self._rates, levels.END_COUNT, SEGMENT_SAVED),
             self._map(self._joints, 1),
         ]
 
-    def _halves(self, derivation: Derivation) -> Results:
+    def _segments(self, derivation: Derivation) -> Results:
         q, b, before, behind = (
             derivation.inputs[name][0] for name in ("q", "b", "b" + BEFORE, DOWNSWEEP)
         )
@@ -112,15 +112,17 @@ class _Maps:
         return {UPSWEEP: value, SAVED: saved}
 
     def _rates(self, derivation: Derivation) -> Results:
-        near, far = levels.direction_rates(
-            derivation, derivation.inputs[SAVED][:OF_HALVES], derivation.inputs[DOWNSWEEP]
+        rate_before, rate = levels.direction_rates(
+            derivation, derivation.inputs[SAVED][:SEGMENT_SAVED], derivation.inputs[DOWNSWEEP]
         )
-        return {UPSWEEP: [far], SAVED: [near, far]}
+        return {UPSWEEP: [rate], SAVED: [rate_before, rate]}
 
     def _joints(self, derivation: Derivation) -> Results:
-        near, far = derivation.inputs[SAVED][OF_HALVES:]
-        before, after = levels.joint_rates(derivation, near, far, derivation.inputs[DOWNSWEEP][0])
-        return {RESULT + BEFORE: [before], RESULT: [after]}
+        rate_before, rate = derivation.inputs[SAVED][SEGMENT_SAVED:]
+        joint_before, joint = levels.joint_rates(
+            derivation, rate_before, rate, derivation.inputs[DOWNSWEEP][0]
+        )
+        return {RESULT + BEFORE: [joint_before], RESULT: [joint]}
 
     def _map(self, build: Callable[[Derivation], Results], down: int, saved_at: int = 0) -> Map:
         """Derive a map whose elements have so many numbers of a DOWNSWEEP value."""

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from symgen.derivation import constants as k
 from symgen.derivation.scalars import Derivation, Scalar
-from symgen.derivation.table_linkage import GEOMETRY, TEN, Columns, constants_of
+from symgen.derivation.table_linkage import GEOMETRY, INERTIAL, Columns, constants_of
 from symgen.ir import passes
 from symgen.ir.loops import (
     CARRY,
@@ -73,7 +73,7 @@ def _build_parts(mechanism: Mechanism, segments: int) -> LoopProgram:
     numbers = [constants_of(link) for link in model.links]
     widths = blocks.WIDTHS | dict.fromkeys(PARTS, 0)
     why = ""
-    for columns in (Columns.of(numbers), Columns.of(numbers, GEOMETRY + TEN)):
+    for columns in (Columns.of(numbers), Columns.of(numbers, GEOMETRY + INERTIAL)):
         try:
             chain = replace(
                 sample_chain(model, classes_by_kind(model, [], False), [columns], []),

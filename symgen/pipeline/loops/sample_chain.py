@@ -21,9 +21,9 @@ from symgen.derivation.scalars import Scalar
 from symgen.derivation.table_linkage import (
     BASE_NUMBERS,
     CENTRE,
+    INERTIAL,
     PREPARED,
     SHARED,
-    TEN,
     Columns,
     Naming,
     Tabled,
@@ -254,7 +254,7 @@ def sample_chain(
     return SampleChain(
         Model(model.name, tuple(links), model.gravity, friction_speed=model.friction_speed),
         numbers,
-        (*columns, Columns.of(constants, (*TEN, *centre))),
+        (*columns, Columns.of(constants, (*INERTIAL, *centre))),
         widths,
         frame=frame
         and replace(frame, link=0 if classes.of_links[frame.link] < 0 else len(links) - 1),
