@@ -361,7 +361,10 @@ TOML: dict[str, tuple[str, str]] = {
         ROW + BODY.replace('name = "r"\n', ""),
         "either [[body]] or [[row]], not both",
     ),
-    "no convention": (ROW.partition("\n")[2], "the key 'convention' is missing"),
+    "no convention": (
+        ROW.partition("\n")[2],
+        'the key \'convention\' is missing; add convention = "dh" or convention = "mdh"',
+    ),
     "odd convention": (
         ROW.replace("dh", "khalil"),
         "convention: 'khalil' is not known; write one of: dh, mdh",

@@ -87,7 +87,10 @@ class Table:
         return tuple(value)
 
     def choice(self, key: str, choices: tuple[str, ...], default: str | None) -> str:
-        """Return a string that is one of `choices`."""
+        """Return a string that is one of `choices`; `default` if the key is missing."""
+        if default is None and key not in self.content:
+            alternatives = " or ".join(f'{key} = "{choice}"' for choice in choices)
+            raise self.location.error(f"the key '{key}' is missing", f"add {alternatives}")
         value = self.text(key, default)
         if value not in choices:
             raise self.at(key).error(
