@@ -10,7 +10,8 @@ from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT
 from symgen.reference.states import draw_states
-from symgen.verification.long import total_sizes
+from symgen.verification.long import force_sizes, total_sizes
+from tests.shared.other_units import UNITS, USUAL, Units, cart_and_arm, scaled
 from tests.shared.robots_for_tests import robot
 
 RESULTS = {"T": "kinetic_energy", "U": "potential_energy", "com": "center_of_mass"}
@@ -55,3 +56,73 @@ def test_terms_of_a_stretched_chain_add_up_to_the_results() -> None:
     for result in ("T", "com"):
         sizes, norms = pairs[result]
         assert np.allclose(sizes, norms, rtol=1e-12, atol=0)
+
+
+def sizes_in(units: Units) -> dict[str, np.ndarray]:
+    """Return the sizes of forces and of all results of the cart with an arm, and the results."""
+    mechanism = cart_and_arm(units)
+    states = {
+        name: scaled(name, values, mechanism, units, {}).astype(float)
+        for name, values in draw_states(mechanism, 5).items()
+    }
+    reference = Reference(mechanism, FLOAT, frame="hand")
+    q, v, a, dt = (states[name] for name in ("q", "v", "a", "dt"))
+    return {
+        **total_sizes(reference, q, v, a, dt),
+        "tau": force_sizes(reference, q, v, a),
+        "value of tau": reference.evaluate("inverse_dynamics", {"q": q, "v": v, "a": a})["tau"],
+        "value of T": reference.evaluate("kinetic_energy", {"q": q, "v": v})["T"],
+        "value of U": reference.evaluate("potential_energy", {"q": q})["U"],
+    }
+
+
+def test_sizes_have_the_unit_of_their_results() -> None:
+    """In other units, sizes of forces and of energies change by the factors of the results."""
+    usual = sizes_in(USUAL)
+    for units in UNITS.values():
+        in_units = sizes_in(units)
+        for result in ("tau", "T", "U"):
+            factor = in_units[f"value of {result}"] / usual[f"value of {result}"]
+            assert np.allclose(in_units[result] / usual[result], factor, rtol=1e-9, atol=0), units
+        for result in ("p", "p_links", "com"):
+            assert np.allclose(in_units[result], units.length * usual[result], rtol=1e-12)
+
+
+@pytest.mark.parametrize(("unit", "h", "hdot"), [("mass", 4, 4), ("time", 1 / 4, 1 / 16)])
+def test_momenta_have_sizes_that_follow_mass_and_time(unit: str, h: float, hdot: float) -> None:
+    usual, in_units = sizes_in(USUAL), sizes_in(UNITS[unit])
+    assert np.allclose(in_units["h"], h * usual["h"], rtol=1e-12)
+    assert np.allclose(in_units["hdot"], hdot * usual["hdot"], rtol=1e-12)
+
+
+def test_the_sizes_of_a_pendulum_are_known_in_closed_form() -> None:
+    """A pendulum of mass 3 on a bar of 1/2, 2 above the base, with moments of inertia of 1/4."""
+    pendulum = symgen.Robot("pendulum", gravity=(0, -10, 0)).body(
+        "bob",
+        parent="base",
+        type="revolute",
+        axis=(0, 0, 1),
+        xyz=(0, 0, 2),
+        mass=3,
+        centre=("0.3", "0.4", 0),
+        inertia=("0.25", 0, 0, "0.25", 0, "0.25"),
+    )
+    q, v, a, dt = (np.array([[x], [-2 * x]]) for x in (0.5, 3.0, -2.0, 0.0))
+    reference = Reference(pendulum.build(), FLOAT, frame="bob")
+    sizes = total_sizes(reference, q, v, a, dt[:, 0])
+    speed, rise = np.abs(v[:, 0]) / 2, (np.abs(a[:, 0]) + v[:, 0] ** 2) / 2
+    stir, norm, reach = np.abs(a[:, 0]) + v[:, 0] ** 2, np.sqrt(3) / 4, 2.5
+    expected = {
+        "T": 3 * speed**2 / 2 + norm * v[:, 0] ** 2 / 2,
+        "U": 3 * 10 * reach + 0 * rise,
+        "com": reach + 0 * rise,
+        "p": 2 + 0 * rise,
+        "h": 3 * speed + 2 * 3 * speed * reach + norm * np.abs(v[:, 0]),
+        "hdot": 3 * (rise + 10) + 2 * 3 * (rise + 10) * reach + norm * stir,
+    }
+    for result, size in expected.items():
+        np.testing.assert_allclose(sizes[result], size, rtol=1e-12, err_msg=result)
+    # gravity accelerates the base
+    forces = force_sizes(reference, q, v, a)[:, 0]
+    wrench = 3 * (10 + rise)
+    np.testing.assert_allclose(forces, norm * stir + wrench / 2, rtol=1e-12)
