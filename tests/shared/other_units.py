@@ -116,15 +116,20 @@ def cart_and_arm(units: Units = USUAL, *, gravity: int = 1, drives: int = 1) -> 
 def scaled(
     name: str, values: Any, mechanism: Mechanism, units: Units, times: Mapping[str, int]
 ) -> Any:
-    """Return the values of an argument in other units, multiplied by `times`."""
-    values = values * times.get(name, 1)
+    """Return the values of an argument in other units, multiplied by `times`; of positions, the lengths
+    are multiplied.
+    """
+    factor = times.get(name, 1)
     metres = np.array(
         [c.unit == "m" for joint in mechanism.joints for c in joint.type.velocities], dtype=int
     )
     length = np.array([units.factor(length=1) if x else 1 for x in metres], dtype=object)
     if name in ("q", "q_next", "q_closed"):
         positions = [c.unit == "m" for joint in mechanism.joints for c in joint.type.positions]
-        return values * np.array([units.length if x else 1 for x in positions], dtype=object)
+        return values * np.array(
+            [units.length * factor if x else 1 for x in positions], dtype=object
+        )
+    values = values * factor
     if name in ("v", "v_closed", "a", "b"):
         return values * length * units.factor(0, 0, -1 if name.startswith("v") else -2)
     if name == "tau":

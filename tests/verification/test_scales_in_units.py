@@ -111,6 +111,7 @@ REGIMES: dict[str, dict[str, Any]] = {
     "gravity": {"gravity": LARGE},
     "drives": {"drives": LARGE},
     "payload": {"times": {"payload": LARGE}},
+    "positions": {"times": {"q": LARGE, "q_next": LARGE, "q_closed": LARGE}},
 }
 
 
@@ -122,6 +123,22 @@ def test_no_result_exceeds_its_size_where_one_argument_is_large(regime: str) -> 
     for key, size in regime_results.sizes.items():
         value = np.abs(regime_results.results[key])
         assert (value <= size * (1 + ROUND_OFF) + 1e-12 * value.max()).all(), key
+
+
+def test_accelerations_without_active_contacts_have_the_size_of_forward_dynamics() -> None:
+    """Without contact forces, the equations are those of forward dynamics, which
+    `interbody_forces` solves as well.
+    """
+    inactive = sized().exact.floats["active"][:, 0] == 0
+    sizes = sized().sizes
+    assert inactive.any()
+    for function in ("contact_forward_dynamics", "interbody_forces"):
+        assert np.all(sizes[function, "a"][inactive] > 0)
+    np.testing.assert_allclose(
+        sizes["contact_forward_dynamics", "a"][inactive],
+        sizes["interbody_forces", "a"][inactive],
+        rtol=ROUND_OFF,
+    )
 
 
 LENGTH, MASS, GRAVITY, INERTIA = 0.5, 3.0, 10.0, 0.25
