@@ -43,7 +43,7 @@ INVERSE, REDUCED, FORWARD = (
     "constrained_forward_dynamics",
 )
 SLIDES = tuple(f"slide{k}" for k in range(1, 7))
-SHARED = "constrained FD(least tau) = constrained FD(tau)"
+SHARED = "constrained FD(minimum-norm tau) = constrained FD(tau)"
 ROBOTS: dict[str, dict[str, Any]] = {
     "driven at the rocker": {"robot": "four_bar", "actuated": "rocker_joint"},
     "driven at the coupler": {

@@ -255,7 +255,7 @@ IDENTITIES = (
         absent=_inverse_is_not_unique,
     ),
     Identity(
-        "constrained FD(least tau) = constrained FD(tau)",
+        "constrained FD(minimum-norm tau) = constrained FD(tau)",
         ("constrained_forward_dynamics", "constrained_inverse_dynamics"),
         _forward_of_inverse,
         exact_only=True,
