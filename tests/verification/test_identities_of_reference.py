@@ -19,8 +19,10 @@ from symgen.verification.algebra import TOLERANCE
 from symgen.verification.evaluating import Runner
 from symgen.verification.exact_results import ExactResults
 from symgen.verification.identities import IDENTITIES
+from symgen.verification.identities._derivatives import derivative_identities
 from symgen.verification.identities._identity import DAMPED, Functions, Identity
 from symgen.verification.residuals import largest_ratio
+from symgen.vocabulary.derivatives import MODES
 from symgen.vocabulary.functions import FUNCTIONS
 from tests.shared.other_units import cart_and_arm
 
@@ -28,15 +30,21 @@ STATES = 2
 ERROR = 1e-9
 """Relative to the largest entry of a result."""
 ROBOTS = ("cart and arm", "four_bar", "four_bar, open", "four_bar, two motors")
-NAMED = {identity.title: identity for identity in IDENTITIES}
+DERIVED = ("inverse_dynamics", "kinetic_energy", "forward_kinematics", "integrate", "difference")
+"""Functions whose derivatives have identities here; positions are arguments or results of the last two."""
+OF_DERIVATIVES = derivative_identities(
+    [name for of in DERIVED for name in (of, *(f"{of}:{mode}" for mode in MODES))]
+)
+NAMED = {identity.title: identity for identity in (*IDENTITIES, *OF_DERIVATIVES)}
 ONLY_A_SIZE = "constrained_forward_dynamics"
 UNSEEN = {
     "M positive definite": {"mass_matrix"},
     "active contacts do not accelerate": {ONLY_A_SIZE},
     "A a + γ = 0 beside contacts": {ONLY_A_SIZE},
+    "integrate:hvp is symmetric": {"integrate"},
 }
 """Functions whose errors an identity does not see: a small error leaves M positive definite, and of one
-function only the size is taken.
+function only the size is taken. The Lie bracket of steps of a ball joint is equal at all positions.
 """
 
 
@@ -62,6 +70,8 @@ def applies(identity: Identity, name: str) -> bool:
     """True if the identity holds for the robot, and the robot has all of its functions."""
     exact = exact_results(name)
     if identity.title == "integrate keeps |quaternion|" and not exact.mechanism.quaternions:
+        return False
+    if identity in OF_DERIVATIVES and name != ROBOTS[0]:
         return False
     of_loops = any(FUNCTIONS[function].needs_loops for function in identity.needs)
     if of_loops != bool(exact.mechanism.loops) and name != "four_bar":
