@@ -84,6 +84,16 @@ def test_a_result_may_alias_an_argument(solver: Solver) -> None:
     assert np.array_equal(state["v"], exact[0])
 
 
+def test_a_result_may_alias_an_argument_that_is_read_after_it_is_written(solver: Solver) -> None:
+    """det is complete after the first pass, and the second pass reads v."""
+    state = random_states(TOY, 1)
+    exact = results_of(TOY, state)
+    v, tau = state["v"][0].copy(), np.zeros(10)
+    solver.toy(state["q"][0], v, out=(tau, v[:1].reshape(())))
+    assert np.array_equal(tau, exact[0][0])
+    assert v[0] == exact[1][0]
+
+
 @pytest.mark.slow
 def test_a_solver_of_a_loop_and_a_program_can_be_pickled(own_cache: object) -> None:
     chain, program = mixed(range(-1, 1), (0, 0)), gravity()
