@@ -561,3 +561,29 @@ def test_a_folder_without_write_permission_is_refused(
         "you may write to",
     ):
         replace_folder(tmp_path / "locked" / "arm", NEW, "arm")
+
+
+@pytest.mark.parametrize(("code", "removals"), [(errno.EACCES, 1), (errno.ENOTEMPTY, 3)])
+def test_a_leftover_is_removed_again_only_if_it_was_not_empty(
+    code: int, removals: int, disk_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another program may have written into it; any other failure is raised at once."""
+    leftover, calls = disk_folder / "leftover", []
+    leftover.mkdir()
+    remove = os.rmdir
+
+    def fail_twice(path: Any) -> None:
+        if Path(path) == leftover:
+            calls.append(path)
+            if len(calls) < 3:
+                raise OSError(code, os.strerror(code))
+        remove(path)
+
+    monkeypatch.setattr(os, "rmdir", fail_twice)
+    if removals == 1:
+        with pytest.raises(OSError, match=os.strerror(code)):
+            atomic_replace._settle(leftover, disk_folder, [], {})
+    else:
+        atomic_replace._settle(leftover, disk_folder, [], {})
+    assert len(calls) == removals
+    assert leftover.exists() == (removals == 1)

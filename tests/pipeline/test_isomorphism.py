@@ -33,5 +33,5 @@ def test_the_bits_solve_every_sum_if_any_bits_do(seed: int) -> None:
     ones = signs.solve()
     assert (ones is not None) == solvable
     if ones is not None:
-        found = [int(ones & signs.bit(k) != 0) for k in range(BITS)]
-        assert all(sum(found[k] for k in terms) % 2 == value for terms, value in sums)
+        solution = [int(ones & signs.bit(k) != 0) for k in range(BITS)]
+        assert all(sum(solution[k] for k in terms) % 2 == value for terms, value in sums)
