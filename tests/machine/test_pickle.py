@@ -61,11 +61,24 @@ def test_a_solver_works_in_a_new_interpreter_with_an_empty_cache(
     assert {path.suffix for path in tmp_path.iterdir()} == {".so", ".sha256"}
 
 
+def many_states(solver: Solver) -> np.ndarray:
+    """Return so many states that forward dynamics is compiled for blocks of them."""
+    length = solver.programs["forward_dynamics"].outline.length
+    return np.random.default_rng(6).uniform(-1, 1, (3, ROWS_BEFORE_BLOCKS // length + 1, 2))
+
+
+def test_a_pickle_has_the_libraries_for_batches_that_exist(solver: Solver) -> None:
+    solver.forward_dynamics(*many_states(solver))
+    _, _, sent = solver.__reduce__()[1]
+    assert set(sent.blocks) == {"forward_dynamics"}
+    library = sent.blocks["forward_dynamics"]
+    assert library.module != sent.library.module
+    assert len(library.data) > 1000
+
+
 @pytest.mark.slow
 def test_a_pickle_contains_the_library_for_batches(solver: Solver, tmp_path: Path) -> None:
-    states = np.random.default_rng(6).uniform(
-        -1, 1, (3, ROWS_BEFORE_BLOCKS // solver.programs["forward_dynamics"].outline.length + 1, 2)
-    )
+    states = many_states(solver)
     expected = solver.forward_dynamics(*states)
     np.testing.assert_array_equal(call_in_new_process(solver, str(tmp_path), states), expected)
     assert len({path.name.partition(".")[0] for path in tmp_path.iterdir()}) == 2

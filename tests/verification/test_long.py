@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -11,6 +14,7 @@ from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT
 from symgen.reference.states import draw_states
 from symgen.verification.long import force_sizes, total_sizes
+from symgen.verification.run import long_loops
 from tests.shared.other_units import UNITS, USUAL, Units, cart_and_arm, scaled
 from tests.shared.robots_for_tests import robot
 
@@ -56,6 +60,16 @@ def test_terms_of_a_stretched_chain_add_up_to_the_results() -> None:
     for result in ("T", "com"):
         sizes, norms = pairs[result]
         assert np.allclose(sizes, norms, rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize(("links", "is_long"), [(100, False), (101, True)])
+def test_loops_of_more_than_a_hundred_joints_are_checked_part_by_part(
+    links: int, is_long: bool
+) -> None:
+    form = SimpleNamespace(looped=True)
+    programs: Any = {"inverse_dynamics": form, "jacobian": SimpleNamespace(looped=False)}
+    long_programs = long_loops(symgen.load(f"planar_point_mass:{links}"), programs)
+    assert long_programs == ({"inverse_dynamics": form} if is_long else {})
 
 
 def sizes_in(units: Units) -> dict[str, np.ndarray]:
