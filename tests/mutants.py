@@ -167,7 +167,8 @@ class Tree:
             return Outcome(running.returncode < 0, NO_END if running.returncode else "", seconds)
         if running.returncode == NOTHING_COLLECTED:
             return Outcome(False, NO_TESTS, seconds)
-        failed = re.search(r"^(?:FAILED|ERROR) (\S+(?: \S+)*?)(?: - |$)", output, re.MULTILINE)
+        # without the parameters of the test, whose text may hold spaces and dashes
+        failed = re.search(r"^(?:FAILED|ERROR) ([^\s\[]+)", output, re.MULTILINE)
         return Outcome(True, failed[1] if failed else output.strip()[-200:], seconds)
 
 

@@ -428,6 +428,7 @@ PROVED = [
     pytest.param("tau[i]", ("", "tau"), marks=pytest.mark.slow),
     pytest.param("dtau_dv[i,i]", ("", "dtau_dv"), marks=pytest.mark.slow),
     pytest.param("dtau_dq[i,i]", ("", "dtau_dq"), marks=pytest.mark.slow),
+    ("dtau_dq[i,n-1]", ("", "dtau_dq")),
     ("p_links[i,1]", ("", "p_links")),
     pytest.param("H_theta_theta[i,j]", ("fixman", "H_theta_theta"), marks=pytest.mark.slow),
     ("H_theta_L[i,j]", ("fixman", "H_theta_L")),

@@ -23,8 +23,9 @@ from symgen.description.canonical import to_toml
 from symgen.description.loading import load
 from symgen.description.tip import tip
 from symgen.ir import passes
-from symgen.ir.loops import CARRY, LoopProgram, check
+from symgen.ir.loops import CARRY, CHECKED, LoopProgram, check
 from symgen.ir.loops import evaluate as run
+from symgen.ir.loops.steps import with_checked_rows
 from symgen.ir.program import Numbers, evaluate
 from symgen.pipeline.derive import ROW_BUDGET, derive
 from symgen.pipeline.loops import build, recursion
@@ -520,6 +521,17 @@ def test_tables_have_only_constants_that_steps_read() -> None:
         }
     )
     assert looped("tree", "integrate", "kinematics").link_classes[0].width == 0
+
+
+def test_an_epilogue_has_a_check_if_rows_of_it_are_compared() -> None:
+    poses = looped("tree", "forward_kinematics", "kinematics")
+    epilogue = poses.epilogue
+    assert epilogue is not None
+    assert with_checked_rows(poses, lambda step: []).epilogue_check is None
+    last = len(epilogue.rows) - 1
+    check = with_checked_rows(poses, lambda step: [last] if step is epilogue else []).epilogue_check
+    assert check is not None
+    assert [port.name for port in check.outputs] == [CHECKED]
 
 
 @pytest.mark.parametrize("slip", ["last", "end", "link"])
