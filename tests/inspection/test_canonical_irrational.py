@@ -194,7 +194,17 @@ def assert_equal(
 # -- equal to the Program -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [*ROOTS, "decimal_offset", "general"])
+LONG = ("sixth", "both", "diagonal", "offset", "ball")
+"""Robots whose letters take several seconds."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in LONG else ())
+        for name in (*ROOTS, "decimal_offset", "general")
+    ],
+)
 def test_every_letter_with_a_division_equals_its_form_at_random_points(name: str) -> None:
     """Letters without divisions too, if the constants are square roots: all forms are exact."""
     mechanism, compared, quotients = arm(name), 0, 0
@@ -441,8 +451,20 @@ def test_roots_are_no_symbols_of_a_form() -> None:
 # -- results and messages -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("what", ["Minv", "det", "Lambda_inv"])
-@pytest.mark.parametrize("name", ["twelfth", "offset", "decimal_offset"])
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("twelfth", "Minv"),
+        ("twelfth", "det"),
+        ("twelfth", "Lambda_inv"),
+        ("decimal_offset", "Minv"),
+        ("decimal_offset", "det"),
+        pytest.param("decimal_offset", "Lambda_inv", marks=pytest.mark.slow),
+        pytest.param("offset", "Minv", marks=pytest.mark.slow),
+        pytest.param("offset", "det", marks=pytest.mark.slow),
+        pytest.param("offset", "Lambda_inv", marks=pytest.mark.slow),
+    ],
+)
 def test_results_equal_their_equations(name: str, what: str) -> None:
     mechanism = arm(name)
     options = {"frame": mechanism.bodies[-1].name} if what == "Lambda_inv" else {}
