@@ -8,6 +8,7 @@ import time
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from symgen.description.loading import load
 from symgen.pages import reproduce
 from symgen.pages.reproduce import (
     _chains,
+    _page,
     _planar,
     closed_chains,
     fijany_branches,
@@ -130,6 +132,72 @@ def test_the_committed_counts_equal_new_counts(name: str) -> None:
     columns, rows = read_table((PAGES / f"{name}.csv").read_text(encoding="utf-8"))
     assert list(page.columns) == columns
     assert [row for row in rows if int(row[0]) in COUNTED[name]] == read_table(page.csv())[1]
+
+
+def committed(name: str) -> dict[int, dict[str, int]]:
+    """Return the committed counts of a page, by number of links and column."""
+    columns, rows = read_table((PAGES / f"{name}.csv").read_text(encoding="utf-8"))
+    return {int(row[0]): dict(zip(columns, map(int, row), strict=True)) for row in rows}
+
+
+@pytest.fixture
+def counts_of_the_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read counts and depths from the committed tables instead of deriving Programs."""
+    saha, depths, branches = map(committed, ("saha-counts", "fijany-depth", "fijany-branches"))
+
+    def depth(n: int, function: str, method: str, *_: Any) -> Any:
+        return SimpleNamespace(depth=depths[n][f"{function}={method}"])
+
+    def depth_of_branches(chain: tuple[int, int], function: str, method: str, *_: Any) -> Any:
+        n, length = chain
+        return SimpleNamespace(depth=branches[n][fijany_branches._column(method, length)])
+
+    monkeypatch.setattr(
+        saha_counts,
+        "counted",
+        lambda n, method: (saha[n][f"{method}_mul"], saha[n][f"{method}_add"]),
+    )
+    monkeypatch.setattr(fijany_depth, "dh_chain", lambda n, twists: n)
+    monkeypatch.setattr(fijany_depth, "derive", depth)
+    monkeypatch.setattr(fijany_branches, "branched_chain", lambda n, length: (n, length))
+    monkeypatch.setattr(fijany_branches, "derive", depth_of_branches)
+
+
+@pytest.mark.usefixtures("counts_of_the_tables")
+@pytest.mark.parametrize("name", sorted(COUNTED))
+def test_a_page_of_counts_follows_from_its_table(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every sentence, fitted number and column of the committed page; it names the version that counted."""
+    result = reproduce.module(name)
+    page = result.reproduce(lambda *_: None)
+    assert page.csv() == (PAGES / f"{name}.csv").read_text(encoding="utf-8")
+    text = (PAGES / f"{name}.md").read_text(encoding="utf-8")
+    _, _, after = text.partition("Counted on Programs of symgen ")
+    monkeypatch.setattr(_page, "__version__", after.partition(":")[0])
+    assert page.markdown(name, result.TITLE) == text
+
+
+@pytest.mark.usefixtures("counts_of_the_tables")
+@pytest.mark.parametrize("name", sorted(COUNTED))
+def test_the_picture_of_counts_has_the_numbers_of_its_table(name: str) -> None:
+    figure = pytest.importorskip("matplotlib.figure").Figure(figsize=(6, 4))
+    page = reproduce.module(name).reproduce(lambda *_: None)
+    page.draw(figure)
+    drawn = {
+        tuple(np.round(np.asarray(line.get_ydata(), dtype=float)).astype(int).tolist())
+        for axes in figure.axes
+        for line in axes.get_lines()
+    }
+    columns = list(zip(*page.rows, strict=True))[1:]
+    if name == "saha-counts":  # sums of multiplications and additions
+        columns = [
+            tuple(map(sum, zip(*pair, strict=True)))
+            for pair in zip(columns[::2], columns[1::2], strict=True)
+        ]
+    shown = [column for column in columns if tuple(column) in drawn]
+    assert len(shown) >= len(columns) // 2
+    assert all(axes.get_ylabel() or axes.get_title() for axes in figure.axes)
 
 
 @pytest.mark.parametrize("name", reproduce.names())
