@@ -16,7 +16,7 @@ JUDGED := dm-control==1.0.50 gymnasium-robotics==1.4.2 robosuite==1.5.2 pybullet
 help:
 	@echo "Use and develop"
 	@echo "  make demo      generate, build, self-test and verify C for the Panda arm"
-	@echo "  make test      run the tests that take less than half a second each (five to twelve minutes on two cores)"
+	@echo "  make test      run the quick tests, most below half a second (five to twelve minutes on two cores)"
 	@echo "  make test-slow run the longer ones: whole folders, samples of the book, long chains (fifteen minutes on two cores)"
 	@echo "  make check     ruff, mypy --strict on symgen/ and on a user's program, and the lint of docstrings and names"
 	@echo "  make docs      build the book in docs/ as HTML into build/docs"

@@ -37,7 +37,7 @@ LIMIT = 900
 BUDGET = 300
 """Seconds that the chosen tests may take without an error, under coverage."""
 NO_END, NO_TESTS = "no end", "no tests"
-QUICK_ROWS = "tests/golden/test_quick_rows.py"
+GOLDEN_TESTS = "tests/golden/test_quick_rows.py"
 """Tests of generated texts, which see most changes of what is generated."""
 NOTHING_COLLECTED = 5
 """Exit status of pytest if it collected no test."""
@@ -56,8 +56,7 @@ def chosen_tests(edit: Edit, source: bytes, executed: Executed) -> tuple[str, ..
 
     First comes the file that is named like the edited one, then the quick rows of the golden table,
     then the files of its room. The others follow, the quickest first. Lines outside functions, which
-    every import executes, have the files that
-    execute any function of the edited file.
+    every import executes, have the files that execute any function of the edited file.
     """
     function = innermost(function_spans(source), edit.line)
     stem = Path(edit.file).stem.strip("_")
@@ -65,7 +64,7 @@ def chosen_tests(edit: Edit, source: bytes, executed: Executed) -> tuple[str, ..
     def rank(test_file: str) -> tuple[bool, bool, bool, float]:
         folder, name = Path(test_file).parts[1], Path(test_file).stem
         seconds: float = executed[test_file]["seconds"]
-        is_golden = test_file == QUICK_ROWS
+        is_golden = test_file == GOLDEN_TESTS
         return name != f"test_{stem}", not is_golden, folder != room(edit.file), seconds
 
     functions = {name: row["functions"].get(edit.file, ()) for name, row in executed.items()}

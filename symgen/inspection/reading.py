@@ -590,21 +590,14 @@ def _step(
         stepped.notation,
     ]
     variable, with_method = stepped.variable, f"with --method {choice.method}"
-    if stepped.product:
+    state, last = stepped.state, stepped.last
+    if last and not stepped.product:
         notes.append(
-            f"a block of two links {variable} < {indices[1]} is a product: {stepped.product}"
-        )
-    if stepped.last:
-        state, last = stepped.state, stepped.last
-        notes.append(
-            f"for {variable} < {last}; the recursion starts at {state}[{last},{last}]; request '{state}[i,i]' "
-            f"{with_method} for it"
+            f"the recursion starts at {state}[{last},{last}]; request '{state}[i,i]' {with_method} for it"
             + (f", and '{state}[i,j]' for its step" if words.letter != state else "")
         )
-    elif words.letter != stepped.state:
-        notes.append(
-            f"request '{stepped.state}[{variable}]' {with_method} for the step of {stepped.state}"
-        )
+    elif words.letter != state:
+        notes.append(f"request '{state}[{variable}]' {with_method} for the step of {state}")
     return Reading(stepped, tuple(notes))
 
 

@@ -38,6 +38,7 @@ from symgen.mechanism.drives import Drive
 from symgen.papers import lc
 from symgen.papers.chain import chain, random_state
 from symgen.support.errors import RequestError
+from tests.shared.bars import chain_of_bars
 
 LONG = 50
 
@@ -533,21 +534,10 @@ def test_bars_with_offsets_are_proved(tmp_path: Path) -> None:
 
 def test_rate_twists_are_proved_for_joints_at_different_heights() -> None:
     """T holds angular rates and velocities in the plane, and B of such a chain has further entries."""
-    robot = symgen.Robot("steps", gravity=(0, "-9.81", 0))
-    for i in range(4):
-        robot.body(
-            f"bar{i}",
-            parent=f"bar{i - 1}" if i else "base",
-            type="revolute",
-            axis=(0, 0, 1),
-            xyz=("0.4", "0.05", "0.1") if i else (0, 0, 0),
-            mass="1.5",
-            centre=("0.2", "0.01", "0.03"),
-            inertia=("0.02", 0, 0, "0.03", 0, "0.04"),
-        )
+    figures = {"xyz": ("0.4", "0.05", "0.1"), "centre": ("0.2", "0.01", "0.03")}
+    robot = chain_of_bars(4, **figures).build()
     proofs = {
-        letter: read(robot.build(), f"{letter}[i,j]", "udut").value.proved_from
-        for letter in ("T", "B")
+        letter: read(robot, f"{letter}[i,j]", "udut").value.proved_from for letter in ("T", "B")
     }
     assert proofs["T"]
     assert not proofs["B"]

@@ -33,6 +33,7 @@ from symgen.ir.program import Numbers, evaluate
 from symgen.mechanism.mechanism import Mechanism
 from symgen.papers.blocks import zeros
 from symgen.support.errors import RequestError
+from tests.shared.bars import chain_of_bars
 from tests.shared.robots_for_tests import BALLS, largest
 
 BALL = Numbers(BALLS.constant, np.sin, np.cos, np.sqrt, np.log)
@@ -263,7 +264,8 @@ def test_a_wrong_step_differs_from_the_method(
             "udut",
             "U[i,i+1] = (Mhat[i+1][4,4] + Mhat[i+1][4,4]*cos(q[i+1]) + Mhat[i+1][3,4]*sin(q[i+1]))/Mhat[i+1][4,4]",
         ),
-        ("U[i,j]", "udut", "U[i,j] = psihat[i,j][2] + psihat[i,j][4]"),
+        ("U[i,j]", "udut", "U[i,j] = psihat[i,j][2] + psihat[i,j][4]    for i < j"),
+        ("U[k,n-1]", "udut", "U[k,n-1] = psihat[k,n-1][2] + psihat[k,n-1][4]    for k < n-1"),
         ("alpha[i,i+2]", "udut", "alpha[i,i+2] = psihat[i,i+2][2] + psihat[i,i+2][4]"),
     ],
 )
@@ -278,8 +280,13 @@ def test_steps_of_point_masses(request_text: str, method: str, text: str) -> Non
 def test_blocks_of_two_links_are_shown_as_a_product() -> None:
     recursive = FormulaOptions("recursive")
     reading = read(chain_of_kind("masses"), "psi[i,j]", "riccati", recursive)
-    assert "links i < j is a product: psi[i,j] = psi[i,i+1]*psi[i+1,j]" in "\n".join(reading.notes)
-    assert "psi[i,i+1][3,3] = cos(q[i+1])" in str(reading.value).splitlines()
+    first, *lines = str(reading.value).splitlines()
+    assert first == "psi[i,j] = psi[i,i+1]*psi[i+1,j]    for i < j"
+    assert "psi[i,i+1][3,3] = cos(q[i+1])" in lines
+    assert r"\psi_{i,j} &= \psi_{i,i+1} \psi_{i+1,j} && i < j" in reading.value.text("latex")
+    assert "symbols in place of P[i+1]" in reading.notes[0]
+    between = read(chain_of_kind("masses"), "psi[k,k+2]", "riccati", recursive)
+    assert str(between.value).splitlines()[0] == "psi[k,k+2] = psi[k,k+1]*psi[k+1,k+2]"
 
 
 def test_components_of_wrenches_that_stay_zero_are_found_by_induction() -> None:
@@ -334,8 +341,8 @@ def test_requests_without_a_step_are_refused(
     [
         (lambda: load("scara"), "has another joint than link"),
         (lambda: load("quadruped"), "no serial chain"),
-        (lambda: three_bars(armature="0.1").build(drives=("armature",)), "has drives"),
-        (lambda: three_bars(rpy=("0.7", 0, 0)).build(), "has irrational rotations"),
+        (lambda: chain_of_bars(3, armature="0.1").build(drives=("armature",)), "has drives"),
+        (lambda: chain_of_bars(3, rpy=("0.7", 0, 0)).build(), "has irrational rotations"),
     ],
 )
 def test_robots_whose_links_differ_or_have_drives_or_irrational_rotations_have_no_step(
@@ -343,23 +350,6 @@ def test_robots_whose_links_differ_or_have_drives_or_irrational_rotations_have_n
 ) -> None:
     with pytest.raises(RequestError, match=message):
         read(robot(), "P[i]", "riccati", FormulaOptions("recursive"))
-
-
-def three_bars(**numbers: Any) -> symgen.Robot:
-    """Return a chain of three like bars."""
-    robot = symgen.Robot("bars", gravity=(0, 0, "-9.81"))
-    for i in range(3):
-        robot.body(
-            f"bar{i}",
-            parent=f"bar{i - 1}" if i else "base",
-            type="revolute",
-            axis=(0, 0, 1),
-            mass=1,
-            centre=("0.5", 0, 0),
-            inertia=("0.1", 0, 0, "0.1", 0, "0.1"),
-            **{"xyz": (1, 0, 0), **numbers},
-        )
-    return robot
 
 
 def test_python_returns_steps_and_warns_that_no_closed_formula_is_shown() -> None:

@@ -21,12 +21,11 @@ def at_least(number: int) -> Condition:
 
 
 def lane(has_parts: bool) -> LaneComparisons:
-    """Return a lane behind two calls of steps, each with one divisor."""
+    """Return a lane behind two calls of steps, each with one divisor; in parts, the second one is made twice."""
     comparisons = LaneComparisons([], has_parts=has_parts)
-    for call in (0, 1, 1):
+    for call in (0, 1, 1) if has_parts else (0, 1):
         group = Group("SINGULAR", frozenset({at_least(call)}))
-        if call == 0 or has_parts or not comparisons.pending[1:]:
-            comparisons.owe(TERMS.of("call", call), (call, 0) if has_parts else None, [group])
+        comparisons.owe(TERMS.of("call", call), (call, 0) if has_parts else None, [group])
     return comparisons
 
 

@@ -95,7 +95,10 @@ def functions(name: str, identity: Identity, wrong: str = "") -> Functions:
             if function != wrong:
                 return results
             calls += 1
-            return {result: with_error(values, calls) for result, values in results.items()}
+            return {
+                result: values + error_of(exact, values, calls)
+                for result, values in results.items()
+            }
 
         return run
 
@@ -103,11 +106,11 @@ def functions(name: str, identity: Identity, wrong: str = "") -> Functions:
     return Functions(runners, exact.balls, exact, True)
 
 
-def with_error(values: Array, calls: int) -> Array:
-    """Return values with an error in every entry."""
+def error_of(exact: ExactResults, values: Array, calls: int) -> Array:
+    """Return an error for every entry, in the numbers of the values."""
     scale = max(1.0, *(abs(float(x)) for x in values.ravel()))
     pattern = [ERROR * scale * calls * (1 + n % 7) for n in range(values.size)]
-    return values + exact_results(ROBOTS[0]).scalars.array(pattern).reshape(values.shape)
+    return exact.scalars.array(pattern).reshape(values.shape)
 
 
 def holds(name: str, identity: Identity, called: Functions) -> bool:

@@ -15,6 +15,7 @@ from symgen.reference.precision import FLOAT
 from symgen.reference.states import draw_states
 from symgen.verification.long import force_sizes, total_sizes
 from symgen.verification.run import long_loops
+from tests.shared.bars import pendulum
 from tests.shared.other_units import UNITS, USUAL, Units, cart_and_arm, scaled
 from tests.shared.robots_for_tests import robot
 
@@ -110,19 +111,8 @@ def test_momenta_have_sizes_that_follow_mass_and_time(unit: str, h: float, hdot:
 
 
 def test_the_sizes_of_a_pendulum_are_known_in_closed_form() -> None:
-    """A pendulum of mass 3 on a bar of 1/2, 2 above the base, with moments of inertia of 1/4."""
-    pendulum = symgen.Robot("pendulum", gravity=(0, -10, 0)).body(
-        "bob",
-        parent="base",
-        type="revolute",
-        axis=(0, 0, 1),
-        xyz=(0, 0, 2),
-        mass=3,
-        centre=("0.3", "0.4", 0),
-        inertia=("0.25", 0, 0, "0.25", 0, "0.25"),
-    )
     q, v, a, dt = (np.array([[x], [-2 * x]]) for x in (0.5, 3.0, -2.0, 0.0))
-    reference = Reference(pendulum.build(), FLOAT, frame="bob")
+    reference = Reference(pendulum(), FLOAT, frame="bob")
     sizes = total_sizes(reference, q, v, a, dt[:, 0])
     speed, rise = np.abs(v[:, 0]) / 2, (np.abs(a[:, 0]) + v[:, 0] ** 2) / 2
     stir, norm, reach = np.abs(a[:, 0]) + v[:, 0] ** 2, np.sqrt(3) / 4, 2.5

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import symgen
 from symgen.mechanism.mechanism import Mechanism
 from symgen.verification import scales
 from symgen.verification.exact_results import ExactResults
 from symgen.vocabulary.functions import FUNCTIONS
+from tests.shared.bars import pendulum
 from tests.shared.other_units import UNITS, USUAL, Units, cart_and_arm, scaled
 
 STATES = 4
@@ -191,17 +191,7 @@ def test_the_sizes_of_a_pendulum_are_known_in_closed_form() -> None:
     """A force counts once for gravity, once for a and twice for v²; a moment like an inertia of the
     norm of the tensor.
     """
-    robot = symgen.Robot("pendulum", gravity=(0, -10, 0)).body(
-        "bob",
-        parent="base",
-        type="revolute",
-        axis=(0, 0, 1),
-        xyz=(0, 0, 2),
-        mass=3,
-        centre=("0.3", "0.4", 0),
-        inertia=("0.25", 0, 0, "0.25", 0, "0.25"),
-    )
-    exact = ExactResults(robot.build(), 5, 2, frame="bob")
+    exact = ExactResults(pendulum(), 5, 2, frame="bob")
     expected = pendulum_sizes(exact.floats["v"], exact.floats["a"])
     names = {r.name: f for f in SIZED for r in FUNCTIONS[f].results if r.name in expected}
     assert set(names) == set(expected)

@@ -19,6 +19,7 @@ from symgen.description.quantities import (
     short_decimal,
 )
 from symgen.description.snapping import Snapper
+from symgen.support.errors import DescriptionError
 from symgen.vocabulary.poses import (
     ZERO3,
     Angle,
@@ -72,7 +73,7 @@ class Table:
         """Return a string; `default` if the key is missing."""
         value = self.content.get(key, default)
         if value is None:
-            raise self.location.error(f"the key '{key}' is missing", f"add {key} = …")
+            raise self._missing(key, f"{key} = …")
         if not isinstance(value, str):
             raise self.at(key).error(f"{quote(value)} is not a string", "put it in quotes")
         return value
@@ -90,7 +91,7 @@ class Table:
         """Return a string that is one of `choices`; `default` if the key is missing."""
         if default is None and key not in self.content:
             alternatives = " or ".join(f'{key} = "{choice}"' for choice in choices)
-            raise self.location.error(f"the key '{key}' is missing", f"add {alternatives}")
+            raise self._missing(key, alternatives)
         value = self.text(key, default)
         if value not in choices:
             raise self.at(key).error(
@@ -283,8 +284,12 @@ class Table:
 
     def _required(self, key: str) -> Any:
         if key not in self.content:
-            raise self.location.error(f"the key '{key}' is missing", f"add {key} = …")
+            raise self._missing(key, f"{key} = …")
         return self.content[key]
+
+    def _missing(self, key: str, remedy: str) -> DescriptionError:
+        """Return the error for a missing key; `remedy` is the text to add."""
+        return self.location.error(f"the key '{key}' is missing", f"add {remedy}")
 
     @staticmethod
     def _token(value: Any, location: Location, expected: str) -> str:

@@ -191,6 +191,12 @@ def _shifted(variable: str, offset: int) -> str:
     return f"{variable}+{offset}" if offset else variable
 
 
+def _in_latex(block: str) -> str:
+    """Return \\psi_{i,j} from psi[i,j]."""
+    letter, _, indices = block.rstrip("]").partition("[")
+    return f"{latex(letter)}_{{{indices}}}"
+
+
 LETTERS_WITH_STEPS = tuple(
     f"{letter}[{','.join('j' if offset is None else _shifted('i', offset) for offset in rule.offsets)}] of {method}"
     for method, recursion in RECURSIONS.items()
@@ -285,7 +291,8 @@ class Steps:
     of this link or of the next one.
 
     `label` is the request, and `variable` its first index. `state` is the letter of the inertia or
-    wrench, and `offset` its link, counted from i; `last` is the second index of a wrench, such as j.
+    wrench, and `offset` its link, counted from i. `last` is the second index of a letter of any two
+    links, such as j, or "".
     The last `reach` links have no block. `cases` are (link, block): a link such as 0 or n − 1, or
     None for all links that no other case has. In a block, q0 and q1 are the coordinates of links i and
     i + 1. entry_R_C is entry (R, C) of the inertia or wrench, which has the `pattern`. `source`
@@ -318,9 +325,17 @@ class Steps:
         return next(block for link, block in self.cases if link is None or link.at({"n": n}) == i)
 
     @property
+    def order(self) -> str:
+        """The condition on the two links of a letter, such as i < j; "" if it has one link, or if the
+        indices say so.
+        """
+        is_given = not self.last or self.last.startswith(self.variable)
+        return "" if is_given else f"{self.variable} < {self.last}"
+
+    @property
     def neighbour(self) -> str:
         """The inertia or wrench whose entries stand in the formulas, such as P[i+1]."""
-        last = f",{self.last}" if self.last else ""
+        last = f",{self.last}" if self.pattern.columns == 1 else ""
         return f"{self.state}[{_shifted(self.variable, self.offset)}{last}]"
 
     @property
@@ -335,7 +350,7 @@ class Steps:
         if self.pattern.equal:
             text += f"; {', '.join(self.pattern.equal)}"
         if self.pattern.zero or self.pattern.equal:
-            link = f"link {self.last}" if self.last else "the last link"
+            link = f"link {self.last}" if self.pattern.columns == 1 else "the last link"
             text += f"; this is proved by induction from {link}"
         return text
 
@@ -352,9 +367,15 @@ class Steps:
                 f"'{self.label}' for {format}"
             )
         lines: list[str] = []
+        if self.product:
+            label, _, factors = self.product.partition(" = ")
+            value = factors if format == "text" else " ".join(map(_in_latex, factors.split("*")))
+            lines.append(self._equation(label, value, self.order, format))
         for link, block in self.cases:
             condition = f"{self.variable} = {link}" if link else "otherwise"
-            lines += self._case(condition if len(self.cases) > 1 else "", block, format, full)
+            if len(self.cases) == 1:
+                condition = "" if self.product else self.order
+            lines += self._case(condition, block, format, full)
         return align_latex(lines) if format == "latex" else "\n".join(lines)
 
     def _case(self, condition: str, block: Canonical, format: str, full: bool) -> Iterator[str]:
@@ -379,10 +400,8 @@ class Steps:
     def _equation(self, label: str, value: str, condition: str, format: str) -> str:
         """Return the text of one equation and its condition."""
         if format == "latex":
-            letter, _, indices = label.rstrip("]").partition("[")
-            indices, _, position = indices.partition("][")
-            name = f"{latex(letter)}_{{{indices}}}"
-            name = f"[{name}]_{{{position}}}" if position else name
+            block, _, position = label.rstrip("]").partition("][")
+            name = f"[{_in_latex(block)}]_{{{position}}}" if position else _in_latex(block)
             is_otherwise = condition == "otherwise"
             where = rf"\text{{{condition}}}" if is_otherwise else condition
             return f"{name} &= {value}" + (f" && {where}" if where else "")
@@ -399,11 +418,10 @@ class Steps:
             return self.pattern.position(int(match[1]), int(match[2]))[1:-1]
 
         if format == "latex":
-            letter, _, indices = self.neighbour.rstrip("]").partition("[")
             text = re.sub(r"q_\{([01])\}", lambda match: f"q_{{{links[int(match[1])]}}}", text)
             return re.sub(
                 r"\\mathrm\{entry\}_\{(\d),(\d)\}",
-                lambda match: rf"[{latex(letter)}_{{{indices}}}]_{{{component(match)}}}",
+                lambda match: rf"[{_in_latex(self.neighbour)}]_{{{component(match)}}}",
                 text,
             )
         text = re.sub(r"\bq([01])\b", lambda match: f"q[{links[int(match[1])]}]", text)
@@ -583,12 +601,11 @@ def steps(
         )
     stepping = _stepping(links, method.partition(":")[0])
     variable, is_between = indices[0].variable, None in rule.offsets
-    label, last, product = request, "", ""
-    if rule.wrench:
-        last = str(indices[1])
-    elif is_between:
+    label, product = request, ""
+    last = str(indices[1]) if is_between else ""
+    if is_between and not rule.wrench:
         label = f"{letter}[{variable},{_shifted(variable, 1)}]"
-        product = f"{request} = {label}*{letter}[{_shifted(variable, 1)},{indices[1]}]"
+        product = f"{request} = {label}*{letter}[{_shifted(variable, 1)},{last}]"
     is_state = letter == recursion.state
     reach = 0 if is_state else int(rule.of_child or is_between)
     usual = stepping.block(label, rule, 1)

@@ -106,7 +106,7 @@ def _unflatten(numbers: Sequence[Scalar]) -> Step:
 
 
 def first_link_numbers(linkage: Linkage) -> list[Scalar]:
-    """Return the numbers of the first link: LINK_SIZE without the last three."""
+    """Return the LINK_SIZE numbers of the first link, without the last three."""
     first, *_ = bodies(linkage)
     return [*first.J.entries, *first.s, *first.inverse_J.entries, first.inverse_m]
 

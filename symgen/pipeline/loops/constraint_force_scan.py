@@ -129,8 +129,8 @@ class _Solve:
     arguments: tuple[str, ...] = ("q", "b")
     result = "x"
     function = SOLVE
-    first_saved_half = 0
-    """Index, among the numbers that an element saves, of the first one from the map of H_bb (`_halves`)."""
+    first_saved = 0
+    """Index, among the numbers that an element saves, of the first one from the map of H_bb (`_segment`)."""
 
     def __init__(self, model: Model, columns: Columns) -> None:
         self.width, self.columns = columns.width, columns
@@ -151,12 +151,12 @@ class _Solve:
         self.inverse = self._step(lambda linkage: {BODY: levels.first_link_numbers(linkage)}, {})
         self.work = 2 * (1 + 2 * size)
         self.maps = self._first_maps()
-        across = self._step(self._across, {SAVED: self.work, DOWNSWEEP: 2 * size})
-        self.maps.append(Map((self._of_element(across),), (0,)))
+        accelerations = self._step(self._accelerations, {SAVED: self.work, DOWNSWEEP: 2 * size})
+        self.maps.append(Map((self._of_element(accelerations),), (0,)))
 
     def _first_maps(self) -> list[Map]:
         """Return the maps before the scan of H_bb: the last one gives each element's UPSWEEP value for that scan."""
-        return [Map((self._of_element(self._step(self._halves, {SAVED: self.work})),), (0,))]
+        return [Map((self._of_element(self._step(self._segment, {SAVED: self.work})),), (0,))]
 
     def _linkage(self, more: Mapping[str, int]) -> Tabled:
         """Return two neighbouring links as a Linkage, with `more` arguments (name: size) in addition to the usual ones."""
@@ -172,14 +172,14 @@ class _Solve:
         linkage = self._linkage(more)
         return passes.run(frozen(linkage.derivation, self.function, METHOD, build(linkage)))
 
-    def _halves(self, linkage: Tabled) -> Results:
-        """Return an element's UPSWEEP value for the scan of H_bb, and the numbers that it saves for `_across`."""
+    def _segment(self, linkage: Tabled) -> Results:
+        """Return an element's UPSWEEP value for the scan of H_bb, and the numbers that it saves for `_accelerations`."""
         value, saved = levels.solve_segment_of_place(linkage, linkage.derivation.inputs[BODY])
         return {UPSWEEP: value, SAVED: saved}
 
-    def _across(self, linkage: Tabled) -> Results:
+    def _accelerations(self, linkage: Tabled) -> Results:
         """Return an element's contributions to the results of joint i − 1 and of joint i."""
-        saved = linkage.derivation.inputs[SAVED][self.first_saved_half :]
+        saved = linkage.derivation.inputs[SAVED][self.first_saved :]
         joint_before, joint = levels.acceleration_terms(
             linkage.derivation, self.size, saved, linkage.derivation.inputs[DOWNSWEEP]
         )
@@ -237,14 +237,14 @@ class _Dynamics(_Solve):
     function = DYNAMICS
 
     def _first_maps(self) -> list[Map]:
-        turn = self._step(lambda linkage: {UPSWEEP: levels.rotation_step(linkage)}, {})
-        sines = {row.op: i for i, row in enumerate(turn.rows) if row.op in SINES}
-        self.first_saved_half, self.work = len(sines), len(sines) + self.work
+        rotation = self._step(lambda linkage: {UPSWEEP: levels.rotation_step(linkage)}, {})
+        sines = {row.op: i for i, row in enumerate(rotation.rows) if row.op in SINES}
+        self.first_saved, self.work = len(sines), len(sines) + self.work
         if sines:
             port = Port(SAVED, (len(sines),), tuple(sines.values()))
-            turn = replace(turn, outputs=(*turn.outputs, port))
-        halves = self._step(self._halves, {SAVED: self.work, DOWNSWEEP: 3})
-        halves = _with_saved_sines(halves, [*sines])
+            rotation = replace(rotation, outputs=(*rotation.outputs, port))
+        segment = self._step(self._segment, {SAVED: self.work, DOWNSWEEP: 3})
+        segment = _with_saved_sines(segment, [*sines])
         steps = PairSteps(
             levels.combine_rotations,
             levels.propagate_omega,
@@ -254,11 +254,11 @@ class _Dynamics(_Solve):
         )
         self.scans.insert(0, parallel_scan(self.function, METHOD, steps, levels.ROTATION_SIZE, 3))
         return [
-            Map((self._of_element(turn),), (0,)),
-            Map((self._of_element(halves),), (self.first_saved_half,)),
+            Map((self._of_element(rotation),), (0,)),
+            Map((self._of_element(segment),), (self.first_saved,)),
         ]
 
-    def _halves(self, linkage: Tabled) -> Results:
+    def _segment(self, linkage: Tabled) -> Results:
         inputs = linkage.derivation.inputs
         value, saved = levels.segment_of_place(linkage, inputs[BODY], inputs[DOWNSWEEP])
         return {UPSWEEP: value, SAVED: saved}
