@@ -294,7 +294,11 @@ def test_components_of_wrenches_that_stay_zero_are_found_by_induction() -> None:
     step = step_of("masses", "udut", "psihat", (0, None))
     assert step.pattern.zero == ("[0]", "[1]", "[5]")
     assert "proved by induction from link j" in step.notation
-    assert step_of("revolute", "udut", "psihat", (0, None)).pattern == EVERY_COMPONENT
+    spatial = step_of("revolute", "udut", "psihat", (0, None))
+    assert spatial.pattern == EVERY_COMPONENT
+    assert "i < j" not in spatial.notation  # the equation says so
+    in_cases = replace(spatial, cases=((Affine("", 0), spatial.cases[0][1]), *spatial.cases))
+    assert in_cases.notation.endswith("; all cases are for i < j")
     assert r"[\hat{\psi}_{i+1,j}]_{4}" in step.text("latex")
 
 

@@ -352,6 +352,8 @@ class Steps:
         if self.pattern.zero or self.pattern.equal:
             link = f"link {self.last}" if self.pattern.columns == 1 else "the last link"
             text += f"; this is proved by induction from {link}"
+        if len(self.cases) > 1 and self.order:
+            text += f"; all cases are for {self.order}"
         return text
 
     def text(self, format: str = "text", full: bool = False) -> str:
