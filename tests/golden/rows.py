@@ -433,6 +433,8 @@ _FORMULAS = (
     ("puma560", "M[1,2]", "--form recursive --format python"),
     ("puma560", "", ""),
     ("four_bar", "A", ""),
+    ("four_bar", "K_loops", ""),
+    ("four_bar", "e_loops", "--form recursive"),
     ("tree.urdf", "g", "--symbols m,l"),
     ("cart.toml", "M", ""),
 )

@@ -12,15 +12,17 @@ import numpy as np
 import pytest
 
 import symgen
+from symgen import methods
 from symgen.mechanism.closures import closure, closures
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.riccati import grasps
 from symgen.pipeline import derive, loop_closure
+from symgen.reference import closing
 from symgen.reference.assembling import closed_states
 from symgen.reference.integrate import integrate
 from symgen.reference.mechanics import Reference
 from symgen.reference.motion import Motion
-from symgen.reference.precision import FLOAT
+from symgen.reference.precision import FLOAT, arb
 from symgen.support.errors import MethodRefusal, RequestError
 from symgen.verification.algebra import check_algebra
 from symgen.verification.exact_results import ExactResults
@@ -41,6 +43,7 @@ from tests.shared.grasps import (
     turning,
     two_arms,
 )
+from tests.shared.inspected import numbers
 from tests.shared.robots_for_tests import run
 
 BOX = body("box", "ground", "free", mass=2)
@@ -262,6 +265,77 @@ def test_a_planted_error_in_grasps_is_caught(
 ) -> None:
     monkeypatch.setattr(grasps, attribute, PLANTED[attribute](getattr(grasps, attribute)))
     assert not passes_algebra(planar())
+
+
+LETTER_ROBOTS: dict[str, Callable[[], Mechanism]] = {
+    **ROBOTS,
+    "stewart": lambda: symgen.load("stewart"),
+    "four_bar": lambda: symgen.load("four_bar"),
+}
+
+
+@cache
+def expected_letters(name: str) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Return a closed state in 100 digits, and K and e there by definition: the object's joint is
+    held, and M of the arms is eliminated.
+    """
+    mechanism, scalars = LETTER_ROBOTS[name](), arb(100)
+    reference, assembly = Reference(mechanism, scalars), loop_closure.assembly(mechanism)
+    states = closed_states(mechanism, assembly, 1, 3)
+    q, v = scalars.array(states["q"]), scalars.array(states["v"])
+    held = grasps.held_body(mechanism)
+    assert held is not None
+    entries = mechanism.v_slices[held]
+    of_arms = [k for k in range(mechanism.nv) if not entries.start <= k < entries.stop]
+    with scalars.working():
+        tau = scalars.array(np.arange(mechanism.nv)[None])
+        A = closing.jacobian(reference, assembly.kept, q)[0][:, of_arms]
+        gamma = closing.bias(reference, assembly.kept, q, v)[0]
+        M = reference.mass_matrix(q)[0][np.ix_(of_arms, of_arms)]
+        forces = (tau - reference.bias_force(q, v))[0][of_arms]
+        solved = scalars.solve(M[None], np.column_stack([A.T, forces])[None])[0]
+        expected = {"K_loops": A @ solved[:, :-1], "e_loops": (A @ solved[:, -1] + gamma)[:, None]}
+    return {"q": q[0], "v": v[0], "tau": tau[0]}, expected
+
+
+def letter_errors(name: str, mechanism: Mechanism) -> dict[str, float]:
+    """Return the largest error of each letter of the grasps of a robot."""
+    state, expected = expected_letters(name)
+    errors = {}
+    with arb(100).working():
+        for letter, exact in expected.items():
+            arguments = {x: state[x] for x in methods.find("riccati").quantities[letter].inputs}
+            actual = numbers(mechanism, letter, "riccati", arguments)
+            assert actual.shape == exact.shape
+            errors[letter] = float(np.abs(actual - exact).max())
+    return errors
+
+
+@pytest.mark.parametrize("name", LETTER_ROBOTS)
+def test_letters_of_grasps_equal_their_definitions(name: str) -> None:
+    assert max(letter_errors(name, LETTER_ROBOTS[name]()).values()) < 1e-40
+
+
+@pytest.mark.parametrize(
+    ("attribute", "letter"),
+    [
+        ("_row_accelerations", "e_loops"),
+        ("_object_bias_acceleration", "e_loops"),
+        ("mobility_step", "K_loops"),
+    ],
+)
+def test_a_planted_error_in_letters_of_grasps_is_caught(
+    attribute: str, letter: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grasps, attribute, PLANTED[attribute](getattr(grasps, attribute)))
+    unknown_to_caches = replace(planar(), name=attribute)
+    assert letter_errors("planar", unknown_to_caches)[letter] > 1e-3
+
+
+def test_letters_of_grasps_need_an_object_that_all_loops_hold() -> None:
+    for letter in ("K_loops", "e_loops"):
+        with pytest.raises(RequestError, match=f"{letter} of riccati: .*'two_pandas_bar'"):
+            symgen.inspect("two_pandas_bar", letter)
 
 
 def test_grasps_are_used_only_if_requested() -> None:

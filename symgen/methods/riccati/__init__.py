@@ -14,6 +14,7 @@ from symgen.methods.riccati.dynamics import fd1, fd3, fd4
 from symgen.methods.riccati.filter import RiccatiFactor
 from symgen.methods.riccati.forces import interbody_forces
 from symgen.methods.riccati.gradient import mass_matrix_log_determinant_gradient
+from symgen.methods.riccati.grasps import QUANTITIES as GRASP_QUANTITIES
 from symgen.methods.riccati.grasps import constrained_forward_dynamics, refuse_without_grasps
 from symgen.methods.riccati.operational import operational_inertia_inverse
 from symgen.methods.riccati.quantities import QUANTITIES
@@ -59,5 +60,5 @@ METHOD = Method(
     },
     carries_mobility_outward=frozenset({"operational_inertia_inverse"}),
     sweeps=True,
-    quantities=QUANTITIES,
+    quantities={**QUANTITIES, **GRASP_QUANTITIES},
 )

@@ -33,7 +33,14 @@ from symgen.methods.riccati.dynamics import Spatial, bias_acceleration, plus, th
 from symgen.methods.riccati.dynamics import angular_velocities as turning
 from symgen.methods.riccati.filter import Filter, filtered, riccati_sweep, smoothed
 from symgen.methods.riccati.operational import mobility_step
-from symgen.methods.shared.closures import ClosedLoop, closed_loops, frame_motion, origin_velocities
+from symgen.methods.shared.closures import (
+    ClosedLoop,
+    closed_loops,
+    frame_motion,
+    origin_velocities,
+    refuse_without_closures,
+)
+from symgen.methods.shared.quantities import Block, Entries, Quantity, name_entries
 from symgen.methods.shared.task import LDLFactor
 from symgen.support.errors import MethodRefusal
 
@@ -87,12 +94,25 @@ def _root(mechanism: Mechanism, body: int) -> int:
 
 def refuse_without_grasps(mechanism: Mechanism) -> str | None:
     """Return why a robot is refused, or None: it must consist of arms that hold one object."""
+    fact = _no_held_body(mechanism)
+    return fact and f"{NAME} is for arms that hold one object, and {fact}; use riccati"
+
+
+def _no_held_body(mechanism: Mechanism) -> str | None:
     if held_body(mechanism) is not None:
         return None
     return (
-        f"{NAME} is for arms that hold one object, and in '{mechanism.name}' no body on the base without children "
-        "is held by all closed loops, each with another arm; use riccati"
+        f"in '{mechanism.name}' no body on the base without children is held by all closed loops, "
+        "each with another arm"
     )
+
+
+def _no_letters(mechanism: Mechanism) -> str | None:
+    """Return why a robot has no letters of grasps, or None."""
+    if (reason := refuse_without_closures(mechanism)) is not None:
+        return reason
+    fact = _no_held_body(mechanism)
+    return fact and f"{fact}; S_loops is the matrix of any closed loops"
 
 
 def constrained_forward_dynamics(linkage: Linkage) -> tuple[list[Scalar], ...]:
@@ -103,7 +123,9 @@ def constrained_forward_dynamics(linkage: Linkage) -> tuple[list[Scalar], ...]:
     filters = riccati_sweep(linkage)
     free, motion, b = three_sweeps(linkage)  # arms and object without grasps
     motion[body] = _object_bias_acceleration(linkage, body)
-    mobilities = [_tip_mobility(linkage, filters, grasp) for grasp in grasps]  # K_i of (G4)
+    mobilities = [
+        LDLFactor.of(linkage.derivation, _tip_mobility(linkage, filters, grasp)) for grasp in grasps
+    ]  # K_i of (G4)
     row_accelerations = _subtract_drift(
         linkage, [_row_accelerations(linkage, grasp, motion) for grasp in grasps]
     )  # e_i of (G4)
@@ -163,8 +185,8 @@ def _require_mobility(linkage: Linkage, grasps: Sequence[Grasp]) -> None:
             )
 
 
-def _tip_mobility(linkage: Linkage, filters: Sequence[Filter], grasp: Grasp) -> LDLFactor:
-    """Return K = Bᵀ Ω B, factored; Ω follows by its recursion from the base to the frame."""
+def _tip_mobility(linkage: Linkage, filters: Sequence[Filter], grasp: Grasp) -> list[list[Scalar]]:
+    """Return the lower triangle of K = Bᵀ Ω B; Ω follows by its recursion from the base to the frame."""
     zero, zeros, frame = linkage.zero, linkage.zeros, grasp.arm
     zero_matrix = Symmetric3(zero, zero, zero, zero, zero, zero)
     Omega = Mobility(zero_matrix, (zeros, zeros, zeros), zero_matrix)
@@ -180,11 +202,10 @@ def _tip_mobility(linkage: Linkage, filters: Sequence[Filter], grasp: Grasp) -> 
     )
     Omega = Omega.shifted(origin).rotated(mount.transposed())
     accelerations = [Omega.apply(*row) for row in grasp.B]
-    lower = [
+    return [
         [row[0].dot(accelerations[j][0]) + row[1].dot(accelerations[j][1]) for j in range(i + 1)]
         for i, row in enumerate(grasp.B)
     ]
-    return LDLFactor.of(linkage.derivation, lower)
 
 
 def _object_bias_acceleration(linkage: Linkage, body: int) -> Spatial:
@@ -278,3 +299,50 @@ def _solve_object(
         ]
         forces.append(K.back_substitute(right_side, "lambda"))  # (G4)
     return acceleration, forces
+
+
+def _K(linkage: Linkage) -> Entries:
+    """Return diag(K_i) of (G4) as one block."""
+    grasps, filters = _grasps(linkage), riccati_sweep(linkage)
+    blocks = [_tip_mobility(linkage, filters, grasp) for grasp in grasps]
+    size, first = sum(map(len, blocks)), 0
+    rows = [[linkage.zero] * size for _ in range(size)]
+    for block in blocks:
+        for i, row in enumerate(block):
+            for j, x in enumerate(row):
+                rows[first + i][first + j] = rows[first + j][first + i] = x
+        first += len(block)
+    return {(): Block(name_entries(linkage, "K", rows))}
+
+
+def _e(linkage: Linkage) -> Entries:
+    """Return all e_i of (G4) as one block."""
+    grasps = _grasps(linkage)
+    (body,) = {grasp.object.link for grasp in grasps}
+    _, motion, _ = three_sweeps(linkage)
+    motion[body] = _object_bias_acceleration(linkage, body)
+    rows = [[x] for grasp in grasps for x in _row_accelerations(linkage, grasp, motion)]
+    return {(): Block(name_entries(linkage, "e", rows))}
+
+
+QUANTITIES = {
+    "K_loops": Quantity(
+        (),
+        "NL x NL",
+        "accelerations of each arm's constraint rows per unit force on them, the object held still: "
+        "diag(B_i^T Omega_i B_i) of symgen's (G4)",
+        _K,
+        refusal=_no_letters,
+        of_loops=True,
+    ),
+    "e_loops": Quantity(
+        (),
+        "NL x 1",
+        "accelerations at which the constraint rows would open, without constraint forces and joint "
+        "accelerations of the object, symgen's (G4)",
+        _e,
+        ("q", "v", "tau"),
+        refusal=_no_letters,
+        of_loops=True,
+    ),
+}
