@@ -64,7 +64,10 @@ def _of_letter(mechanism: Mechanism, choice: Choice) -> tuple[str, tuple[str, ..
     for name, function in FUNCTIONS.items():
         if method not in methods.providers(name) or function.counts("NT"):
             continue
-        function_program = program(mechanism, name, method)
+        try:
+            function_program = program(mechanism, name, method)
+        except RequestError:  # the robot has no such function, as a closed chain has no Λ
+            continue
         present = {row.name for row in function_program.rows if row.name}
         if kept_names := [name for name in names if name in present]:
             notes = _notes(method, entries.label, len(names), len(kept_names))

@@ -450,6 +450,14 @@ def test_where_counts_entries_that_the_passes_merged() -> None:
     assert c99.Target("panda", Sizes(7, 7, 7)).c_file("mass_matrix") == "panda_mass_matrix.c"
 
 
+def test_where_passes_over_functions_that_the_robot_lacks() -> None:
+    """The operational inertia of a closed chain is refused, and it is not what was asked for."""
+    with pytest.raises(
+        RequestError, match=r"no line of the C by \w+ computes S_loops\[0,0\] alone"
+    ):
+        where(robot("four_bar"), "S_loops[0,0]")
+
+
 # -- the picture --------------------------------------------------------------------------------------------------------
 
 
