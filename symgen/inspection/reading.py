@@ -48,7 +48,6 @@ from symgen.inspection.general.request import (
 from symgen.inspection.general.steps import (
     LETTERS_WITH_STEPS,
     SAMPLED,
-    Rule,
     Steps,
     rule_of,
     steps,
@@ -539,7 +538,7 @@ def _general(
     try:
         formulas = general(mechanism, words, indices, block, progress)
     except RequestError as error:
-        if not choices or _rule(choices[-1], words, indices) is None:
+        if not choices or not _has_step(choices[-1], words, indices):
             raise
         reading = _step(mechanism, words, indices, choices[-1].method)
         return Reading(
@@ -561,11 +560,16 @@ def _general(
     return Reading(formulas, tuple(notes))
 
 
-def _rule(choice: Choice, words: Words, indices: Sequence[Affine]) -> Rule | None:
-    """Return the recursion step of a method's letter, or None if there is none."""
-    if not isinstance(choice.target, Quantity) or words.position is not None:
-        return None
-    return rule_of(choice.method or "", words.letter, indices)
+def _has_step(choice: Choice, words: Words, indices: Sequence[Affine]) -> bool:
+    """True if a letter of a method, or a result, has a recursion step."""
+    if isinstance(choice.target, PaperQuantity) or words.position is not None:
+        return False
+    return rule_of(_method_of_letter(choice), words.letter, indices) is not None
+
+
+def _method_of_letter(choice: Choice) -> str | None:
+    """Return the method of a letter; None for a result, which all methods have in common."""
+    return None if isinstance(choice.target, Result) else choice.method
 
 
 def _step(
@@ -579,19 +583,22 @@ def _step(
     values = dict.fromkeys("ijkl", 3) | {indices[0].variable: 1, "n": SAMPLED}
     numbers = ",".join(str(index.at(values)) for index in indices)
     choice = choose(links, f"{words.letter}[{numbers}]", method)
-    if _rule(choice, words, indices) is None or choice.method is None:
+    if not _has_step(choice, words, indices):
         raise RequestError(
             f"'{words.what}' has no recursion step that could be shown; there are: {', '.join(LETTERS_WITH_STEPS)}"
         )
-    stepped = steps(mechanism, choice.method, words.what, words.letter, indices)
+    stepped = steps(mechanism, _method_of_letter(choice), words.what, words.letter, indices)
     notes = [
         f"for a chain of n ≥ 3 links like those of '{mechanism.name}', counted from 0; the step is {stepped.source}, "
         f"with symbols in place of {stepped.neighbour}",
         stepped.notation,
     ]
-    variable, with_method = stepped.variable, f"with --method {choice.method}"
+    variable, with_method = stepped.variable, f"with --method {stepped.method}"
     state, last = stepped.state, stepped.last
-    if last and not stepped.product:
+    if stepped.below:
+        inertia = stepped.below[-1].state
+        notes.append(f"request '{inertia}[i]' {with_method} for the step of {inertia}")
+    elif last and not stepped.product:
         notes.append(
             f"the recursion starts at {state}[{last},{last}]; request '{state}[i,i]' {with_method} for it"
             + (f", and '{state}[i,j]' for its step" if words.letter != state else "")

@@ -23,6 +23,7 @@ from symgen.inspection.general.steps import (
     EVERY_COMPONENT,
     EVERY_ENTRY,
     RECURSIONS,
+    Recursion,
     Steps,
     pattern_of,
     steps,
@@ -40,11 +41,20 @@ BALL = Numbers(BALLS.constant, np.sin, np.cos, np.sqrt, np.log)
 TOLERANCE = 1e-50
 LINKS = 9
 RULES = [
-    (method, letter, rule.offsets)
-    for method, recursion in RECURSIONS.items()
+    (None if letter in recursion.results else recursion.method, letter, rule.offsets)
+    for recursion in RECURSIONS
     for letter, rules in recursion.rules.items()
     for rule in rules
+    if letter != recursion.unlisted
 ]
+"""(method, letter, offsets) of each rule; the method of a result is None."""
+
+
+def recursion_with(letter: str, method: str | None = None) -> Recursion:
+    """Return the recursion that has the step of a letter."""
+    return next(
+        item for item in RECURSIONS if letter in item.rules and method in (None, item.method)
+    )
 
 
 @cache
@@ -74,7 +84,7 @@ KINDS = ("masses", "revolute", "prismatic")
 
 
 @cache
-def step_of(kind: str, method: str, letter: str, offsets: tuple[int | None, ...]) -> Steps:
+def step_of(kind: str, method: str | None, letter: str, offsets: tuple[int | None, ...]) -> Steps:
     indices = [Affine("j", 0) if offset is None else Affine("i", offset) for offset in offsets]
     request = f"{letter}[{','.join(map(str, indices))}]"
     return steps(chain_of_kind(kind), method, request, letter, indices)
@@ -102,13 +112,20 @@ def block_of(step: Steps, i: int, q: list[Any], inertia: np.ndarray[Any, Any] | 
 
 @cache
 def blocks_of_method(
-    kind: str, method: str, letter: str
+    kind: str, method: str | None, letter: str
 ) -> tuple[dict[tuple[int, ...], Any], list[Any]]:
     """Return the blocks of a letter as the method's Program computes them, and q."""
     links = chain_of(chain_of_kind(kind), LINKS, letter)
-    of_letter = layout(links, method, letter)
     generator = np.random.default_rng(7)
     q = [BALLS.array([Fraction(int(x), 1000)]) for x in generator.integers(-3000, 3000, LINKS)]
+    if method is None:
+        assert letter == "M"
+        program = symgen.program(links, "mass_matrix", "newton_euler")
+        (row_major,) = evaluate(program, {"q": q}, BALL).values()
+        entries = [np.ravel(x)[:1].reshape(1, 1) for x in row_major]
+        blocks = {(i, j): entries[LINKS * i + j] for i in range(LINKS) for j in range(LINKS)}
+        return blocks, [x[0] for x in q]
+    of_letter = layout(links, method, letter)
     (values,) = evaluate(of_letter.program, {"q": q}, BALL).values()
     position = {row: n for n, row in enumerate(of_letter.program.outputs[0].rows)}
     return {
@@ -134,12 +151,15 @@ def blocks_of_method(
     ],
 )
 def test_the_steps_of_a_long_chain_give_the_blocks_of_the_method(
-    kind: str, method: str, letter: str, offsets: tuple[int | None, ...]
+    kind: str, method: str | None, letter: str, offsets: tuple[int | None, ...]
 ) -> None:
     """The method's own Program of nine links is the judge: it shares nothing with the papers'
     operators.
     """
-    if None in offsets:
+    if letter == "M" and None in offsets:
+        compare_entries_with_carried_wrenches(kind)
+    elif None in offsets:
+        assert method is not None
         compare_blocks_of_two_links(kind, method, letter)
     else:
         compare_blocks_of_one_link(kind, method, letter, tuple(x or 0 for x in offsets))
@@ -151,7 +171,7 @@ def compare_blocks_of_two_links(kind: str, method: str, letter: str) -> None:
     compared = 0
     with BALLS.working():
         expected, q = blocks_of_method(kind, method, letter)
-        state = RECURSIONS[method].state
+        state = recursion_with(letter, method).state
         wrenches = expected if step.product else blocks_of_method(kind, method, step.state)[0]
         for i, j in combinations(range(LINKS), 2):
             if step.product:
@@ -167,14 +187,32 @@ def compare_blocks_of_two_links(kind: str, method: str, letter: str) -> None:
     assert compared == LINKS * (LINKS - 1) // 2
 
 
+def compare_entries_with_carried_wrenches(kind: str) -> None:
+    """Compare M[i,j], i < j, with what the three printed equations give: the wrench f[j,j] of the
+    composite inertia of link j, its steps inward, and its product with p_i.
+    """
+    entry = step_of(kind, None, "M", (0, None))
+    carried, start = entry.below
+    assert [item.label for item in (entry, carried, start)] == ["M[i,j]", "f[i,j]", "f[j,j]"]
+    with BALLS.working():
+        expected, q = blocks_of_method(kind, None, "M")
+        inertias = blocks_of_method(kind, "udut", start.state)[0]
+        for j in range(1, LINKS):
+            wrench = block_of(start, j, q[j : j + 2], inertias[j,])
+            for i in reversed(range(j)):
+                wrench = block_of(carried, i, q[i : i + 2], wrench)
+                value = block_of(entry, i, q[i : i + 2], wrench)
+                assert largest(value - expected[i, j]) < TOLERANCE
+
+
 def compare_blocks_of_one_link(
-    kind: str, method: str, letter: str, offsets: tuple[int, ...]
+    kind: str, method: str | None, letter: str, offsets: tuple[int, ...]
 ) -> None:
     """Compare the block of each link with the step from its neighbour's inertia."""
     with BALLS.working():
         expected, q = blocks_of_method(kind, method, letter)
-        state = RECURSIONS[method].state
-        inertia_step = step_of(kind, method, state, (0,))
+        recursion = recursion_with(letter, method)
+        inertia_step = step_of(kind, recursion.method, recursion.state, (0,))
         step = step_of(kind, method, letter, offsets)
         inertia: Any = None
         compared = 0
@@ -207,7 +245,7 @@ def test_a_pattern_that_the_step_does_not_keep_is_given_up(
     """The inertia of one body has more zeros than the articulated one."""
     monkeypatch.setattr(steps_module, "pattern_of", lambda matrices: pattern_of(matrices[:1]))
     links = chain_of(chain_of_kind("masses"), steps_module.SAMPLED, "P[i]")
-    assert steps_module.Stepping(links, RECURSIONS["riccati"]).pattern == EVERY_ENTRY
+    assert steps_module.Stepping(links, recursion_with("P")).pattern == EVERY_ENTRY
 
 
 def test_signs_and_zeros_of_a_pattern() -> None:
@@ -232,26 +270,32 @@ def test_signs_and_zeros_of_a_pattern() -> None:
         ("riccati", "psi[i,j]", lambda o: o.steps[1]),
         ("udut", "psihat[i,j]", lambda o, wrench: o.move_inward(wrench) * 2),
         ("udut", "U[i,j]", lambda o, wrench: o.p(0) @ wrench),
+        ("udut", "Mtilde", lambda o: o.in_link_axes(0, o.extended_mass(0) + o.composite(1))),
+        (None, "M", lambda o: o.p(0) @ o.composite(0) @ o.p(0) * 2),
+        (None, "M[i,j]", lambda o, wrench: o.p(0) @ wrench),
+        (None, "f[i,j]", lambda o, wrench: -o.move_inward(wrench)),
     ],
 )
 def test_a_wrong_step_differs_from_the_method(
-    method: str, letter: str, planted: Any, monkeypatch: pytest.MonkeyPatch
+    method: str | None, letter: str, planted: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recursion = RECURSIONS[method]
     letter, _, indices = letter.partition("[")
+    recursion = recursion_with(letter, method)
     rules = list(recursion.rules[letter])
     position = -1 if indices else 0
     rule = rules[position]
     rules[position] = replace(rule, block=planted)
     monkeypatch.setitem(recursion.rules, letter, tuple(rules))
     step_of.cache_clear()
+    steps_module._stepping.cache_clear()
     try:
         with pytest.raises(AssertionError):
             test_the_steps_of_a_long_chain_give_the_blocks_of_the_method(
-                "masses", method, letter, rule.offsets
+                "masses", method, "M" if letter == "f" else letter, rule.offsets
             )
     finally:
         step_of.cache_clear()
+        steps_module._stepping.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -267,9 +311,10 @@ def test_a_wrong_step_differs_from_the_method(
         ("U[i,j]", "udut", "U[i,j] = psihat[i,j][2] + psihat[i,j][4]    for i < j"),
         ("U[k,n-1]", "udut", "U[k,n-1] = psihat[k,n-1][2] + psihat[k,n-1][4]    for k < n-1"),
         ("alpha[i,i+2]", "udut", "alpha[i,i+2] = psihat[i,i+2][2] + psihat[i,i+2][4]"),
+        ("M[i,i]", None, "M[i,i] = -2*Mtilde[i][1,5] + Mtilde[i][2,2] + Mtilde[i][3,3]"),
     ],
 )
-def test_steps_of_point_masses(request_text: str, method: str, text: str) -> None:
+def test_steps_of_point_masses(request_text: str, method: str | None, text: str) -> None:
     recursive = FormulaOptions("recursive")
     reading = read(chain_of_kind("masses"), request_text, method, recursive)
     assert isinstance(reading.value, Steps)
@@ -300,6 +345,26 @@ def test_components_of_wrenches_that_stay_zero_are_found_by_induction() -> None:
     in_cases = replace(spatial, cases=((Affine("", 0), spatial.cases[0][1]), *spatial.cases))
     assert in_cases.notation.endswith("; all cases are for i < j")
     assert r"[\hat{\psi}_{i+1,j}]_{4}" in step.text("latex")
+
+
+def test_an_entry_of_a_spatial_chain_is_shown_with_the_steps_of_its_wrench() -> None:
+    reading = read(chain_of_kind("prismatic"), "M[i,n-1]", None, FormulaOptions("recursive"))
+    assert isinstance(reading.value, Steps)
+    lines = str(reading.value).splitlines()
+    assert lines[0] == "M[i,n-1] = f[i,n-1][5]    for i < n-1"
+    assert lines[1] == "for i < n-1:"
+    assert lines[5] == "f[i,n-1][3] = 2/3*f[i+1,n-1][3] + 2/3*f[i+1,n-1][4] - 1/3*f[i+1,n-1][5]"
+    assert lines[8:10] == ["f[j,j] =", "⎡Mtilde[j][0,5]⎤"]
+    notes = " ".join(reading.notes)
+    assert "f[i,n-1][r] is a component of the wrench for an acceleration of 1 of joint n-1" in notes
+    assert "request 'Mtilde[i]' with --method udut" in notes
+    assert r"f_{j,j} &= " in reading.value.text("latex")
+
+
+def test_a_number_is_not_split_into_entries_however_long_it_is() -> None:
+    text = str(step_of("revolute", None, "M", (0, 1)))
+    assert len(text) > steps_module.WIDEST
+    assert text.startswith("M[i,i+1] = ")
 
 
 def test_a_letter_without_a_closed_formula_is_shown_as_a_step() -> None:

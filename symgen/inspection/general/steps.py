@@ -12,7 +12,8 @@ hold for the inertia of the last link, and the step keeps them.
 
 Letters of two links, such as ψ(i, j) of RK or α_ij of SA, are products over the links between. Their
 step goes from link i + 1 to link i: ψ(i, j) is ψ(i, i+1) times ψ(i+1, j), and the wrench ψ̂_ij of SA is
-ψ̂_{i+1,j}, carried by one link inward.
+ψ̂_{i+1,j}, carried by one link inward. The entry M_ij of a chain is p_iᵀ times the wrench f_ij, which is
+M̃_j p_j, carried inward in the same way; M̃_j is the inertia of the links from j on, as one body.
 """
 
 from __future__ import annotations
@@ -81,8 +82,14 @@ class _Saha(sa.Operators):
         return self.in_axes_of_first(self.B(1, 0).T @ self.in_base_axes(wrench))
 
     def power(self, wrench: Array) -> Any:
-        """Return p_0ᵀ times a wrench at C_0 in the axes of link 0, the last one (31)."""
+        """Return p_0ᵀ times a wrench at C_0 in the axes of link 0, the last one (16), (31)."""
         return self.p(0) @ self.in_base_axes(wrench)
+
+    def composite_wrench(self, i: int, j: int) -> Array:
+        """Return B_jiᵀ M̃_j p_j of (16), in base axes: the wrench at C_i that accelerates joint j by one,
+        the links from j on being one rigid body.
+        """
+        return np.asarray(self.B(j, i).T @ self.composite(j) @ self.p(j))
 
 
 def _riccati(links: Chain, tip_inertia: Array) -> rk.Operators:
@@ -120,23 +127,29 @@ class Rule:
 
 @dataclass(frozen=True)
 class Recursion:
-    """Recursion of a method.
+    """Recursion of a method's inertias of articulated or composite bodies.
 
-    `source` names its equations. `state` is the letter of its articulated-body inertia, and `inertia` computes that of a link,
+    `source` names its equations. `state` is the letter of the inertia, and `inertia` computes that of a link,
     in the axes of the link, from the `operators` of a chain. `with_tip` returns the operators of a
-    chain whose last link has a given one. `rules` are the steps of each letter.
+    chain whose last link has a given one. `rules` are the steps of each letter. `results` are the letters
+    that are results of functions, by any method. `unlisted` is a wrench that is no letter of the method:
+    its steps are shown below those of a letter that they lead to.
     """
 
+    method: str
     source: str
     state: str
     operators: Callable[[Chain], Any]
     with_tip: Callable[[Chain, Array], Any]
     inertia: Callable[[Any, int], Array]
     rules: Mapping[str, tuple[Rule, ...]]
+    results: tuple[str, ...] = ()
+    unlisted: str = ""
 
 
-RECURSIONS = {
-    "riccati": Recursion(
+RECURSIONS = (
+    Recursion(
+        "riccati",
         "Rodriguez & Kreutz 1988, (4.4)-(4.7), (5.12)",
         "P",
         rk.Operators,
@@ -153,7 +166,31 @@ RECURSIONS = {
             ),
         },
     ),
-    "udut": Recursion(
+    Recursion(
+        "udut",
+        "Saha, (15), (16)",
+        "Mtilde",
+        sa.Operators,
+        _Saha,
+        lambda o, i: o.in_link_axes(i, o.composite(i)),
+        {
+            "Mtilde": (Rule((0,), True, lambda o: o.in_link_axes(0, o.composite(0))),),  # (15)
+            "M": (  # (16)
+                Rule((0, 0), False, lambda o: o.p(0) @ o.composite_wrench(0, 0)),
+                Rule((0, 1), True, lambda o: o.p(0) @ o.composite_wrench(0, 1)),
+                Rule((0, None), False, _Saha.power, "f"),
+            ),
+            "f": (
+                Rule((0, 0), False, lambda o: o.in_axes_of_first(o.composite_wrench(0, 0))),
+                Rule((0, 1), True, lambda o: o.in_axes_of_first(o.composite_wrench(0, 1))),
+                Rule((0, None), True, _Saha.move_inward, "f"),
+            ),
+        },
+        results=("M",),
+        unlisted="f",
+    ),
+    Recursion(
+        "udut",
         "Saha, (31)-(35)",
         "Mhat",
         sa.Operators,
@@ -183,7 +220,7 @@ RECURSIONS = {
             ),
         },
     ),
-}
+)
 
 
 def _shifted(variable: str, offset: int) -> str:
@@ -198,10 +235,12 @@ def _in_latex(block: str) -> str:
 
 
 LETTERS_WITH_STEPS = tuple(
-    f"{letter}[{','.join('j' if offset is None else _shifted('i', offset) for offset in rule.offsets)}] of {method}"
-    for method, recursion in RECURSIONS.items()
+    f"{letter}[{','.join('j' if offset is None else _shifted('i', offset) for offset in rule.offsets)}]"
+    + ("" if letter in recursion.results else f" of {recursion.method}")
+    for recursion in RECURSIONS
     for letter, rules in recursion.rules.items()
     for rule in rules
+    if letter != recursion.unlisted
 )
 """Requests that have a recursion step."""
 
@@ -292,11 +331,12 @@ class Steps:
 
     `label` is the request, and `variable` its first index. `state` is the letter of the inertia or
     wrench, and `offset` its link, counted from i. `last` is the second index of a letter of any two
-    links, such as j, or "".
-    The last `reach` links have no block. `cases` are (link, block): a link such as 0 or n − 1, or
-    None for all links that no other case has. In a block, q0 and q1 are the coordinates of links i and
-    i + 1. entry_R_C is entry (R, C) of the inertia or wrench, which has the `pattern`. `source`
-    names the equations. `product` is the recursion of a letter of two links whose step this is, or "".
+    links, such as j, or "". The last `reach` links have no block. `cases` are (link, block): a link
+    such as 0 or n − 1, or None for all links that no other case has. In a block, q0 and q1 are the
+    coordinates of links i and i + 1. entry_R_C is entry (R, C) of the inertia or wrench, which has the
+    `pattern`. `method` has the letters, and `source` names the equations. `product` is the recursion of
+    a letter of two links whose step this is, or "". `below` are the steps of the wrench `state`, if no
+    request shows them.
     """
 
     label: str
@@ -305,10 +345,12 @@ class Steps:
     offset: int
     cases: tuple[tuple[Affine | None, Canonical], ...]
     pattern: Pattern
+    method: str
     source: str
     reach: int
     last: str = ""
     product: str = ""
+    below: tuple[Steps, ...] = ()
 
     def block(self, n: int, i: int) -> Canonical:
         """Return the block of link i of n links; its symbols are those of the class.
@@ -342,19 +384,34 @@ class Steps:
     def notation(self) -> str:
         """Meaning of the entries, and the entries that are not named."""
         if self.pattern.columns > 1:
-            text = f"{self.neighbour}[r,c] is an entry of that block, which is symmetric"
+            meaning = f"{self.neighbour}[r,c] is an entry of that block, which is symmetric"
+        elif self.below:
+            meaning = (
+                f"{self.neighbour}[r] is a component of the wrench for an acceleration of 1 of joint {self.last}, with the "
+                f"links from {self.last} on as one body; it acts at the mass centre of link {self.variable}, in the axes of that link"
+            )
         else:
-            text = f"{self.neighbour}[r] is a component of that wrench"
-        if self.pattern.zero:
-            text += f"; its entries {', '.join(self.pattern.zero)} are zero"
-        if self.pattern.equal:
-            text += f"; {', '.join(self.pattern.equal)}"
-        if self.pattern.zero or self.pattern.equal:
-            link = f"link {self.last}" if self.pattern.columns == 1 else "the last link"
-            text += f"; this is proved by induction from {link}"
+            meaning = f"{self.neighbour}[r] is a component of that wrench"
+        texts = [meaning, *(() if self.below else self._entries_not_named)]
         if len(self.cases) > 1 and self.order:
-            text += f"; all cases are for {self.order}"
-        return text
+            texts.append(f"all cases are for {self.order}")
+        for steps in self.below:
+            texts += steps._entries_not_named
+        return "; ".join(dict.fromkeys(texts))
+
+    @property
+    def _entries_not_named(self) -> list[str]:
+        """The entries that are zero or equal to others."""
+        zero, equal = self.pattern.zero, self.pattern.equal
+        if not zero and not equal:
+            return []
+        texts = [f"the entries {', '.join(zero)} of {self.neighbour} are zero"] if zero else []
+        if equal:
+            texts.append(
+                f"in {self.neighbour}, {', '.join(equal)}" if not zero else ", ".join(equal)
+            )
+        link = f"link {self.last}" if self.pattern.columns == 1 else "the last link"
+        return ["; ".join([*texts, f"this is proved by induction from {link}"])]
 
     def text(self, format: str = "text", full: bool = False) -> str:
         """Return the formulas as "text" or "latex", one case after the other. Unless `full`, long
@@ -368,24 +425,28 @@ class Steps:
                 f"recursion steps are written as {' or '.join(FORMATS)}; write numbers in place of the letters of "
                 f"'{self.label}' for {format}"
             )
-        lines: list[str] = []
+        lines = [line for steps in (self, *self.below) for line in steps.lines(format, full)]
+        return align_latex(lines) if format == "latex" else "\n".join(lines)
+
+    def lines(self, format: str, full: bool) -> Iterator[str]:
+        """Yield the lines of `text`, without those that every LaTeX formula has."""
         if self.product:
             label, _, factors = self.product.partition(" = ")
             value = factors if format == "text" else " ".join(map(_in_latex, factors.split("*")))
-            lines.append(self._equation(label, value, self.order, format))
+            yield self._equation(label, value, self.order, format)
         for link, block in self.cases:
             condition = f"{self.variable} = {link}" if link else "otherwise"
             if len(self.cases) == 1:
                 condition = "" if self.product else self.order
-            lines += self._case(condition, block, format, full)
-        return align_latex(lines) if format == "latex" else "\n".join(lines)
+            yield from self._case(condition, block, format, full)
 
     def _case(self, condition: str, block: Canonical, format: str, full: bool) -> Iterator[str]:
         texts = [self._with_indices(entry.text(format, full), format) for entry in block.entries]
         columns = block.shape[1] if block.shape else 1
         rows = [texts[n : n + columns] for n in range(0, len(texts), columns)]
         width = visible_width if format == "latex" else len
-        if sum(max(map(width, column)) for column in zip(*rows, strict=True)) <= WIDEST:
+        widest = sum(max(map(width, column)) for column in zip(*rows, strict=True))
+        if not block.shape or widest <= WIDEST:
             value = print_grid(rows, format) if block.shape else texts[0]
             yield self._equation(self.label, value, condition, format)
             return
@@ -572,36 +633,70 @@ def _canonical(request: str, entries: Array, generators: _Generators) -> Canonic
 
 
 @lru_cache(maxsize=8)
-def _stepping(links: Mechanism, method: str) -> Stepping:
-    """Return the steps of a chain by a method."""
-    return Stepping(links, RECURSIONS[method])
+def _stepping(links: Mechanism, state: str) -> Stepping:
+    """Return the steps of a chain by the recursion of an inertia, which is given by its letter."""
+    return Stepping(links, next(item for item in RECURSIONS if item.state == state))
 
 
-def rule_of(method: str, letter: str, indices: Sequence[Affine]) -> Rule | None:
-    """Return the rule of a letter at these indices, such as P[i] or alpha[i,j], or None."""
-    recursion = RECURSIONS.get(method.partition(":")[0])
-    if recursion is None or not indices or indices[0].variable in {"", "n"}:
+def rule_of(
+    method: str | None, letter: str, indices: Sequence[Affine]
+) -> tuple[Recursion, Rule] | None:
+    """Return the recursion and the rule of a letter at these indices, such as P[i] or alpha[i,j], or None.
+
+    `method` None stands for a result of a function, by any method.
+    """
+    if not indices or indices[0].variable in {"", "n"}:
         return None
-    return next((rule for rule in recursion.rules.get(letter, ()) if rule.fits(indices)), None)
+    for recursion in RECURSIONS:
+        of_letter = (
+            letter in recursion.results
+            if method is None
+            else method.partition(":")[0] == recursion.method
+            and letter not in (*recursion.results, recursion.unlisted)
+        )
+        for rule in recursion.rules.get(letter, ()) if of_letter else ():
+            if rule.fits(indices):
+                return recursion, rule
+    return None
 
 
 def steps(
-    mechanism: Mechanism, method: str, request: str, letter: str, indices: Sequence[Affine]
+    mechanism: Mechanism, method: str | None, request: str, letter: str, indices: Sequence[Affine]
 ) -> Steps:
     """Return the recursion step of a letter for a general link, which has a rule (`rule_of`).
 
     RequestError if the robot is no chain of like links, has drives, or has irrational rotations.
     TooLong if a step takes more than MOST_PRODUCTS products of terms.
     """
-    rule = rule_of(method, letter, indices)
-    assert rule is not None
-    recursion = RECURSIONS[method.partition(":")[0]]
+    recursion_and_rule = rule_of(method, letter, indices)
+    assert recursion_and_rule is not None
+    recursion, rule = recursion_and_rule
     links = chain_of(mechanism, SAMPLED, request)
     if without_drives(links) != links:
         raise RequestError(
             f"'{mechanism.name}' has drives, and the recursion of the paper has none; leave --drives out"
         )
-    stepping = _stepping(links, method.partition(":")[0])
+    stepping = _stepping(links, recursion.state)
+    result = _steps(stepping, rule, request, letter, indices)
+    if rule.wrench and rule.wrench == recursion.unlisted:
+        result = replace(result, below=tuple(_steps_of_wrench(stepping, rule.wrench, indices)))
+    return result
+
+
+def _steps_of_wrench(stepping: Stepping, wrench: str, indices: Sequence[Affine]) -> Iterator[Steps]:
+    """Yield the step of a wrench from link to link, and its first value, f[j,j]."""
+    at_link, _, inward = stepping.recursion.rules[wrench]
+    first, last = indices
+    start = Affine("j" if first.variable != "j" else "i", 0)
+    for rule, pair in ((inward, (first, last)), (at_link, (start, start))):
+        yield _steps(stepping, rule, f"{wrench}[{pair[0]},{pair[1]}]", wrench, pair)
+
+
+def _steps(
+    stepping: Stepping, rule: Rule, request: str, letter: str, indices: Sequence[Affine]
+) -> Steps:
+    """Return the step of a letter by one rule."""
+    recursion = stepping.recursion
     variable, is_between = indices[0].variable, None in rule.offsets
     label, product = request, ""
     last = str(indices[1]) if is_between else ""
@@ -626,6 +721,7 @@ def steps(
         int(rule.of_child),
         tuple(cases),
         stepping.pattern_for(rule),
+        recursion.method,
         recursion.source,
         reach,
         last,
