@@ -7,13 +7,14 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
+import flint
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symgen.certificate.backward import Backward, backward, closed_root
-from symgen.certificate.bodies import Bodies
+from symgen.certificate.bodies import Bodies, _root
 from symgen.certificate.boxes import subdivide
 from symgen.certificate.divisors import (
     DivisorCertificate,
@@ -415,3 +416,13 @@ def test_too_few_bits_give_no_certificate_and_a_reason() -> None:
         key=lambda certificate: -(certificate.joint or 0),
     )
     assert all("has no bound" in certificate.reason for certificate in joints[1:])
+
+
+def test_the_root_of_a_ball_contains_all_roots() -> None:
+    """A ball of positive numbers has a lower bound of its roots; one around zero has none."""
+    positive = _root(flint.arb(4, 1))
+    assert all(positive.contains(flint.arb(x).sqrt()) for x in (3, 4, 5))
+    assert positive > flint.arb("1.7")
+    around_zero = _root(flint.arb(0, 4))
+    assert all(around_zero.contains(x) or around_zero > x for x in (0, 1, 2))
+    assert around_zero >= 2

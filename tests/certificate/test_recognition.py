@@ -461,6 +461,24 @@ def test_a_product_split_into_two_is_no_elimination() -> None:
     assert set(joints) == set(recognised_elimination.pivots)  # the pivots are still recognised
 
 
+def test_a_sum_may_contain_negations() -> None:
+    """x − P, x + (−P) and −(P − x) have the same summands."""
+    program = derived_program("puma560", "composite_body")
+    expected = read_elimination(Recognition(robot("puma560"), program, FLOAT))
+    row = expected.rows[3, 3]
+    assert program.rows[row].op == "sub"
+    x, product = program.rows[row].args
+    for new, before in (
+        (Row("add", (x, row)), Row("neg", (product,))),
+        (Row("neg", (row,)), Row("sub", (product, x))),
+    ):
+        negated = edited(program, row, new, before)
+        sums = read_elimination(Recognition(robot("puma560"), negated, FLOAT)).sums
+        assert [item.over for item in sums[3, 3].products] == [
+            item.over for item in expected.sums[3, 3].products
+        ]
+
+
 def test_a_product_added_instead_of_subtracted_is_no_elimination() -> None:
     """Write x − P as (x − 2 P) + P: the leaf x − 2 P is no entry of the mass matrix."""
     program = derived_program("puma560", "composite_body")

@@ -532,6 +532,14 @@ def test_bars_with_offsets_are_proved(tmp_path: Path) -> None:
     assert "which is no proof for all n" in reading.notes[0]
 
 
+def test_a_formula_of_heavier_bars_with_offsets_is_proved() -> None:
+    """The mass is not 1, and centres and joints lie off one line, so that no factor of the definition is idle."""
+    robot = chain_of_bars(4, mass=2, xyz=("1", "0.2", 0), centre=("0.4", "0.1", 0)).build()
+    value = read(robot, "M[i,0]").value
+    assert isinstance(value, General)
+    assert value.proved_from
+
+
 def test_rate_twists_are_proved_for_joints_at_different_heights() -> None:
     """T holds angular rates and velocities in the plane, and B of such a chain has further entries."""
     figures = {"xyz": ("0.4", "0.05", "0.1"), "centre": ("0.2", "0.01", "0.03")}

@@ -184,6 +184,28 @@ def test_every_result_equals_that_of_a_robot_described_with_the_new_values(
 
 
 @pytest.mark.parametrize(
+    "parameters",
+    [
+        ("payload:link2",),
+        ("payload:link1.mass", "link2.centre"),
+        ("link2.mass", "payload:link2.inertia"),
+        ("gravity", "payload:link2.centre"),
+        ("link1.inertia",),
+    ],
+    ids=" ".join,
+)
+def test_numbers_that_are_no_parameters_keep_their_values(parameters: tuple[str, ...]) -> None:
+    """A load does not replace the link that carries it, nor a mass the moments of inertia."""
+    assert verify(
+        symgen.load("planar_arm"),
+        ["mass_matrix", "bias_force"],
+        1,
+        parameters=parameters,
+        compiled=False,
+    ).passed
+
+
+@pytest.mark.parametrize(
     ("name", "parameters"),
     [
         ("tree5", "*"),

@@ -60,9 +60,12 @@ def serial_mobility(linkage: Linkage) -> Results:
     couple with the frame.
     """
 
+    frame = linkage.frame
+    assert frame is not None
+
     def order_towards_frame(adjacent: Neighbours) -> list[int]:
-        e = linkage.frame.link if linkage.frame is not None else -1
-        path = [i for i in (*reversed(linkage.model.ancestors(e)), e) if i in adjacent]
+        ancestors = linkage.model.ancestors(frame.link)
+        path = [i for i in (*reversed(ancestors), frame.link) if i in adjacent]
         return [i for i in leaf_first(adjacent) if i not in path] + path
 
     return _operational_inertia_inverse(linkage, order_towards_frame, link_axes_by_sweep)
