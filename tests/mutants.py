@@ -32,9 +32,9 @@ from tests.executed_functions import QUICK, TABLE, function_spans, innermost
 from tests.shared.edits import Edit, in_order
 
 ROOT = Path(__file__).resolve().parent.parent
-LIMIT = 900
+LIMIT = 1800
 """CPU seconds that one call of pytest may take, three times BUDGET."""
-BUDGET = 300
+BUDGET = 600
 """Seconds that the chosen tests may take without an error, under coverage."""
 NO_END, NO_TESTS = "no end", "no tests"
 GOLDEN_TESTS = "tests/golden/test_quick_rows.py"
