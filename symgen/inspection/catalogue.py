@@ -7,7 +7,10 @@ the robot is used, with a note.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import chain
 
 from symgen import methods
 from symgen.inspection.paper_letters import (
@@ -28,6 +31,9 @@ from symgen.vocabulary.arrays import Array
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.names import nearest
 from symgen.vocabulary.options import Rows
+
+CLOSE = 0.75
+"""Least likeness of two letters, by `difflib`, for which one is suggested in place of the other."""
 
 
 @dataclass(frozen=True)
@@ -216,28 +222,55 @@ def _choose_of_method(
         for item in result_by_name.values()
         if method in methods.providers(item.function)
     ]
-    listed = ", ".join(
-        [heading(letter, item.indices) for letter, item in quantities.items()]
-        + [
+    headings = [
+        *(heading(letter, item.indices) for letter, item in quantities.items()),
+        *(
             heading(letter.name, letter.indices)
             for _, letter in of_papers
             if letter.name not in quantities
-        ]
-        + computed
+        ),
+        *computed,
+    ]
+    suggestion = _suggestion(words, headings)
+    raise UnknownName(
+        f"{method} has no quantity '{request}'; {suggestion}it has: {', '.join(headings)}"
     )
-    raise UnknownName(f"{method} has no quantity '{request}'; it has: {listed}")
 
 
 def _unknown(request: str) -> RequestError:
-    listed = ", ".join(item.heading for item in results().values())
-    letters = {
+    of_results = [item.heading for item in results().values()]
+    of_methods = {
         name: [
             heading(letter, item.indices) for letter, item in methods.find(name).quantities.items()
         ]
         for name in methods_with_quantities()
     }
-    lettered = "; ".join(f"of {name} {', '.join(names)}" for name, names in letters.items())
-    return UnknownName(f"'{request}' is not a quantity; there are: {listed}; {lettered}")
+    lettered = "; ".join(f"of {name} {', '.join(names)}" for name, names in of_methods.items())
+    suggestion = _suggestion(parse_request(request), chain(of_results, *of_methods.values()))
+    return UnknownName(
+        f"'{request}' is not a quantity; {suggestion}there are: {', '.join(of_results)}; {lettered}"
+    )
+
+
+def _suggestion(words: Words | None, headings: Iterable[str]) -> str:
+    """Return a question that names the heading whose letter differs only in capitals and underscores, or
+    in few characters; empty if there is none. The name of a function leads to its results.
+    """
+    if words is None:
+        return ""
+    if words.letter in FUNCTIONS:
+        of_function = [item.heading for item in results().values() if item.function == words.letter]
+        if of_function:
+            return f"it is a function, whose results are {', '.join(of_function)}; "
+    by_letter: dict[str, str] = {}
+    for name in headings:
+        by_letter.setdefault(_plain(name.partition("[")[0]), name)
+    close = get_close_matches(_plain(words.letter), by_letter, n=1, cutoff=CLOSE)
+    return f"did you mean {by_letter[close[0]]}? " if close else ""
+
+
+def _plain(letter: str) -> str:
+    return letter.replace("_", "").lower()
 
 
 def listing(mechanism: Mechanism) -> str:

@@ -233,6 +233,36 @@ def test_a_wrong_request_is_refused_in_one_line(what: str, sentence: str) -> Non
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("what", "method", "meant"),
+    [
+        ("H_LL", None, "H_L_L[i,j]"),
+        ("h_theta_theta[0,1]", "fixman", "H_theta_theta[i,j]"),
+        ("M_inv[0,0]", None, "Minv[i,j]"),
+        ("Mtilda[1]", "udut", "Mtilde[i]"),
+        ("lambda_inv", None, "Lambda_inv[i,j]"),
+    ],
+)
+def test_an_unknown_letter_suggests_the_nearest_one(
+    what: str, method: str | None, meant: str
+) -> None:
+    with pytest.raises(RequestError) as refused:
+        symgen.inspect("planar_point_mass", what, method=method)
+    assert f"; did you mean {meant}? " in str(refused.value)
+
+
+def test_the_name_of_a_function_leads_to_its_results() -> None:
+    with pytest.raises(
+        RequestError, match=r"it is a function, whose results are a\[i\]; there are"
+    ):
+        symgen.inspect("planar_arm", "forward_dynamics")
+
+
+def test_a_letter_unlike_all_others_has_no_suggestion() -> None:
+    with pytest.raises(RequestError, match=r"'Q\[0,0\]' is not a quantity; there are: "):
+        symgen.inspect("planar_point_mass", "Q[0,0]")
+
+
 def test_the_refusal_of_an_unknown_quantity_lists_every_quantity() -> None:
     with pytest.raises(RequestError) as refused:
         symgen.inspect("scara", "?")
