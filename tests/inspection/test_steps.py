@@ -65,10 +65,12 @@ def chain_of_kind(kind: str) -> Mechanism:
     robot = symgen.Robot(kind, gravity=(0, 0, "-9.81"))
     parent = "base"
     for i in range(4):
+        turns_or_slides = ("revolute" if i else "prismatic") if kind == "slide first" else kind
         robot.body(
             f"link{i}",
             parent=parent,
-            type=kind,
+            type=turns_or_slides,
+            **({"pitch": "0.05"} if kind == "helical" else {}),
             axis=(0, 0, 1),
             xyz=("0.3", "-0.1", "0.2") if i else (0, 0, "0.5"),
             quaternion=(2, 1, 0, -1) if i else (1, 0, 0, 0),
@@ -345,6 +347,16 @@ def test_components_of_wrenches_that_stay_zero_are_found_by_induction() -> None:
     in_cases = replace(spatial, cases=((Affine("", 0), spatial.cases[0][1]), *spatial.cases))
     assert in_cases.notation.endswith("; all cases are for i < j")
     assert r"[\hat{\psi}_{i+1,j}]_{4}" in step.text("latex")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["slide first", "helical"])
+@pytest.mark.parametrize("offsets", [(0, 0), (0, 1), (0, None)], ids=str)
+def test_entries_of_chains_with_other_joints_follow_from_their_steps(
+    kind: str, offsets: tuple[int | None, ...]
+) -> None:
+    """The first joint may be of another kind than the others: its p_0 is in a case of its own."""
+    test_the_steps_of_a_long_chain_give_the_blocks_of_the_method(kind, None, "M", offsets)
 
 
 def test_an_entry_of_a_spatial_chain_is_shown_with_the_steps_of_its_wrench() -> None:

@@ -125,7 +125,25 @@ class Rule:
         )
 
 
-@dataclass(frozen=True)
+def _rules_of_wrench(letter: str, wrench: Callable[[Any, int, int], Array]) -> tuple[Rule, ...]:
+    """Return the rules of a wrench of SA that is carried inward: at link i, from link i + 1, and from a
+    link j > i. `wrench` computes that of link j at C_i, in base axes.
+    """
+    return (
+        Rule((0, 0), False, lambda o: o.in_axes_of_first(wrench(o, 0, 0))),
+        Rule((0, 1), True, lambda o: o.in_axes_of_first(wrench(o, 0, 1))),
+        Rule((0, None), True, _Saha.move_inward, letter),
+    )
+
+
+ALPHA = (
+    Rule((0, 1), True, lambda o: o.alpha(0, 1)),
+    Rule((0, None), False, _Saha.power, "psihat"),
+)
+"""Rules of α_ij = p_iᵀ ψ̂_ij of SA (31), the entries of U (19)."""
+
+
+@dataclass(frozen=True, eq=False)
 class Recursion:
     """Recursion of a method's inertias of articulated or composite bodies.
 
@@ -145,6 +163,16 @@ class Recursion:
     rules: Mapping[str, tuple[Rule, ...]]
     results: tuple[str, ...] = ()
     unlisted: str = ""
+
+    def rule(self, method: str | None, letter: str, indices: Sequence[Affine]) -> Rule | None:
+        """Return the rule of a letter of a method at these indices, or of a result if `method` is None."""
+        if method is None:
+            has_letter = letter in self.results
+        else:
+            is_listed = letter not in (*self.results, self.unlisted)
+            has_letter = is_listed and method.partition(":")[0] == self.method
+        rules = self.rules.get(letter, ()) if has_letter else ()
+        return next((rule for rule in rules if rule.fits(indices)), None)
 
 
 RECURSIONS = (
@@ -180,11 +208,7 @@ RECURSIONS = (
                 Rule((0, 1), True, lambda o: o.p(0) @ o.composite_wrench(0, 1)),
                 Rule((0, None), False, _Saha.power, "f"),
             ),
-            "f": (
-                Rule((0, 0), False, lambda o: o.in_axes_of_first(o.composite_wrench(0, 0))),
-                Rule((0, 1), True, lambda o: o.in_axes_of_first(o.composite_wrench(0, 1))),
-                Rule((0, None), True, _Saha.move_inward, "f"),
-            ),
+            "f": _rules_of_wrench("f", _Saha.composite_wrench),
         },
         results=("M",),
         unlisted="f",
@@ -200,24 +224,10 @@ RECURSIONS = (
             "Mhat": (Rule((0,), True, lambda o: o.in_link_axes(0, o.articulated(0))),),  # (35)
             "mhat": (Rule((0,), False, lambda o: o.m_hat(0)),),  # (32)
             "D": (Rule((0,), False, lambda o: o.m_hat(0)),),  # (20)
-            "psi": (
-                Rule((0, 0), False, lambda o: o.in_axes_of_first(o.psi(0, 0))),  # (32)
-                Rule((0, 1), True, lambda o: o.in_axes_of_first(o.psi(0, 1))),
-                Rule((0, None), True, _Saha.move_inward, "psi"),
-            ),
-            "psihat": (
-                Rule((0, 0), False, lambda o: o.in_axes_of_first(o.psi_hat(0, 0))),  # (33)
-                Rule((0, 1), True, lambda o: o.in_axes_of_first(o.psi_hat(0, 1))),
-                Rule((0, None), True, _Saha.move_inward, "psihat"),
-            ),
-            "alpha": (  # (31)
-                Rule((0, 1), True, lambda o: o.alpha(0, 1)),
-                Rule((0, None), False, _Saha.power, "psihat"),
-            ),
-            "U": (  # (19)
-                Rule((0, 1), True, lambda o: o.alpha(0, 1)),
-                Rule((0, None), False, _Saha.power, "psihat"),
-            ),
+            "psi": _rules_of_wrench("psi", sa.Operators.psi),  # (32)
+            "psihat": _rules_of_wrench("psihat", sa.Operators.psi_hat),  # (33)
+            "alpha": ALPHA,  # (31)
+            "U": ALPHA,  # (19)
         },
     ),
 )
@@ -633,9 +643,9 @@ def _canonical(request: str, entries: Array, generators: _Generators) -> Canonic
 
 
 @lru_cache(maxsize=8)
-def _stepping(links: Mechanism, state: str) -> Stepping:
-    """Return the steps of a chain by the recursion of an inertia, which is given by its letter."""
-    return Stepping(links, next(item for item in RECURSIONS if item.state == state))
+def _stepping(links: Mechanism, recursion: Recursion) -> Stepping:
+    """Return the steps of a chain by a recursion."""
+    return Stepping(links, recursion)
 
 
 def rule_of(
@@ -648,15 +658,9 @@ def rule_of(
     if not indices or indices[0].variable in {"", "n"}:
         return None
     for recursion in RECURSIONS:
-        of_letter = (
-            letter in recursion.results
-            if method is None
-            else method.partition(":")[0] == recursion.method
-            and letter not in (*recursion.results, recursion.unlisted)
-        )
-        for rule in recursion.rules.get(letter, ()) if of_letter else ():
-            if rule.fits(indices):
-                return recursion, rule
+        rule = recursion.rule(method, letter, indices)
+        if rule is not None:
+            return recursion, rule
     return None
 
 
@@ -676,7 +680,7 @@ def steps(
         raise RequestError(
             f"'{mechanism.name}' has drives, and the recursion of the paper has none; leave --drives out"
         )
-    stepping = _stepping(links, recursion.state)
+    stepping = _stepping(links, recursion)
     result = _steps(stepping, rule, request, letter, indices)
     if rule.wrench and rule.wrench == recursion.unlisted:
         result = replace(result, below=tuple(_steps_of_wrench(stepping, rule.wrench, indices)))
@@ -684,12 +688,14 @@ def steps(
 
 
 def _steps_of_wrench(stepping: Stepping, wrench: str, indices: Sequence[Affine]) -> Iterator[Steps]:
-    """Yield the step of a wrench from link to link, and its first value, f[j,j]."""
+    """Yield the step of a wrench from link to link, and its first value, f[j,j] for j > 0."""
     at_link, _, inward = stepping.recursion.rules[wrench]
     first, last = indices
     start = Affine("j" if first.variable != "j" else "i", 0)
-    for rule, pair in ((inward, (first, last)), (at_link, (start, start))):
-        yield _steps(stepping, rule, f"{wrench}[{pair[0]},{pair[1]}]", wrench, pair)
+    yield _steps(stepping, inward, f"{wrench}[{first},{last}]", wrench, indices)
+    value = _steps(stepping, at_link, f"{wrench}[{start},{start}]", wrench, (start, start))
+    cases = tuple(case for case in value.cases if case[0] != Affine("", 0))
+    yield replace(value, cases=cases)
 
 
 def _steps(
