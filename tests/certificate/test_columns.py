@@ -252,7 +252,8 @@ def test_a_body_that_cannot_be_inverted_is_named_with_the_reason(
     whole = tuple(Fraction(x) for x in moments)
     placement = pose((Fraction(1), Fraction(-2), Fraction(3))) if shifted else ()
     count = 2 if shifted else 1
-    part = Part("odd", placement, Fraction(5, count), tuple(x / count for x in whole))  # type: ignore[arg-type]
+    share: Any = tuple(x / count for x in whole)
+    part = Part("odd", placement, Fraction(5, count), share)
     mechanism = replace(robot, bodies=(robot.bodies[0], Body("odd", (part,) * count)))
     result = find_indefinite_body(mechanism)
     if reason is None:

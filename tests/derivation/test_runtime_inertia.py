@@ -66,11 +66,12 @@ def test_run_time_inertia_is_regrouped_like_declared_inertia(
 @pytest.mark.parametrize("turned", [True, False])
 def test_a_run_time_body_has_the_inertia_of_its_declared_part(central: bool, turned: bool) -> None:
     """A rod and ball at a slanted place: moments about its mass centre, or about its frame."""
+    moments: Any = tuple(Fraction(x) for x in (5, -1, 2, 7, 1, 8))
     part = Part(
         "tool",
         pose((Fraction(1, 5), Fraction(-1, 3), Fraction(2))),
         Fraction(7, 2),
-        tuple(Fraction(x) for x in (5, -1, 2, 7, 1, 8)),  # type: ignore[arg-type]
+        moments,
     )
     mechanism: Mechanism = random_mechanism(2, 3, general=turned)
     body = replace(mechanism.bodies[1], parts=(part,))

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import symgen
 from symgen.emission.backends import c99
-from symgen.machine import batch, cost, footprint, targets
+from symgen.machine import cost, footprint, targets
 from symgen.machine.cost import Cost, Source, Written
-from symgen.machine.disassembly import Image, Instruction, Unreadable
+from symgen.machine.disassembly import Image, Instruction, Unreadable, read_image
 from symgen.machine.emulation import Toolchain
 from symgen.machine.stack_usage import stack_bytes
 from symgen.support.errors import BuildError, RequestError, TextRefused, ToolMissing
 from symgen.vocabulary.target import Target
 
+MEASURING = Path(__file__).resolve().parents[2] / "templates" / "firmware" / "cost.c.j2"
 FIGURES = Cost(
     "mass_matrix",
     "composite_body",
@@ -37,32 +40,33 @@ FIGURES = Cost(
 # -- the output of the measuring program --------------------------------------------------------------
 
 
-def printed(ticks: int, call: int, tape: int, states: list[tuple[int, int, int]]) -> str:
-    """Return the output of a program whose clock advances by `ticks` with every instruction.
+def printed_run(ticks: int, executed: tuple[int, ...], libm: int, calls: tuple[int, ...]) -> str:
+    """Return the text of a measuring program whose clock has `ticks` per instruction.
 
-    A call takes `call` instructions, of which one is the function's return, and the function on the tape
-    `tape` ones. A state has (instructions, of them in libm, calls of libm).
+    The function executes `executed` instructions at each state, and `libm` in each of its `calls`;
+    reading a result from the tape costs 5 and an empty call 9 instructions, its return included.
     """
-    empty = call + 7
-    lines = [f"loop {1000} {1000 + ticks * 20000}", f"nothing {ticks * empty}"]
-    lines.append(f"tape {ticks * (empty + tape - 1)} {ticks * empty}")
-    for total, of_libm, calls in states:
-        without = total - of_libm + calls * tape
-        lines.append(f"state {ticks * (total - 1 + empty)} {ticks * (without - 1 + empty)} {calls}")
-        lines.append("status 0")
-    return "\n".join(["QEMU starts", "", *lines])
+    empty, tape = 9, 5
+    rounds = re.findall(r"measured_loop\((\d+)\)", MEASURING.read_text(encoding="utf-8"))
+    short, long = (2 * ticks * int(count) for count in rounds)  # two instructions a round
+
+    def time_of(instructions: int) -> int:
+        return ticks * (empty + instructions - 1)
+
+    lines = [f"loop {17 + short} {17 + long}", f"nothing {ticks * empty}"]
+    lines += [f"tape {time_of(tape)} {ticks * empty}"]
+    for alone, count in zip(executed, calls, strict=True):
+        total, recorded = alone + libm * count, alone + tape * count
+        lines += [f"state {time_of(total)} {time_of(recorded)} {count}", "status 0"]
+    return "\n".join(["", *lines, "end"])
 
 
 @pytest.mark.parametrize("ticks", [1, 3, 1024])
-def test_instructions_are_ticks_of_the_clock_without_those_of_the_call_and_of_the_tape(
+def test_instructions_of_a_run_exclude_the_call_and_the_reading_of_recorded_results(
     ticks: int,
 ) -> None:
-    states = [(120, 40, 2), (150, 70, 3)]
-    run = cost._parse_run(printed(ticks, 5, 11, states))
-    assert run.total == [120, 150]
-    assert run.without_libm == [80, 80]
-    assert run.libm_calls == 3
-    assert run.statuses == [0, 0]
+    run = cost._parse_run(printed_run(ticks, (30, 41), 100, (2, 3)))
+    assert run == cost._Run([30 + 200, 41 + 300], [30, 41], 3, [0, 0])
 
 
 def test_a_counter_that_overflows_is_refused() -> None:
@@ -112,15 +116,11 @@ def test_sizes_are_in_bytes_below_a_kibibyte() -> None:
 # -- object files -------------------------------------------------------------------------------------
 
 
-class Printing:
-    """Tools that print a text; the commands that they were given are kept."""
+class FakeTools(SimpleNamespace):
+    """Tools whose output is given by the name of the program."""
 
-    def __init__(self, text: str) -> None:
-        self.text, self.commands = text, list[tuple[str, ...]]()
-
-    def tool(self, *command: str) -> str:
-        self.commands.append(command)
-        return self.text
+    def tool(self, name: str, *_: str) -> str:
+        return str(getattr(self, name))
 
 
 SIZES = """one.o  :
@@ -137,7 +137,8 @@ Total                 217
 
 
 def test_sections_are_summed_by_their_kind() -> None:
-    sections = cost._sections(Printing(SIZES), "one.o")  # type: ignore[arg-type]
+    tools: Any = FakeTools(size=SIZES)
+    sections = cost._sections(tools, "one.o")
     assert {kind: size for kind, size in sections.items() if kind != ".comment"} == {
         ".text": 110, ".rodata": 24, ".data": 4, ".bss": 2,
     }  # fmt: skip
@@ -146,9 +147,8 @@ def test_sections_are_summed_by_their_kind() -> None:
 
 
 def test_undefined_symbols_are_the_last_words_of_the_lines_in_order() -> None:
-    tools = Printing("         U sinf\n\n         w cosf\n")
-    assert cost._undefined(tools, "one.o") == ("cosf", "sinf")  # type: ignore[arg-type]
-    assert tools.commands == [("nm", "-u", "one.o")]
+    tools: Any = FakeTools(nm="         U sinf\n\n         w cosf\n")
+    assert cost._undefined(tools, "one.o") == ("cosf", "sinf")
 
 
 def test_the_tape_of_atan2_has_two_arguments() -> None:
@@ -221,12 +221,64 @@ def test_traces_are_of_one_call_and_of_libm_at_every_state() -> None:
     symbols = {"f": 0, "sinf": 100, "f_on_tape": 200}
     image = cost._Image(Image(code, symbols), "f", ("sinf", "absent"))
     call = [0, 100, 104, 4]
-    function, libm = cost._traces(image, Tracing([*call, 200, *call, 200]))  # type: ignore[arg-type]
+    tools: Any = Tracing([*call, 200, *call, 200])
+    function, libm = cost._traces(image, tools)
     assert function == [0, 4]
     assert libm == [[100, 104], [100, 104]]
     alone = image._replace(undefined=())
-    function, libm = cost._traces(alone, Tracing([0, 4, 0, 4]))  # type: ignore[arg-type]
+    tools = Tracing([0, 4, 0, 4])
+    function, libm = cost._traces(alone, tools)
     assert (function, libm) == ([0, 4], None)
+
+
+# -- cycles and images ------------------------------------------------------------
+
+
+def cycle_fields(name: str, run: cost._Run, real: str = "float") -> dict[str, Any]:
+    tools: Any = SimpleNamespace(machine=targets.find(name))
+    return cost._cycles(real, cost._Image(Image({}, {}), "f", ()), tools, run)
+
+
+def test_without_a_table_half_of_the_fewest_instructions_bounds_the_cycles_of_a_dual_issue() -> (
+    None
+):
+    """A Cortex-M7 begins at most two instructions in a cycle."""
+    for fewest, alone in ((10, 7), (11, 8)):
+        fields = cycle_fields(
+            "cortex-m7", cost._Run([fewest + 4, fewest], [alone + 1, alone], 0, [0])
+        )
+        assert fields == {"cycles": ((fewest + 1) // 2, None), "cycles_alone": (4, None)}
+    assert cycle_fields("rv32imafc", cost._Run([1], [1], 0, [0])) == {}
+
+
+def test_cycles_of_double_in_software_are_not_estimated() -> None:
+    with pytest.raises(Unreadable, match="FPU of Arm Cortex-M4F has no double precision"):
+        cycle_fields("cortex-m4f", cost._Run([1], [1], 0, [0]), "double")
+
+
+def test_an_image_has_the_instructions_and_functions_that_binutils_print() -> None:
+    listing = (
+        "\n00000010 <f>:\n"
+        "  10:\tb510      \tpush\t{r4, lr}\n"
+        "  12:\tf000 f801 \tbl\t18 <g>\n"
+        "  16:\tbd10      \tpop\t{r4, pc}\t@ return\n"
+        "  18:\t4770      \tbx\tlr\n"
+        "  1c:\t3f800000  \t.word\t0x3f800000\n"
+        "  20:\t00008067  \tld\ta0,0(a1) # 18 <g>\n"
+    )
+    symbols = "00000011 T f\n00000018 w g\n20000000 D data\n         U cosf\n"
+    tools: Any = FakeTools(objdump=listing, nm=symbols)
+    image = read_image(tools, "one.elf")
+    assert image.symbols == {"f": 0x10, "g": 0x18}  # the lowest bit of a Thumb address is a mode
+    assert [(a, i.size, i.word, i.target) for a, i in image.instructions.items()] == [
+        (0x10, 2, "push", None),
+        (0x12, 4, "bl", 0x18),
+        (0x16, 2, "pop", None),
+        (0x18, 2, "bx", None),
+        (0x20, 4, "ld", None),
+    ]
+    assert image.instructions[0x20].operands == "a0,0(a1)"
+    assert image.depth(0x10) == 8
 
 
 # -- scripts in place of the tools ---------------------------------------------------------------------
@@ -339,18 +391,3 @@ def test_a_written_folder_is_measured_as_it_is() -> None:
     }  # fmt: skip
     printed_here = Source().files(program, target)
     assert printed_here["one.c"] == c99.source(program, target)
-
-
-# -- slices of a batch ---------------------------------------------------------------------------------
-
-
-def test_slices_are_whole_blocks_and_the_last_ones_are_shorter() -> None:
-    slices: list[tuple[int, int]] = []
-    batch.in_slices(lambda begin, end: slices.append((begin, end)), 1000, 20, 1)
-    assert slices[0] == (0, 32)  # 20 states are two blocks of 16
-    assert all((end - begin) % batch.BLOCK == 0 for begin, end in slices[:-1])
-    assert slices[-1][1] == 1000
-    queue = batch._Queue(1000, 16, 2)
-    queue.share = 10**6
-    queue.slice(lambda begin, end: slices.append((begin, end)))
-    assert slices[-1] == (0, 256)  # half of a thread's part of 1000 is 250

@@ -1,100 +1,241 @@
-"""Picture of a matrix: shades by magnitude, lines between entries, and numbers where there is room."""
+"""Picture of `symgen inspect --plot`: shades, dots, numbers, lines between groups, the scale."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
 import pytest
 
-from symgen.inspection.pattern import MOVES, NUMBER, ZERO, Pattern
-from symgen.pages.pictures import pattern as pictures
+from symgen.inspection.pattern import Pattern
+from symgen.pages.pictures.pattern import (
+    _dividers,
+    _dots,
+    _lines,
+    _matrix,
+    _names,
+    _number,
+    _numbers,
+    _power,
+    _range,
+    _scale,
+    _shade,
+)
+
+Figure = pytest.importorskip("matplotlib.figure").Figure
+POINTS_PER_INCH = 72
 
 
-class Spines:
-    """The frame of a chart."""
-
-    def __getitem__(self, _: Any) -> Spines:
-        return self
-
-    def set(self, **_: Any) -> None: ...
-
-
-class Chart:
-    """A chart that keeps what is drawn."""
-
-    def __init__(self) -> None:
-        self.shades: list[list[tuple[float, float, float]]] = []
-        self.texts: list[tuple[float, float, str]] = []
-        self.dots: list[tuple[float, float]] = []
-        self.across: list[tuple[float, float]] = []
-        self.down: list[tuple[float, float]] = []
-        self.spines = Spines()
-
-    def imshow(self, shades: Any, **_: Any) -> None:
-        self.shades = shades
-
-    def text(self, x: float, y: float, text: str, **_: Any) -> None:
-        self.texts.append((x, y, text))
-
-    def scatter(self, x: Any, y: Any, **_: Any) -> None:
-        self.dots += zip(x, y, strict=True)
-
-    def axhline(self, at: float, linewidth: float, **_: Any) -> None:
-        self.across.append((at, linewidth))
-
-    def axvline(self, at: float, linewidth: float, **_: Any) -> None:
-        self.down.append((at, linewidth))
+def pattern_of(values: list[list[float]], kinds: list[list[int]], **changes: Any) -> Pattern:
+    """Build a pattern with one group for each row and column."""
+    facts: dict[str, Any] = {
+        "label": "M",
+        "pose": "",
+        "chosen": False,
+        "rows": tuple((f"r{k}", 1) for k in range(len(values))),
+        "columns": tuple((f"c{k}", 1) for k in range(len(values[0]))),
+        "kinds": tuple(map(tuple, kinds)),
+        "values": tuple(map(tuple, values)),
+    } | changes
+    return Pattern(**facts)
 
 
-def draw_matrix(cell: float, values: tuple[tuple[float, ...], ...] | None = None) -> Chart:
-    """Draw a 2x3 matrix with one zero and one constant entry; its columns are of two joints."""
-    chart = Chart()
-    matrix = Pattern(
-        "M",
-        ((MOVES, ZERO, NUMBER), (MOVES, MOVES, MOVES)),
-        values or ((100.0, 0.0, 0.5), (-1e-3, 2.0, 30.0)),
-        (("shoulder", 1), ("elbow", 1)),
-        (("shoulder", 2), ("elbow", 1)),
-        "",
-        False,
+def chart() -> Any:
+    return Figure(figsize=(4, 4)).add_axes((0, 0, 1, 1))
+
+
+VALUES = [[100.0, -1.0, 0.0], [-1.0, 0.01, 0.0]]
+KINDS = [[1, 2, 0], [2, 2, 2]]
+
+
+def test_the_scale_spans_the_magnitudes_but_at_most_eight_decades() -> None:
+    assert _range(pattern_of(VALUES, KINDS)) == (0.01, 100.0)
+    assert _range(pattern_of([[1e-30, -50.0]], [[2, 2]])) == pytest.approx((5e-7, 50.0))
+    assert _range(pattern_of([[0.0, 0.0]], [[2, 0]])) is None
+    # nearly equal magnitudes are all drawn dark, at the end of one decade
+    assert _range(pattern_of([[-3.0, 2.9]], [[2, 2]])) == pytest.approx((0.3, 3.0))
+
+
+def test_a_shade_is_linear_in_the_logarithm_of_the_magnitude_between_light_and_dark() -> None:
+    light, middle, dark = (_shade(x, 0.01, 100.0) for x in (0.01, -1.0, 100.0))
+    assert middle == pytest.approx([(a + b) / 2 for a, b in zip(light, dark, strict=True)])
+    assert all(a > b for a, b in zip(light, dark, strict=True))
+    assert _shade(0.0, 0.01, 100.0) == _shade(1e-9, 0.01, 100.0) == light
+    assert _shade(-1e9, 0.01, 100.0) == dark
+
+
+def test_entries_that_are_always_zero_are_white_and_others_have_the_shade_of_their_magnitude() -> (
+    None
+):
+    axes = chart()
+    _matrix(axes, pattern_of(VALUES, KINDS), 0.5)
+    (image,) = axes.images
+    shades = image.get_array()
+    assert shades.shape == (2, 3, 3)
+    for r, c in ((0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)):
+        expected = _shade(VALUES[r][c], 0.01, 100.0) if KINDS[r][c] else (1.0, 1.0, 1.0)
+        assert tuple(shades[r, c]) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("cell", "has_numbers"), [(0.66, True), (0.42, True), (0.41, False)])
+def test_numbers_are_written_only_in_cells_with_room(cell: float, has_numbers: bool) -> None:
+    axes = chart()
+    _matrix(axes, pattern_of(VALUES, KINDS), cell)
+    written = {text.get_position(): text.get_text() for text in axes.texts}
+    shown = {(0, 0): "1e2", (1, 0): "−1", (0, 1): "−1", (1, 1): "0.01", (2, 1): "0"}
+    assert written == (shown if has_numbers else {})
+    zeros = chart()
+    _matrix(zeros, pattern_of([[0.0]], [[2]]), cell)
+    assert not zeros.texts  # the picture of a matrix that is zero at the pose has no scale
+
+
+def test_a_number_is_white_on_a_dark_shade_and_fits_its_cell() -> None:
+    axes, cell = chart(), 0.5
+    values = pattern_of([[100.0, -0.000123, 1.0]], [[2, 2, 2]])
+    shades = [[_shade(x, 0.0001, 100.0) for x in values.values[0]]]
+    _numbers(axes, values, shades, cell)
+    white = {text.get_text(): text.get_color() == "white" for text in axes.texts}
+    assert white == {
+        _number(x): sum(shade) / 3 < 0.65
+        for x, shade in zip(values.values[0], shades[0], strict=True)
+    }
+    assert white["1e2"] != white["−0.00012"]
+    sizes = {text.get_text(): text.get_fontsize() for text in axes.texts}
+    assert sizes["1"] == sizes["1e2"] == 11.0
+    # a digit is about 0.6 of the size wide
+    assert 0.6 * sizes["−0.00012"] * len("−0.00012") < cell * POINTS_PER_INCH
+    assert sizes["−0.00012"] < 11.0
+
+
+@pytest.mark.parametrize(
+    ("cell", "offset", "diameter"), [(0.5, 0.36, 0.1), (0.42, 0.36, 0.1), (0.2, 0.0, 0.3)]
+)
+def test_a_dot_marks_each_constant_in_a_corner_if_a_number_has_room(
+    cell: float, offset: float, diameter: float
+) -> None:
+    axes = chart()
+    _dots(axes, pattern_of([[1.0, 2.0], [0.0, 3.0]], [[1, 2], [0, 1]]), cell)
+    (dots,) = axes.collections
+    assert dots.get_offsets().tolist() == [[-offset, -offset], [1 - offset, 1 - offset]]
+    # the size of a marker is the square of its diameter in points
+    assert math.sqrt(dots.get_sizes()[0]) == pytest.approx(diameter * cell * POINTS_PER_INCH)
+
+
+def test_no_dot_is_drawn_without_constants_or_in_cells_of_three_points() -> None:
+    axes = chart()
+    _dots(axes, pattern_of([[1.0]], [[2]]), 0.5)
+    _dots(axes, pattern_of([[1.0]], [[1]]), 3 / POINTS_PER_INCH)
+    assert not axes.collections
+
+
+def lines_between(groups: list[int], cell: float) -> dict[float, float]:
+    """Return {position: width} of the lines between entries in groups of these sizes."""
+    drawn: dict[float, float] = {}
+    _dividers(
+        lambda at, color, linewidth: drawn.update({at: linewidth}),
+        tuple((str(k), size) for k, size in enumerate(groups)),
+        sum(groups),
+        cell,
     )
-    pictures._matrix(chart, matrix, cell)
-    return chart
+    return drawn
 
 
-def test_numbers_are_written_only_where_a_cell_has_room() -> None:
-    chart = draw_matrix(pictures.ROOM)
-    assert [(x, y) for x, y, _ in chart.texts] == [(0, 0), (2, 0), (0, 1), (1, 1), (2, 1)]
-    assert draw_matrix(pictures.ROOM * 0.99).texts == []
+def test_lines_between_groups_are_thicker_and_remain_in_small_cells() -> None:
+    wide = lines_between([2, 1, 2], 0.5)
+    assert set(wide) == {0.5, 1.5, 2.5, 3.5}
+    thick = {at for at, width in wide.items() if width > min(wide.values())}
+    assert thick == {1.5, 2.5}
+    assert set(lines_between([2, 1, 2], 0.1)) == {1.5, 2.5}
+    single = lines_between([1, 1, 1], 0.1)  # every line is between groups: all are thin
+    assert single == dict.fromkeys((0.5, 1.5), min(wide.values()))
 
 
-def test_a_matrix_without_magnitudes_has_no_shades_and_no_numbers() -> None:
-    chart = draw_matrix(pictures.ROOM, ((0.0,) * 3,) * 2)
-    assert chart.texts == []
-    assert {shade for row in chart.shades for shade in row} == {(1.0, 1.0, 1.0)}
+@pytest.mark.parametrize(
+    ("x", "text"),
+    [
+        (0.0, "0"),
+        (1.25, "1.2"),
+        (-0.0432, "−0.043"),
+        (3.04e-5, "3e−5"),
+        (-1.26e12, "−1.3e12"),
+        (99.0, "99"),
+        (120.0, "1.2e2"),
+    ],
+)
+def test_a_number_has_two_digits_and_no_leading_zero_in_its_exponent(x: float, text: str) -> None:
+    assert _number(x) == text
+    assert float(text.replace("−", "-")) == pytest.approx(x, rel=0.05)
 
 
-def test_larger_entries_are_darker_and_entries_that_are_always_zero_are_white() -> None:
-    shades = draw_matrix(1.0).shades
-    assert shades[0][1] == (1.0, 1.0, 1.0)
-    by_magnitude = [shades[1][0], shades[0][2], shades[1][1], shades[1][2], shades[0][0]]
-    brightness = [sum(shade) for shade in by_magnitude]
-    assert brightness == sorted(brightness, reverse=True)
-    assert by_magnitude[-1] == pytest.approx(pictures.DARK)
+def test_a_tick_of_the_scale_shows_its_power_of_ten() -> None:
+    texts = [_power(float(x)) for x in (-4, -3, -1, 0, 1, 3, 4, 12)]
+    assert texts == ["1e−4", "0.001", "0.1", "1", "10", "1000", "1e4", "1e12"]
+    for x in (-3.7, 0.5, 5.2):
+        assert float(_power(x).replace("−", "-")) == pytest.approx(10**x, rel=0.05)
 
 
-def test_lines_between_joints_are_thicker_and_stay_in_small_pictures() -> None:
-    chart = draw_matrix(pictures.ROOM)
-    assert chart.down == [(0.5, 0.5), (1.5, 1.2)]
-    assert chart.across == [(0.5, 0.5)]  # each row is a joint
-    small = draw_matrix(pictures.ROOM / 3)
-    assert [at for at, _ in small.down] == [1.5]
+@pytest.mark.parametrize(
+    ("least", "largest", "exponents"),
+    [
+        (0.01, 100.0, [-2, -1, 0, 1, 2]),
+        (1e-3, 100.0, [-3, -2, -1, 0, 1, 2]),
+        (1e-4, 100.0, [-4, -2, 0, 2]),  # seven powers of ten: every second has a tick
+        (0.5, 300.0, [0, 1, 2]),
+    ],
+)
+def test_the_scale_has_at_most_six_ticks_at_powers_of_ten(
+    least: float, largest: float, exponents: list[int]
+) -> None:
+    scale = _scale(Figure(), pattern_of([[least, largest]], [[2, 2]]))
+    assert scale.get_yticks().tolist() == exponents
+    assert [label.get_text() for label in scale.get_yticklabels()] == [
+        _power(float(n)) for n in exponents
+    ]
+    (image,) = scale.images
+    assert image.get_extent()[2:] == pytest.approx((math.log10(least), math.log10(largest)))
+    shades = np.asarray(image.get_array())[:, 0]
+    steps = shades[1:] - shades[:-1]
+    assert (steps < 0).all()  # dark is above
+    assert np.allclose(steps, steps[0])
 
 
-def test_constant_entries_have_dots() -> None:
-    ((x, y),) = draw_matrix(pictures.ROOM * 0.9).dots
-    assert (x, y) == (2, 0)
-    ((x, y),) = draw_matrix(pictures.ROOM).dots
-    assert x < 2
-    assert y < 0
-    assert draw_matrix(3 / pictures.POINT).dots == []
+def test_a_scale_of_one_power_shows_its_ends() -> None:
+    scale = _scale(Figure(), pattern_of([[2.0, 8.0]], [[2, 2]]))
+    assert scale.get_yticks().tolist() == pytest.approx([math.log10(2), math.log10(8)])
+    assert _scale(Figure(), pattern_of([[0.0]], [[2]])) is None
+
+
+@pytest.mark.parametrize(
+    ("pose", "chosen", "words"),
+    [
+        ("", False, " (SI"),
+        ("", True, " (SI"),
+        ("q0 = 1", True, " at q0 = 1 (SI"),
+        ("q0 = 1", False, " at a generic pose (SI"),
+        ("q" * 59, True, f" at {'q' * 59} (SI"),
+        ("q" * 60, True, " at the requested pose (SI"),
+    ],
+)
+def test_the_title_states_the_pose_and_the_number_of_zeros(
+    pose: str, chosen: bool, words: str
+) -> None:
+    kinds = [[1, 2, 0], [2, 2, 0]]
+    title, zeros = _lines(pattern_of(VALUES, kinds, pose=pose, chosen=chosen)).splitlines()
+    assert title.startswith(f"magnitudes of the entries{words}")
+    assert zeros.startswith("2 of 6 are zero")
+
+
+def test_names_are_in_the_middle_of_their_groups_and_some_are_omitted_in_small_cells() -> None:
+    groups = (("a", 1), ("b", 3), ("c_0$", 2))
+    axes = chart()
+    labels = _names(axes.xaxis, groups, 0.5, upright=True)
+    assert axes.xaxis.get_ticklocs().tolist() == [0.0, 2.0, 4.5]
+    assert [label.get_text() for label in labels] == ["a", "b", "c_0$"]
+    assert {label.get_rotation() for label in labels} == {90.0}
+    assert axes.xaxis.get_ticks_position() == "top"
+    rows = chart()
+    labels = _names(rows.yaxis, groups, 0.08, upright=False)
+    assert rows.yaxis.get_ticklocs().tolist() == [0.0, 4.5]
+    assert {label.get_rotation() for label in labels} == {0.0}
+    assert min(label.get_fontsize() for label in labels) == 7.5
