@@ -34,13 +34,26 @@ def recorded() -> Sizes:
     return sizes
 
 
+def _text(sizes: Sizes) -> str:
+    """Return JSON with one line an identity."""
+    robots = [
+        f'"{name}": {{\n'
+        + ",\n".join(
+            f"  {json.dumps(title, ensure_ascii=False)}: {pair}" for title, pair in of.items()
+        )
+        + "\n}"
+        for name, of in sizes.items()
+    ]
+    return "{" + ",\n".join(robots) + "}\n"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--write", action="store_true")
     sizes: Sizes = {}
     for name, title in CASES:
         sizes.setdefault(name, {})[title] = sizes_of(name, title)
-    text = json.dumps(sizes, indent=1, ensure_ascii=False) + "\n"
+    text = _text(sizes)
     if parser.parse_args().write:
         FILE.write_text(text, encoding="utf-8")
     else:

@@ -49,7 +49,7 @@ def compensated_matter(
 ) -> list[CompensatedMatter]:
     """Return the compensated matter of each link and its descendants.
 
-    `own` has the (mass, first moment) of each single link, `upward` is −gravity in its axes.
+    `single` has the (mass, first moment) of each single link, `upward` is −gravity in its axes.
     """
     masses, moments = [m for m, _ in single], [h for _, h in single]
     for i in reversed(range(len(links))):

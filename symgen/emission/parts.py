@@ -194,11 +194,7 @@ def _pieces(lines: list[Line], length: int, pair: str) -> list[list[Line]]:
     cuts = [0]
     for k in range(1, count):
         middle = round(k * piece_length)
-        around = [
-            at
-            for at in range(max(cuts[-1] + 1, middle - near), min(len(lines), middle + near + 1))
-            if not torn[at]
-        ]
+        around = [at for at in range(middle - near, middle + near + 1) if not torn[at]]
         if around:
             cuts.append(min(around, key=lambda at: (across[at], abs(at - middle))))
     return [lines[begin:end] for begin, end in zip(cuts, [*cuts[1:], len(lines)], strict=True)]

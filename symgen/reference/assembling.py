@@ -449,11 +449,11 @@ def open_states(
 
 
 def _close(floats: Motion, sharp: Motion, at: Assembly, drawn: Array, steep: float) -> Array | None:
-    """Return a drawn position, closed by one step δ of the dependent velocities; None if it does
-    not close or is nearly singular.
+    """Return a drawn position, closed by one step δ of the dependent velocities that C determines;
+    None if it does not close or is nearly singular.
     """
-    selection = np.eye(floats.mechanism.nv)[list(at.dependent)]
-    q0, delta = drawn.astype(float), np.zeros(len(at.dependent))
+    q0, columns = drawn.astype(float), list(at.dependent)
+    selection, delta = np.eye(floats.mechanism.nv)[columns], np.zeros(len(columns))
 
     def displaced(step: Array) -> Array:
         return integrate(
@@ -468,6 +468,12 @@ def _close(floats: Motion, sharp: Motion, at: Assembly, drawn: Array, steep: flo
         steps = h * np.eye(len(step))
         up, down = closing.residual(floats, at.kept, displaced(step + np.stack([steps, -steps])))
         return np.asarray((up - down).T / (2 * h))
+
+    # a row that constrains velocities only, as the spin of a soft finger, leaves some of them free
+    rank = int(np.linalg.matrix_rank(first := slope(delta), tol=RANK * np.linalg.norm(first, 2)))
+    if rank < len(columns):
+        columns = [columns[k] for k in spanning_columns(first, rank)]
+        selection, delta = np.eye(floats.mechanism.nv)[columns], np.zeros(len(columns))
 
     best, stalled = np.inf, 0
     for _ in range(60):

@@ -95,7 +95,7 @@ def rotated(rotation: Mat3, s: Sym3) -> Sym3:
 
 
 def line_inertia(m: Constant, h_z: Constant, s_zz: Constant, axis: Vec3, point: Vec3) -> Inertia:
-    """Return the inertia of matter on a line through `at` in direction `axis`, which has no effect
+    """Return the inertia of matter on a line through `point` in direction `axis`, which has no effect
     on a joint about that line.
     """
     S = _plus(
