@@ -222,9 +222,13 @@ def test_closed_states_do_not_depend_on_the_rounding_of_linear_algebra(
     expected = closed_states(robot, assemble(robot), 2, 3)
     lstsq, pinv = np.linalg.lstsq, np.linalg.pinv
     monkeypatch.setattr(
-        np.linalg, "lstsq", lambda *given, **how: (lstsq(*given, **how)[0] * (1 + 1e-12), None)
+        np.linalg,
+        "lstsq",
+        lambda *arguments, **options: (lstsq(*arguments, **options)[0] * (1 + 1e-12), None),
     )
-    monkeypatch.setattr(np.linalg, "pinv", lambda *given, **how: pinv(*given, **how) * (1 + 1e-12))
+    monkeypatch.setattr(
+        np.linalg, "pinv", lambda *arguments, **options: pinv(*arguments, **options) * (1 + 1e-12)
+    )
     states = closed_states.__wrapped__(robot, assemble(robot), 2, 3)
     for name in ("q", "v"):
         assert np.abs(states[name] - expected[name]).max() < Fraction(1, 10**100), name
