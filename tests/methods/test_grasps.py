@@ -267,8 +267,28 @@ def test_a_planted_error_in_grasps_is_caught(
     assert not passes_algebra(planar())
 
 
+@cache
+def driven() -> Mechanism:
+    """Return the planar arms with armature, damping and springs at their joints."""
+    drive = replace(
+        planar().joints[0].drive,
+        armature=Fraction(1, 10),
+        damping=Fraction(1, 5),
+        stiffness=Fraction(3),
+        rest=Fraction(1, 2),
+    )
+    return replace(
+        planar(),
+        joints=tuple(
+            replace(joint, drive=drive) if joint.type.nv == 1 else joint
+            for joint in planar().joints
+        ),
+    )
+
+
 LETTER_ROBOTS: dict[str, Callable[[], Mechanism]] = {
     **ROBOTS,
+    "driven": driven,
     "stewart": lambda: symgen.load("stewart"),
     "four_bar": lambda: symgen.load("four_bar"),
 }
