@@ -3,7 +3,8 @@
 An error is planted in a copy of the repository, and the test files that execute its function are
 run, as `python -m tests.executed_functions` has recorded before. It is killed if a test fails that
 passes without it, or if the tests do not end. `--out` names the file of results, by edited file, edit
-and content of the file; a second run continues from it.
+and content of the file; a second run continues from it. `--at FILE:LINE --tests TEST_FILE` plants the
+errors of one line and runs the given tests.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 from tests.executed_functions import QUICK, TABLE, function_spans, innermost
-from tests.shared.edits import Edit, in_order
+from tests.shared.edits import Edit, edits_of, in_order
 
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT = 1800
@@ -79,6 +80,18 @@ def chosen_tests(edit: Edit, source: bytes, executed: Executed) -> tuple[str, ..
             break
         chosen.append(test_file)
     return tuple(chosen)
+
+
+def edits_at(places: Sequence[str]) -> list[Edit]:
+    """Return all edits of lines, each named as FILE:LINE with the path of the file below symgen/."""
+    edits: list[Edit] = []
+    for place in places:
+        file, _, line = place.removeprefix("symgen/").rpartition(":")
+        source = (ROOT / "symgen" / file).read_bytes()
+        edits += [edit for edit in edits_of(file, source) if edit.line == int(line)]
+    if not edits:
+        raise SystemExit(f"no edit is made of {', '.join(places)}")
+    return edits
 
 
 class Outcome(NamedTuple):
@@ -218,19 +231,36 @@ def main() -> None:
     )
     parser.add_argument("--rooms", nargs="+", help="only the edits of these")
     parser.add_argument("--list", action="store_true", help="print the edits and plant none")
+    parser.add_argument(
+        "--at",
+        nargs="+",
+        metavar="FILE:LINE",
+        help="all edits of these lines below symgen/, instead of a seeded choice",
+    )
+    parser.add_argument(
+        "--tests", nargs="+", help="test files that are run, instead of the table's"
+    )
     arguments = parser.parse_args()
 
-    edits = [
-        edit
-        for edit in islice(in_order(ROOT / "symgen", room, arguments.seed), arguments.count)
-        if arguments.rooms is None or room(edit.file) in arguments.rooms
-    ]
+    if arguments.at:
+        edits = edits_at(arguments.at)
+    else:
+        edits = [
+            edit
+            for edit in islice(in_order(ROOT / "symgen", room, arguments.seed), arguments.count)
+            if arguments.rooms is None or room(edit.file) in arguments.rooms
+        ]
     if arguments.list:
         print("\n".join(f"symgen/{edit.file}:{edit.line} {edit.text}" for edit in edits))
         return
-    if not TABLE.is_file():
+    for test in arguments.tests or ():
+        if not (ROOT / test.partition("::")[0]).exists():
+            raise SystemExit(
+                f"{test} is missing; --tests takes paths from the top of the repository"
+            )
+    if not arguments.tests and not TABLE.is_file():
         raise SystemExit(f"{TABLE} is missing; run 'python -m tests.executed_functions' first")
-    executed = json.loads(TABLE.read_text(encoding="utf-8"))
+    executed = {} if arguments.tests else json.loads(TABLE.read_text(encoding="utf-8"))
     sources = {edit.file: (ROOT / "symgen" / edit.file).read_bytes() for edit in edits}
     ledger = Ledger(arguments.out.resolve())
     before = (
@@ -248,7 +278,7 @@ def main() -> None:
         def plant(edit: Edit) -> None:
             tree = trees.get()
             try:
-                tests = chosen_tests(edit, sources[edit.file], executed)
+                tests = arguments.tests or chosen_tests(edit, sources[edit.file], executed)
                 outcome = tree.planted(edit, sources[edit.file], tests, before.get(keys[edit], ""))
             finally:
                 trees.put(tree)
