@@ -85,8 +85,8 @@ def chosen_tests(edit: Edit, source: bytes, executed: Executed) -> tuple[str, ..
 def edits_at(places: Sequence[str]) -> list[Edit]:
     """Return all edits of lines, each named as FILE:LINE with the path of the file below symgen/."""
     edits: list[Edit] = []
-    for place in places:
-        file, _, line = place.removeprefix("symgen/").rpartition(":")
+    for file_and_line in places:
+        file, _, line = file_and_line.removeprefix("symgen/").rpartition(":")
         source = (ROOT / "symgen" / file).read_bytes()
         edits += [edit for edit in edits_of(file, source) if edit.line == int(line)]
     if not edits:

@@ -17,7 +17,7 @@ from symgen import methods
 from symgen.derivation import constants as k
 from symgen.derivation.coupling import Coupling
 from symgen.derivation.linkage import Linkage
-from symgen.derivation.model import Model
+from symgen.derivation.model import Model, complete_moments, completed_links, completion_note
 from symgen.derivation.model.links import build_model, rotation_to_axis
 from symgen.derivation.scalars import Derivation, DivisionByZero, Scalar
 from symgen.derivation.spatial import Rotation, Vector
@@ -266,6 +266,8 @@ def derive_layout(
     `linkage_type` None takes the usual one.
     """
     quantity = methods.find(method).quantities[letter]
+    if _inverts_inertias(mechanism, method, quantity):
+        model = complete_moments(model)
     shapes = {name: ARGUMENTS[name].sizes(mechanism.sizes) for name in quantity.inputs}
     kept_parameters = parameters(model, keep)
     if kept_parameters:
@@ -332,11 +334,28 @@ def _rotate_rows(
     return [list(row) for row in zip(*columns, strict=True)]
 
 
+def _inverts_inertias(mechanism: Mechanism, method: str, quantity: Quantity) -> bool:
+    """True if the variant that has a quantity divides by the inertia of every link."""
+    reading = f"{method}:{quantity.variant}" if quantity.variant else method
+    return methods.find(reading).inverts_inertias(mechanism)
+
+
+def _completion_notes(mechanism: Mechanism, method: str | None, quantity: Quantity) -> list[str]:
+    """Return the note on moments of inertia that are added for the method."""
+    if method is None or not _inverts_inertias(mechanism, method, quantity):
+        return []
+    note = completion_note(completed_links(mechanism))
+    return [note] if note else []
+
+
 def quantity_answer(
     mechanism: Mechanism, choice: Choice, quantity: Quantity, quantity_layout: Layout
 ) -> Answer:
     """Return the full matrix, a block, or an entry of a quantity."""
     words = choice.words
+    choice = replace(
+        choice, notes=(*choice.notes, *_completion_notes(mechanism, choice.method, quantity))
+    )
     if (
         quantity.of_loops and words.indices is not None and words.position is None
     ):  # the quantity is one block, so the index selects an entry of it

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from symgen.derivation.model import completion_note
 from symgen.inspection.canonical import (
     QUICK,
     Canonical,
@@ -34,7 +35,7 @@ from symgen.mechanism.mechanism import Mechanism
 from symgen.papers.blocks import Matrix
 from symgen.papers.chain import chain
 from symgen.papers.equation import Letter
-from symgen.papers.identities import PAPERS, paper, without_drives
+from symgen.papers.identities import INVERTING, PAPERS, paper, without_drives
 from symgen.papers.rational_functions import Ratio, TooManyProducts
 from symgen.papers.symbolic import SymbolicRobot
 from symgen.reference.precision import Array
@@ -83,6 +84,8 @@ class PaperOperators:
         self.sample = self.paper.Operators(links)
         """The operators at a random state, in rationals. RequestError if the paper does not cover the robot."""
         self.rounded = links.rounded
+        self.completed = links.completed_links if name in INVERTING else ()
+        """The names of the links to which moments of inertia are added."""
 
     @property
     def no_form(self) -> str | None:
@@ -239,8 +242,13 @@ def paper_letter(
 def _with_notes(
     operators: PaperOperators, value: Canonical, notes: list[str]
 ) -> tuple[Canonical, tuple[str, ...]]:
-    """Add notes on the coordinates of joints that have several."""
-    return value, (*notes, *coordinate_notes(operators.mechanism, value.coordinates))
+    """Add notes on added moments of inertia and on the coordinates of joints that have several."""
+    completion = completion_note(operators.completed)
+    return value, (
+        *notes,
+        *([completion] if completion else []),
+        *coordinate_notes(operators.mechanism, value.coordinates),
+    )
 
 
 def _heading(letter: Letter[Any]) -> str:

@@ -13,7 +13,7 @@ that its sine and cosine are rational.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from random import Random
 from typing import Any
@@ -103,6 +103,57 @@ class Chain:
             poses.append((R @ link.rotation, origin + R @ link.shift))
         return poses
 
+    @cached_property
+    def turning_directions(self) -> list[list[Array]]:
+        """The directions about which each link can turn, in its axes: the angular axes of its joint
+        and of its ancestors' joints, each once if parallel.
+        """
+        directions: list[list[Array]] = []
+        for link in self.links:
+            of_parent = directions[link.parent] if link.parent >= 0 else []
+            rows = [link.rotation.T @ row for row in of_parent] + list(link.axes[:, :3])
+            independent: list[Array] = []
+            for row in rows:
+                if (row != 0).any() and not any(
+                    (cross_matrix(direction) @ row == 0).all() for direction in independent
+                ):
+                    independent.append(row)
+            directions.append(independent)
+        return directions
+
+    @cached_property
+    def completed(self) -> Chain:
+        """The chain with moments that can be inverted where a link turns about one direction only.
+
+        For a direction n and the moment μ about it, μ (1 − n nᵀ) is added to moments without an
+        inverse: no motion of the link has an angular momentum of these. A link that never turns
+        receives m · (1 m²) about every axis.
+        """
+        links = []
+        for link, directions in zip(self.links, self.turning_directions, strict=True):
+            if link.mass != 0 and is_singular(link.central) and len(directions) < 2:
+                added = identity(3) * link.mass
+                for n in directions:
+                    square = n @ n
+                    moment = n @ (link.central @ n) / square
+                    added = (identity(3) - np.outer(n, n) / square) * moment
+                inertia = link.inertia.copy()
+                inertia[:3, :3] = inertia[:3, :3] + added
+                completed = replace(link, central=link.central + added, inertia=inertia)
+                links.append(link if is_singular(completed.central) else completed)
+            else:
+                links.append(link)
+        return replace(self, links=tuple(links))
+
+    @property
+    def completed_links(self) -> tuple[str, ...]:
+        """The names of the links whose moments `completed` changes."""
+        return tuple(
+            link.name
+            for link, completed in zip(self.links, self.completed.links, strict=True)
+            if completed is not link
+        )
+
     def inertia_fault(self) -> str | None:
         """Return which link has a 6x6 inertia without an inverse, and why, or None."""
         for link in self.links:
@@ -110,10 +161,15 @@ class Chain:
                 return f"link '{link.name}' has no mass"
             if (link.central == 0).all():
                 return f"link '{link.name}' is a point mass"
-            first, second, third = link.central
-            if first @ (cross_matrix(second) @ third) == 0:
+            if is_singular(link.central):
                 return f"link '{link.name}' has no moment of inertia about some axis through its mass centre"
         return None
+
+
+def is_singular(matrix: Array) -> bool:
+    """True if a 3x3 matrix has no inverse."""
+    first, second, third = matrix
+    return bool(first @ (cross_matrix(second) @ third) == 0)
 
 
 def random_numbers(source: Random, count: int) -> Array:

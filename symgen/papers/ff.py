@@ -27,7 +27,9 @@ Bodies are ordered from the base. Forces are (moment, force) and accelerations (
 the axes of the declared link frames at their origins O_i. On a tree, 𝓐 has blocks for two joints of
 one parent as well. A joint with n degrees of freedom has n columns in H_i and 6 − n in W_i. The
 columns of W_i are orthonormal where the axes are; the axis of a helical joint is no unit vector,
-and its W_i is any basis. Each link needs an inertia that can be inverted.
+and its W_i is any basis. Each link needs an inertia that can be inverted. The moments of a link that
+turns about one direction only are completed (`chain.Chain.completed`). The interbody forces, with
+which 𝓘 and the mass matrix are compared, have the declared moments.
 """
 
 from __future__ import annotations
@@ -100,14 +102,14 @@ class Operators:
     """The operators of a robot at one state, over the numbers of `chain`."""
 
     def __init__(self, chain: Chain) -> None:
-        fault = chain.inertia_fault()
+        fault = chain.completed.inertia_fault()
         if fault is not None:
             raise RequestError(
                 f"{SOURCE} need a positive definite inertia of every link, and in '{chain.name}' {fault}; "
                 "use the operators of Rodriguez & Kreutz (paper rk, method riccati)"
             )
         self.chain = chain
-        self.links = chain.links
+        self.links = chain.completed.links
         self.allowed = [len(link.axes) for link in chain.links]
         """Number of degrees of freedom of each joint."""
         self.forbidden = [6 - count for count in self.allowed]
@@ -238,10 +240,12 @@ class Operators:
 
     @cached_property
     def forces(self) -> Matrix:
-        """𝓕 of a unit acceleration of each joint from rest, by recursion from the tip, 6N x n."""
+        """𝓕 of a unit acceleration of each joint from rest, by recursion from the tip, 6N x n; from
+        the declared moments.
+        """
         twists = self.accelerations.entries
         rows: list[Array] = [
-            link.inertia @ twists[6 * i : 6 * i + 6] for i, link in enumerate(self.links)
+            link.inertia @ twists[6 * i : 6 * i + 6] for i, link in enumerate(self.chain.links)
         ]
         for i in reversed(range(len(rows))):
             parent = self.links[i].parent
@@ -349,7 +353,7 @@ class Operators:
     @cached_property
     def rk(self) -> rk.Operators:
         """The spatial operators of Rodriguez & Kreutz, from the tip."""
-        return rk.Operators(self.chain)
+        return rk.Operators(self.chain.completed)
 
     @cached_property
     def _order(self) -> list[int]:

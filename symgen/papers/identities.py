@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from flint import arb as ball
 
+from symgen.derivation.model import completion_note
 from symgen.ir.program import Numbers, evaluate
 from symgen.mechanism.drives import NO_DRIVE
 from symgen.mechanism.mechanism import Mechanism
@@ -34,6 +35,8 @@ from symgen.vocabulary.names import nearest
 
 PAPERS = ("rk", "sa", "lc", "wc", "ff")
 """Names of the papers: modules of `symgen.papers`."""
+INVERTING = ("wc", "ff")
+"""Papers that divide by the inertia of every link."""
 STATES = 3
 MOST_SYMBOLIC = 3
 """Most velocities of a robot whose equations are evaluated over rational functions."""
@@ -145,6 +148,9 @@ class Identities:
     programs: tuple[Agreement, ...]
     left_out: str = ""
     """Parts of the robot that the papers do not have, as `left_out` states them."""
+    completed: tuple[str, ...] = ()
+    """Names of the links to which the papers that invert every link's inertia add moments
+    (`Chain.completed`)."""
 
     @property
     def holds(self) -> bool:
@@ -153,6 +159,11 @@ class Identities:
             item.holds for item in self.programs
         )
 
+    @property
+    def inverting(self) -> list[str]:
+        """The papers among the results that invert the inertia of every link."""
+        return [item.name for item in self.papers if item.name in INVERTING]
+
     def facts(self) -> dict[str, Any]:
         """Return the results as JSON."""
         return {
@@ -160,6 +171,7 @@ class Identities:
             "states": self.states,
             "rotations_rounded": self.rounded,
             "left_out": self.left_out or None,
+            "moments_completed": list(self.completed),
             "holds": self.holds,
             "papers": {paper.name: paper.facts() for paper in self.papers},
             "programs": [asdict(item) for item in self.programs],
@@ -175,6 +187,8 @@ class Identities:
             )
         if self.left_out:
             lines.append(f"  {self.left_out}")
+        if self.completed:
+            lines.append(f"  {' and '.join(self.inverting)}: {completion_note(self.completed)}")
         lines += [line for paper in self.papers for line in paper.lines()]
         if self.programs:
             lines.append("programs of symgen against the operators, at one state:")
@@ -222,6 +236,7 @@ def prove_identities(
         tuple(results),
         agreements,
         left_out(mechanism),
+        chains[0].completed_links if modules.keys() & INVERTING else (),
     )
 
 

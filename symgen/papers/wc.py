@@ -360,19 +360,19 @@ class Operators:
     """
 
     def __init__(self, chain: Chain, b: Sequence[Any] | None = None) -> None:
-        fault = chain.inertia_fault()
+        fault = chain.completed.inertia_fault()
         if fault is not None:
             raise RequestError(
                 f"{SOURCE} divide by the inertia of every link, and in '{chain.name}' {fault}; "
                 "use the operators of Rodriguez & Kreutz (paper rk, method riccati)"
             )
         self.chain = chain
-        self.links = chain.links
+        self.links = chain.completed.links
         self.soft = [len(link.axes) for link in chain.links]
         """Degrees of freedom of each joint."""
         self.hard = [6 - n for n in self.soft]
         """Directions that each joint forbids."""
-        self.body = Body(chain)
+        self.body = Body(chain.completed)
         self._b = b
 
     @cached_property

@@ -19,7 +19,16 @@ from symgen.derivation.constants import PrecisionLoss
 from symgen.derivation.coupling import Coupling
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.loads import LoadedFrames
-from symgen.derivation.model import Frame, Model, declared, reframe, regroup
+from symgen.derivation.model import (
+    Frame,
+    Model,
+    complete_moments,
+    completed_links,
+    completion_note,
+    declared,
+    reframe,
+    regroup,
+)
 from symgen.derivation.scalars import Derivation, DivisionByZero, Scalar, TooManyRows
 from symgen.description.tip import tip
 from symgen.ir import passes
@@ -414,9 +423,18 @@ class Recording:
     @cached_property
     def model(self) -> Model:
         """Return the robot's model in the layout, with as little inertia as the function allows."""
+        inverts_inertias = methods.find(self.method).inverts_inertias(self.mechanism)
         if self.adjusting and self.adjusting.moves_inertia:
+            if inverts_inertias and (links := completed_links(self.mechanism)):
+                raise MethodRefusal(
+                    f"{self.method} does not take inertias at run time on '{self.mechanism.name}', where "
+                    f"{completion_note(links)}; use another method, such as riccati"
+                )
             return self.adjusting.lay(self.where)
         bare = self.adjusting.bare if self.adjusting else self.mechanism
+        if inverts_inertias:
+            with constants.precision():
+                return complete_moments(models(bare)[0])
         if not self.regroups:
             return models(bare)[0]
         return regrouped(bare, self.where, forget=not self.declaration.keeps_mass)

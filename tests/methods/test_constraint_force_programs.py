@@ -35,9 +35,13 @@ from tests.shared.robots_for_tests import (
 # -- refused robots -----------------------------------------------------------------------------------------------------------
 
 
-def _with_first_body(first_part: Part | None) -> Mechanism:
+def _with_second_body(second_part: Part | None) -> Mechanism:
     chain = random_mechanism(3, seed=2)
-    bodies = (Body("first", () if first_part is None else (first_part,)), *chain.bodies[1:])
+    bodies = (
+        chain.bodies[0],
+        Body("second", () if second_part is None else (second_part,)),
+        chain.bodies[2],
+    )
     return Mechanism("arm", chain.joints, bodies, chain.frames)
 
 
@@ -60,10 +64,10 @@ REFUSED = {
 def test_a_link_without_a_positive_definite_inertia_is_refused_by_name(
     inertia: str, method: str
 ) -> None:
-    first_part, why = REFUSED[inertia]
-    arm = _with_first_body(first_part)
+    second_part, why = REFUSED[inertia]
+    arm = _with_second_body(second_part)
     sentence = (
-        f"constraint_force divides by the inertia of every link, and link 'first' of 'arm' {why}; lump it into its "
+        f"constraint_force divides by the inertia of every link, and link 'second' of 'arm' {why}; lump it into its "
         "neighbour with --lock, give it moments of inertia, or use another method (riccati, udut)"
     )
     assert methods.find(method).refusal(arm) == sentence

@@ -25,7 +25,7 @@ from symgen.methods.fixman import geometry
 from symgen.methods.fixman.factor import PlanarFactor
 from symgen.methods.fixman.planar import point_masses
 from symgen.support.errors import RequestError
-from symgen.vocabulary.poses import pose
+from symgen.vocabulary.poses import Y_AXIS, Z_AXIS, pose
 from tests.shared import lee_chirikjian
 from tests.shared.fixman_theorem import (
     check_fixmans_theorem,
@@ -43,6 +43,7 @@ from tests.shared.robots_for_tests import (
     random_mechanism,
     rationals,
     robot,
+    rods,
     run,
 )
 
@@ -204,8 +205,8 @@ SENTENCES = {
     ),
     "spatial fixman of a rod": (
         "fixman:spatial",
-        lambda: robot("planar_arm"),
-        "fixman:spatial divides by the inertia of every link, and in 'planar_arm' link 'link1' has "
+        lambda: rods(Z_AXIS, Y_AXIS),
+        "fixman:spatial divides by the inertia of every link, and in 'rods' link 'b1' has "
         "no moment of inertia about some axis through its mass centre; use another "
         "method, such as riccati",
     ),

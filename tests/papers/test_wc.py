@@ -322,7 +322,6 @@ REFUSED = {
     "puma560": "link 'link1' has no mass",
     "stewart": "link 'leg1_cross' has no mass",
     "planar_point_mass": "link 'link1' is a point mass",
-    "planar_arm": "link 'link1' has no moment of inertia about some axis through its mass centre",
 }
 
 

@@ -131,6 +131,24 @@ def point_mass_arm(*masses: int | Fraction) -> Mechanism:
     )
 
 
+def rods(*axes: Vector3, sliding: int = 0) -> Mechanism:
+    """Uniform rods of 1 m and 12 kg along x, one joint each about its axis; the first `sliding` joints
+    slide along it.
+    """
+    out = pose(X_AXIS)
+    middle = pose((Fraction(1, 2), Fraction(0), Fraction(0)))
+    moments = (Fraction(0), Fraction(0), Fraction(0), Fraction(1), Fraction(0), Fraction(1))
+    joints = tuple(
+        Joint(f"j{i}", "prismatic" if i < sliding else "revolute", i - 1, out if i else (), axis)
+        for i, axis in enumerate(axes)
+    )
+    bodies = tuple(
+        Body(f"b{i}", (Part(f"b{i}", middle, Fraction(12), moments),)) for i in range(len(axes))
+    )
+    frames = (Frame("base", -1), *(Frame(f"b{i}", i) for i in range(len(axes))))
+    return Mechanism("rods", joints, bodies, frames)
+
+
 def planar_rods(n: int, seed: int = 0, **changes: Any) -> Mechanism:
     """A chain in a plane, bodies anywhere in it, axes that point both ways."""
     base = point_mass_arm(*[1] * n)

@@ -2,7 +2,12 @@
 passes over it.
 """
 
-from symgen.derivation.model.definite import find_indefinite_body
+from symgen.derivation.model.definite import (
+    complete_moments,
+    completed_links,
+    completion_note,
+    find_indefinite_body,
+)
 from symgen.derivation.model.links import Frame, Inertia, Link, Model, declared
 from symgen.derivation.model.record import record
 from symgen.derivation.model.reframe import reframe, refuse_many_joints
@@ -13,6 +18,9 @@ __all__ = [
     "Inertia",
     "Link",
     "Model",
+    "complete_moments",
+    "completed_links",
+    "completion_note",
     "declared",
     "find_indefinite_body",
     "record",

@@ -51,6 +51,11 @@ def refusal(mechanism: Mechanism) -> str | None:
     )
 
 
+def inverts_inertias(mechanism: Mechanism) -> bool:
+    """Return True: 𝓜⁻¹ is needed for every robot."""
+    return True
+
+
 def cancels(mechanism: Mechanism) -> bool:
     """Return True for every robot.
 
@@ -82,6 +87,7 @@ METHOD = Method(
     refusal=refusal,
     cancels=cancels,
     regroups=False,  # every link's own inertia is inverted
+    inverts_inertias=inverts_inertias,
     couples_joints=True,
     quantities=QUANTITIES,
 )

@@ -29,7 +29,7 @@ from symgen.methods.fixman.factor import (
 from symgen.methods.fixman.levels import mass_matrix_solve as level_by_level
 from symgen.methods.fixman.quantities import QUANTITIES
 from symgen.methods.fixman.segments import mass_matrix_solve as in_segments
-from symgen.methods.shared.method import Method, Variant
+from symgen.methods.shared.method import Method, Variant, never
 
 
 def stands_for(mechanism: Mechanism) -> str:
@@ -49,6 +49,16 @@ def cancels_in_space(mechanism: Mechanism) -> bool:
     return True
 
 
+def inverts_inertias(mechanism: Mechanism) -> bool:
+    """True if the form that the robot has divides by 6x6 inertias, as the spatial one does."""
+    return stands_for(mechanism) == "spatial"
+
+
+def inverts_in_space(mechanism: Mechanism) -> bool:
+    """Return True: ∂q/∂ξ 𝓜⁻¹ (∂q/∂ξ)ᵀ needs the inverse inertia of every link."""
+    return True
+
+
 def cancels(mechanism: Mechanism) -> bool:
     """True if the form that the robot has cancels."""
     return stands_for(mechanism) == "spatial" or cancels_in_a_plane(mechanism)
@@ -65,6 +75,7 @@ METHOD = Method(
             },  # LC (8)
             refusal=planar_refusal,
             cancels=cancels_in_a_plane,
+            inverts_inertias=never,
         ),
         "parallel": Variant(
             functions={"mass_matrix_solve": level_by_level},  # LC (12)-(25)
@@ -82,6 +93,7 @@ METHOD = Method(
             factor=spatial_factor,  # WC (11)-(19)
             refusal=spatial_refusal,
             cancels=cancels_in_space,
+            inverts_inertias=inverts_in_space,
         ),
     },
     stands_for=stands_for,
@@ -89,6 +101,7 @@ METHOD = Method(
     cancels=cancels,
     sweeps=True,
     regroups=False,  # H needs the inertia of each single link
+    inverts_inertias=inverts_inertias,
     couples_joints=True,
     quantities=QUANTITIES,
 )

@@ -30,7 +30,7 @@ def accept_every_robot(mechanism: Mechanism) -> str | None:
 
 
 def never(mechanism: Mechanism) -> bool:
-    """Return False: the method's results are not differences of larger terms."""
+    """Return False: the default of `cancels` and `inverts_inertias`."""
     return False
 
 
@@ -47,6 +47,7 @@ class Variant:
     refusal: Refusal | None = None
     cancels: Callable[[Mechanism], bool] | None = None
     mimic: Mimic | None = None
+    inverts_inertias: Callable[[Mechanism], bool] | None = None
     choice: Choice = "automatic"
     shallow: bool = False
     segments_end_free: bool = False
@@ -79,6 +80,9 @@ class Method:
 
     `sweeps`: the method visits links without pairing them, so that its length is proportional to
     their number. `regroups`: it accepts links whose inertia was moved into their parents.
+    `inverts_inertias`: returns True if it divides by the inertia of every link. Links that turn
+    about one direction only then receive the moments that they lack
+    (`symgen.derivation.model.definite`).
     `couples_joints`: it solves for the forces of all joints together, so that its step at a joint
     depends on the kinds of the joints on the same links.
     `shallow`: it aims at short chains of operations, so passes that lengthen chains are left out.
@@ -100,6 +104,7 @@ class Method:
     segments_end_free: bool = False
     sweeps: bool = False
     regroups: bool = True
+    inverts_inertias: Callable[[Mechanism], bool] = never
     couples_joints: bool = False
     shallow: bool = False
     quantities: Mapping[str, Quantity] = field(default_factory=dict)
@@ -163,6 +168,7 @@ class Method:
             refusal=variant.refusal or self.refusal,
             cancels=variant.cancels or self.cancels,
             mimic=variant.mimic or self.mimic,
+            inverts_inertias=variant.inverts_inertias or self.inverts_inertias,
             choice=variant.choice,
             shallow=variant.shallow,
             segments_end_free=variant.segments_end_free,

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from symgen import methods
+from symgen.derivation.model import completion_note
 from symgen.inspection.canonical import Canonical, Quotient, TooLong
 from symgen.inspection.catalogue import refusal_reason
 from symgen.inspection.coordinates import coordinate_notes
@@ -236,7 +237,10 @@ def _remarks(mechanism: Mechanism, name: str, rounded: bool) -> Iterator[str]:
             "The description has irrational rotations. The checks replace them by rational rotations "
             "within 1e-9."
         )
-    no_form = paper_operators(mechanism, name).no_form
+    operators = paper_operators(mechanism, name)
+    if operators.completed:
+        yield f"{_sentence(completion_note(operators.completed))}."
+    no_form = operators.no_form
     if no_form:
         yield f"No blocks are printed: {no_form}."
     else:

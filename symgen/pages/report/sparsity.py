@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from symgen import methods
+from symgen.derivation.model import completed_links, find_indefinite_body
 from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.arrays import skew
 from symgen.reference.mechanics import Reference
@@ -126,7 +126,7 @@ def _factors(mechanism: Mechanism, q: Array) -> dict[str, Array]:
     if np.linalg.cond(M) < 1 / NEGLIGIBLE**1.5:
         matrices |= {"U": _upper(M), "M⁻¹": np.linalg.inv(M)}
     matrices["φ"] = phi
-    if methods.find("constraint_force").refusal(mechanism) is None:
+    if find_indefinite_body(mechanism) is None and not completed_links(mechanism):
         inverse_phi = np.linalg.inv(phi)
         A = inverse_phi.T @ np.linalg.inv(inertia) @ inverse_phi
         W = _forbidden(H, mechanism.v_slices)

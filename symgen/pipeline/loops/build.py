@@ -10,7 +10,7 @@ robot: links that a free joint connects to the base. The list `trunk` has the ro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from symgen import methods
 from symgen.derivation import constants as k
-from symgen.derivation.model import Frame, Link, Model, reframe, regroup
+from symgen.derivation.model import Frame, Link, Model, complete_moments, reframe, regroup
 from symgen.derivation.model.links import build_model
 from symgen.derivation.scalars import DivisionByZero
 from symgen.derivation.table_linkage import (
@@ -59,6 +59,9 @@ from symgen.support.errors import MethodRefusal, OutOfReach
 from symgen.vocabulary.arrays import Array
 from symgen.vocabulary.functions import FUNCTIONS
 
+ModelPass = Callable[[Model], Model] | None
+"""A pass over the links of a robot, or none."""
+
 
 def recursion(mechanism: Mechanism, function: str, method: str, frame: str = "") -> LoopProgram:
     """Build the loop program of a function by a method. `frame` names the frame of a function that needs one.
@@ -93,9 +96,14 @@ def _build_request(mechanism: Mechanism, function: str, method: str, frame: str)
     specification = FUNCTIONS[function]
     inputs = _ports(mechanism, function, specification.arguments)
     outputs = _ports(mechanism, function, specification.results)
-    regrouped = specification.sums_forces and methods.find(method).regroups
+    declared_method = methods.find(method)
     with_poses = any(_widths(function).values())
-    model, constants = _links_and_constants(mechanism, regrouped, with_poses, k.digits())
+    model_pass: ModelPass = None
+    if declared_method.inverts_inertias(mechanism):
+        model_pass = complete_moments
+    elif specification.sums_forces and declared_method.regroups:
+        model_pass = regroup
+    model, constants = _links_and_constants(mechanism, model_pass, with_poses, k.digits())
     link_frame = model.frame(mechanism, frame) if specification.needs_frame else None
     request = _Request(mechanism, function, method, inputs, outputs, model, constants, link_frame)
     for link in model.links:
@@ -324,16 +332,16 @@ def unlike_links(
 
 @lru_cache(maxsize=4)
 def _links_and_constants(
-    mechanism: Mechanism, regrouped: bool, with_poses: bool, digits: int
+    mechanism: Mechanism, model_pass: ModelPass, with_poses: bool, digits: int
 ) -> tuple[Model, LinkConstants]:
     """Return the links and their constants. The constants include the poses of the declared frames if `with_poses`.
 
     `digits` is the working precision; as an argument it is part of the key of the cache.
     """
-    model = placed_links(mechanism, regrouped)
-    if not regrouped:
+    model = placed_links(mechanism, model_pass)
+    if model_pass is not regroup:
         return model, LinkConstants([constants_of(link, with_poses) for link in model.links], {})
-    _, ungrouped = _links_and_constants(mechanism, False, with_poses, digits)
+    _, ungrouped = _links_and_constants(mechanism, None, with_poses, digits)
     by_link = [
         dict(numbers) | inertia_numbers(link)
         for numbers, link in zip(ungrouped.by_link, model.links, strict=True)
@@ -341,17 +349,18 @@ def _links_and_constants(
     return model, LinkConstants(by_link, ungrouped.fractions)
 
 
-def placed_links(mechanism: Mechanism, regrouped: bool) -> Model:
+def placed_links(mechanism: Mechanism, model_pass: ModelPass = None) -> Model:
     """Return the links in frames that need few multiplications; several roots share one base frame.
 
-    With `regrouped`, the part of a link's inertia that has no effect on its own joint is moved to the parent.
+    `model_pass`: `regroup` moves the part of a link's inertia that has no effect on its own joint to
+    the parent, `complete_moments` adds moments that no motion depends on.
     """
     model = reframe(mechanism)
     if sum(link.parent == BASE for link in model.links) > 1:
         model = build_model(
             mechanism, [link.placement for link in model.links], [None] * len(model.links)
         )
-    return regroup(model) if regrouped else model
+    return model_pass(model) if model_pass else model
 
 
 # -- arguments and results -----------------------------------------------------------------------

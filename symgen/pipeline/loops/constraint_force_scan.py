@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from symgen.derivation import constants as k
-from symgen.derivation.model import Model
+from symgen.derivation.model import Model, complete_moments
 from symgen.derivation.scalars import Derivation, DivisionByZero
 from symgen.derivation.table_linkage import BASE_NUMBERS, PREPARED, Columns, Tabled, constants_of
 from symgen.ir import passes
@@ -69,7 +69,7 @@ def _build_scan(mechanism: Mechanism, segments: int, function: str) -> LoopProgr
             "or another method"
         )
 
-    model = placed_links(mechanism, regrouped=False)
+    model = placed_links(mechanism, complete_moments)
     if reason := chain_fault(model):
         raise refused(reason)
     numbers = [constants_of(link) for link in model.links]

@@ -64,7 +64,7 @@ def _build_parts(mechanism: Mechanism, segments: int) -> LoopProgram:
             "--method riccati"
         )
 
-    model = placed_links(mechanism, regrouped=False)
+    model = placed_links(mechanism)
     if why := chain_fault(model):
         raise refused(why)
     kind, links = model.links[0].kind, len(model.links)
