@@ -91,33 +91,29 @@ def _cell(x: Any) -> Any:
 def pictures() -> Callable[[Page], dict[str, bytes]]:
     """Return a function that draws a page as {"svg": …, "png": …}. RequestError without matplotlib."""
     try:
-        import matplotlib
-        from matplotlib.figure import Figure
+        import matplotlib  # noqa: F401
     except ImportError:
         raise RequestError(
             "'symgen reproduce' draws with matplotlib, which is not installed; "
             "pip install 'symgen[plot]'"
         ) from None
+    return lambda page: {ending: picture(page, ending) for ending in ("svg", "png")}
 
-    def draw(page: Page) -> dict[str, bytes]:
-        by_ending = {}
-        for ending in ("svg", "png"):
-            with matplotlib.rc_context(STYLE):
-                figure = Figure(figsize=(WIDTH, page.height), layout="constrained")
-                page.draw(figure)
-                if page.busy:
-                    figure.suptitle(page.busy, fontsize=11, color=WARNING, x=0.99, ha="right")
-                picture = io.BytesIO()
-                figure.savefig(
-                    picture,
-                    format=ending,
-                    dpi=110,
-                    metadata={"Date": None} if ending == "svg" else None,
-                )
-            by_ending[ending] = picture.getvalue()
-        return by_ending
 
-    return draw
+def picture(page: Page, ending: str) -> bytes:
+    """Return the picture of a page as an image of one type, "svg" or "png"."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(WIDTH, page.height), layout="constrained")
+        page.draw(figure)
+        if page.busy:
+            figure.suptitle(page.busy, fontsize=11, color=WARNING, x=0.99, ha="right")
+        image = io.BytesIO()
+        metadata = {"Date": None} if ending == "svg" else None
+        figure.savefig(image, format=ending, dpi=110, metadata=metadata)
+    return image.getvalue()
 
 
 def doubling_ticks(axis: Any, values: Sequence[int]) -> None:

@@ -107,6 +107,11 @@ def reproduce(tell: Progress, robots: Sequence[str] = tuple(ACTS), steps: int = 
     for done, name in enumerate(robots):
         tell(name, done, len(robots))
         runs.append(run(name, steps))
+    return _page(runs, steps)
+
+
+def _page(runs: Sequence[Run], steps: int) -> Page:
+    """Return the page with these runs, the first of which has this many steps."""
     rows = [result.row for result in runs]
     fewest, most = min(row[9] for row in rows), max(row[9] for row in rows)
     lost = max(row[8] / row[6] for row in rows)

@@ -21,7 +21,7 @@ from symgen.pages.reproduce import Progress
 from symgen.pages.reproduce._chains import dh_chain
 from symgen.pages.reproduce._page import Page, doubling_ticks, legend_below
 from symgen.pages.reproduce._planar import BUILD
-from symgen.pages.reproduce._threads import THREADS, raced, threads
+from symgen.pages.reproduce._threads import THREADS, Setter, raced, threads
 from symgen.pipeline import build
 from symgen.reference.precision import Array
 from symgen.vocabulary.options import LOOPED, ProgramOptions
@@ -60,39 +60,46 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
     setter = threads()
     for done, n in enumerate(links):
         tell(f"{n} links", done, len(links))
-        chain = dh_chain(n)
-        forms = {
-            method: build.build_form(chain, FUNCTION, method, ProgramOptions(form=LOOPED))
-            for method in WHO
-            if n >= SHORTEST.get(method, 0)
-        }
-        state = [random.uniform(-1, 1, (1, n)) for _ in range(3)]
-        results = {method: np.empty((1, n)) for method in forms}
-        calls: dict[str, Callable[[], None]] = {}
-        for method, form in forms.items():
-            solver = Solver.from_programs(
-                chain.name,
-                {FUNCTION: form},
-                chain.sizes,
-                optimize=BUILD.optimize,
-                threads=setter is not None,
-            )
-            calls[method] = solver.bind(FUNCTION, *state, results[method])
-        single, parallel = raced(calls, PARALLEL, setter)
-        timed += [*single.values(), *parallel.values()]
-        errors = _errors(results, forms[SERIAL], state)
-        times, bytes_ = _nanoseconds_a_link(single, n), {m: _bytes(f) / n for m, f in forms.items()}
-        rows.append(
-            (
-                n,
-                *map(times.get, WHO),
-                *map(_nanoseconds_a_link(parallel, n).get, PARALLEL),
-                *map(bytes_.get, WHO),
-                *(forms[method].depth if method in forms else None for method in (SERIAL, LEVELS)),
-                *map(errors.get, WHO),
-            )
-        )
+        row, timings = _row(n, random, setter)
+        rows.append(row)
+        timed += timings
     return _page(rows, timed)
+
+
+def _row(
+    n: int, random: np.random.Generator, setter: Setter | None
+) -> tuple[tuple[Any, ...], list[Timing]]:
+    """Return the row of the table for n links, and its timings."""
+    chain = dh_chain(n)
+    forms = {
+        method: build.build_form(chain, FUNCTION, method, ProgramOptions(form=LOOPED))
+        for method in WHO
+        if n >= SHORTEST.get(method, 0)
+    }
+    state = [random.uniform(-1, 1, (1, n)) for _ in range(3)]
+    results = {method: np.empty((1, n)) for method in forms}
+    calls: dict[str, Callable[[], None]] = {}
+    for method, form in forms.items():
+        solver = Solver.from_programs(
+            chain.name,
+            {FUNCTION: form},
+            chain.sizes,
+            optimize=BUILD.optimize,
+            threads=setter is not None,
+        )
+        calls[method] = solver.bind(FUNCTION, *state, results[method])
+    single, parallel = raced(calls, PARALLEL, setter)
+    errors = _errors(results, forms[SERIAL], state)
+    times, bytes_ = _nanoseconds_a_link(single, n), {m: _bytes(f) / n for m, f in forms.items()}
+    row = (
+        n,
+        *map(times.get, WHO),
+        *map(_nanoseconds_a_link(parallel, n).get, PARALLEL),
+        *map(bytes_.get, WHO),
+        *(forms[method].depth for method in (SERIAL, LEVELS)),
+        *map(errors.get, WHO),
+    )
+    return row, [*single.values(), *parallel.values()]
 
 
 def _nanoseconds_a_link(timings: Mapping[str, Timing], links: int) -> dict[str, float]:

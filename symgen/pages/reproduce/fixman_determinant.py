@@ -58,41 +58,49 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
     random = np.random.default_rng(1974)
     for done, n in enumerate(links):
         tell(f"{n} links", done, len(links))
-        q = random.uniform(-np.pi, np.pi, (STATES, n))
-        solver, M = compiled(n, METHODS), mass(q)
-        value, gradient = np.empty(STATES), np.empty((STATES, n))
-        contestants: dict[str, Callable[[], None]] = {
-            "value": solver.bind(VALUE, q, value),
-            "gradient": solver.bind(GRADIENT, q, gradient),
-            "slogdet": _slogdet(M),
-        }
-        dM = mass_matrix_derivatives(q) if n <= DENSE_GRADIENT_TO else None
-        if dM is not None:
-            contestants["traces"] = _traces(M, dM)
-        timings = race(contestants)
-        timed += timings.values()
-        times = {label: timing.median for label, timing in timings.items()}
-        true_value, true_gradient = _reference_values(n, q[:TRUE_STATES])
-        dense = np.linalg.slogdet(M)[1]
-        rows.append(
-            (
-                n,
-                solver.programs[VALUE].cost,
-                solver.programs[GRADIENT].cost,
-                times["value"],
-                times["slogdet"],
-                times["gradient"],
-                times.get("traces"),
-                _relative_error(value, true_value),
-                _relative_error(dense, true_value),
-                _relative_error(gradient, true_gradient),
-                None
-                if dM is None
-                else _relative_error(
-                    np.einsum("skij,sji->sk", dM, np.linalg.inv(M)), true_gradient
-                ),
-            )
-        )
+        row, timings = _row(n, random)
+        rows.append(row)
+        timed += timings
+    return _page(rows, timed)
+
+
+def _row(n: int, random: np.random.Generator) -> tuple[tuple[Any, ...], list[Timing]]:
+    """Return the row of the table for n links, and its timings."""
+    q = random.uniform(-np.pi, np.pi, (STATES, n))
+    solver, M = compiled(n, METHODS), mass(q)
+    value, gradient = np.empty(STATES), np.empty((STATES, n))
+    contestants: dict[str, Callable[[], None]] = {
+        "value": solver.bind(VALUE, q, value),
+        "gradient": solver.bind(GRADIENT, q, gradient),
+        "slogdet": _slogdet(M),
+    }
+    dM = mass_matrix_derivatives(q) if n <= DENSE_GRADIENT_TO else None
+    if dM is not None:
+        contestants["traces"] = _traces(M, dM)
+    timings = race(contestants)
+    times = {label: timing.median for label, timing in timings.items()}
+    true_value, true_gradient = _reference_values(n, q[:TRUE_STATES])
+    dense = np.linalg.slogdet(M)[1]
+    row = (
+        n,
+        solver.programs[VALUE].cost,
+        solver.programs[GRADIENT].cost,
+        times["value"],
+        times["slogdet"],
+        times["gradient"],
+        times.get("traces"),
+        _relative_error(value, true_value),
+        _relative_error(dense, true_value),
+        _relative_error(gradient, true_gradient),
+        None
+        if dM is None
+        else _relative_error(np.einsum("skij,sji->sk", dM, np.linalg.inv(M)), true_gradient),
+    )
+    return row, [*timings.values()]
+
+
+def _page(rows: Sequence[tuple[Any, ...]], timed: Sequence[Timing]) -> Page:
+    """Return the page with this table."""
     last = rows[-1]
     order, steep = (
         slope([log(row[0]) for row in rows[-4:]], [log(row[c]) for row in rows[-4:]])[1]

@@ -28,34 +28,44 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
     random = np.random.default_rng(2005)
     for done, n in enumerate(links):
         tell(f"timing {n} links", done, len(links))
-        q, b = random.uniform(-np.pi, np.pi, (STATES, n)), random.uniform(-1, 1, (STATES, n))
-        solver = compiled(n, {"mass_matrix_solve": "fixman"})
-        M, x, right = mass(q), np.empty((STATES, n)), np.ascontiguousarray(b[..., None])
-        contestants: dict[str, Callable[[], None]] = {
-            "fixman": solver.bind("mass_matrix_solve", q, b, x),
-            "lapack": _solving(M, right),
-            "alone": _one_by_one(M, right),
-        }
-        if n <= UNROLLED_TO:
-            dense = compiled(n, {"mass_matrix_solve": "composite_body"})
-            contestants["elimination"] = dense.bind("mass_matrix_solve", q, b, x.copy())
-        timings = race(contestants)
-        timed += timings.values()
-        times = {label: timing.median for label, timing in timings.items()}
-        call, dense_solve = call_and_state_costs(times["alone"], times["lapack"])
-        size = np.abs(M).sum(axis=-1).max(axis=-1) * np.abs(x).max(axis=-1) + np.abs(b).max(axis=-1)
-        residual = float((np.abs(M @ x[..., None] - right)[..., 0].max(axis=-1) / size).max())
-        rows.append(
-            (
-                n,
-                times["fixman"],
-                times.get("elimination"),
-                dense_solve,
-                call,
-                solver.programs["mass_matrix_solve"].cost,
-                residual,
-            )
-        )
+        row, timings = _row(n, random)
+        rows.append(row)
+        timed += timings
+    return _page(rows, timed)
+
+
+def _row(n: int, random: np.random.Generator) -> tuple[tuple[Any, ...], list[Timing]]:
+    """Return the row of the table for n links, and its timings."""
+    q, b = random.uniform(-np.pi, np.pi, (STATES, n)), random.uniform(-1, 1, (STATES, n))
+    solver = compiled(n, {"mass_matrix_solve": "fixman"})
+    M, x, right = mass(q), np.empty((STATES, n)), np.ascontiguousarray(b[..., None])
+    contestants: dict[str, Callable[[], None]] = {
+        "fixman": solver.bind("mass_matrix_solve", q, b, x),
+        "lapack": _solving(M, right),
+        "alone": _one_by_one(M, right),
+    }
+    if n <= UNROLLED_TO:
+        dense = compiled(n, {"mass_matrix_solve": "composite_body"})
+        contestants["elimination"] = dense.bind("mass_matrix_solve", q, b, x.copy())
+    timings = race(contestants)
+    times = {label: timing.median for label, timing in timings.items()}
+    call, dense_solve = call_and_state_costs(times["alone"], times["lapack"])
+    size = np.abs(M).sum(axis=-1).max(axis=-1) * np.abs(x).max(axis=-1) + np.abs(b).max(axis=-1)
+    residual = float((np.abs(M @ x[..., None] - right)[..., 0].max(axis=-1) / size).max())
+    row = (
+        n,
+        times["fixman"],
+        times.get("elimination"),
+        dense_solve,
+        call,
+        solver.programs["mass_matrix_solve"].cost,
+        residual,
+    )
+    return row, [*timings.values()]
+
+
+def _page(rows: Sequence[tuple[Any, ...]], timed: Sequence[Timing]) -> Page:
+    """Return the page with this table."""
     lapack, unrolled = _crossing(rows, 3), _crossing(rows, 2)
     order, steep = (_order(rows, column) for column in (1, 3))
     last = rows[-1]

@@ -76,7 +76,11 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
         tell("timing", len(links) + done, len(links) + ROUNDS)
         for chain in chains:
             chain.time(every=done % 3 == 0)
-    rows = [chain.row() for chain in chains]
+    return _page([chain.row() for chain in chains])
+
+
+def _page(rows: Sequence[tuple[Any, ...]]) -> Page:
+    """Return the page with this table."""
     orders = {column: order(rows, column) for column in TIMES}
     last = rows[-1]
     compared = [next((row for row in rows if row[0] >= FITTED_FROM), rows[0]), last]

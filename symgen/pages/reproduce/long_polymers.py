@@ -14,7 +14,7 @@ from symgen.machine.solver import Solver
 from symgen.pages.reproduce import Progress
 from symgen.pages.reproduce._page import Page, legend_below
 from symgen.pages.reproduce._planar import BUILD
-from symgen.pages.reproduce._threads import THREADS, raced, threads
+from symgen.pages.reproduce._threads import THREADS, Setter, raced, threads
 from symgen.pipeline import build
 from symgen.reference.planar_chain import gradient, log_determinant, solution
 from symgen.reference.precision import Array
@@ -84,35 +84,43 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
     setter = threads()
     for done, n in enumerate(links):
         tell(f"{n} links", done, len(links))
-        q, b = random.uniform(-np.pi, np.pi, (1, n)), random.uniform(-1, 1, (1, n))
-        solvers = compiled(n, setter is not None)
-        serial = solvers[SERIAL]
-        x = {label: np.empty((1, n)) for label in ("solve", *PARALLEL)}
-        value, force = np.empty(1), np.empty((1, n))
-        calls: dict[str, Callable[[], None]] = {"solve": serial.bind(SOLVE, q, b, x["solve"])}
-        calls |= {label: solvers[label].bind(SOLVE, q, b, x[label]) for label in PARALLEL}
-        calls |= {
-            "value": serial.bind(VALUE, q, value),
-            "gradient": serial.bind(GRADIENT, q, force),
-        }
-        single_thread, timings = raced(
-            calls, PARALLEL, setter
-        )  # nanoseconds, as if a call were for so many states
-        timed += [*single_thread.values(), *timings.values()]
-        exact, exact_value = solution(q[0], b[0]), log_determinant(q[0])
-        rows.append(
-            (
-                n,
-                *(single_thread[label].median * STATES / n for label in calls),
-                *(
-                    timings[label].median * STATES / n if label in timings else None
-                    for label in PARALLEL
-                ),
-                *(_off(results[0], exact) for results in x.values()),
-                abs(float(value[0]) - exact_value) / abs(exact_value),
-                _off(force[0], gradient(q[0])),
-            )
-        )
+        row, timings = _row(n, random, setter)
+        rows.append(row)
+        timed += timings
+    return _page(rows, timed)
+
+
+def _row(
+    n: int, random: np.random.Generator, setter: Setter | None
+) -> tuple[tuple[Any, ...], list[Timing]]:
+    """Return the row of the table for n links, and its timings."""
+    q, b = random.uniform(-np.pi, np.pi, (1, n)), random.uniform(-1, 1, (1, n))
+    solvers = compiled(n, setter is not None)
+    serial = solvers[SERIAL]
+    x = {label: np.empty((1, n)) for label in ("solve", *PARALLEL)}
+    value, force = np.empty(1), np.empty((1, n))
+    calls: dict[str, Callable[[], None]] = {"solve": serial.bind(SOLVE, q, b, x["solve"])}
+    calls |= {label: solvers[label].bind(SOLVE, q, b, x[label]) for label in PARALLEL}
+    calls |= {
+        "value": serial.bind(VALUE, q, value),
+        "gradient": serial.bind(GRADIENT, q, force),
+    }
+    # nanoseconds, as if a call were for so many states
+    single_thread, timings = raced(calls, PARALLEL, setter)
+    exact, exact_value = solution(q[0], b[0]), log_determinant(q[0])
+    row = (
+        n,
+        *(single_thread[label].median * STATES / n for label in calls),
+        *(timings[label].median * STATES / n if label in timings else None for label in PARALLEL),
+        *(_off(results[0], exact) for results in x.values()),
+        abs(float(value[0]) - exact_value) / abs(exact_value),
+        _off(force[0], gradient(q[0])),
+    )
+    return row, [*single_thread.values(), *timings.values()]
+
+
+def _page(rows: Sequence[tuple[Any, ...]], timed: Sequence[Timing]) -> Page:
+    """Return the page with this table."""
     two, columns = f"_{THREADS}_ns", COLUMNS
     last = dict(zip(columns, rows[-1], strict=True))
     long = next((row for row in rows if row[0] >= 1000), rows[0])

@@ -143,6 +143,11 @@ def reproduce(tell: Progress, samples: Sequence[int] = SAMPLES) -> Page:
                 float(np.mean(corrs)),
             )
         )
+    return _page(rows, y, epsilon)
+
+
+def _page(rows: Sequence[tuple[Any, ...]], y: Array, epsilon: Array) -> Page:
+    """Return the page with this table, and with the outputs and innovations of the picture."""
     rate = slope([float(np.log(r[0])) for r in rows], [float(np.log(r[1])) for r in rows])[1]
     _, of_m, of_d, before, after = rows[-1]
     return Page(
