@@ -296,7 +296,7 @@ def counted_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("counted_pages")
 @pytest.mark.parametrize("name", DRAWN)
 def test_a_committed_picture_shows_its_table(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same texts, sizes, lines and marks, with the version of matplotlib that drew it."""
+    """Texts, sizes, lines and marks are the same with the version of matplotlib that drew it."""
     matplotlib = pytest.importorskip("matplotlib")
     committed_svg = (PAGES / f"{name}.svg").read_text(encoding="utf-8")
     if f"Matplotlib v{matplotlib.__version__}," not in committed_svg:

@@ -76,7 +76,7 @@ def test_a_step_of_a_planar_polymer_is_of_fourth_order(fixman: bool) -> None:
 
 
 class DihedralSprings(Springs):
-    """The same for chains whose pose is the identity: six velocities, and n − 6 dihedral angles."""
+    """Springs for chains whose pose is the identity: six velocities, and n − 6 dihedral angles."""
 
     def forward_dynamics(self, q: Any, v: Any, tau: Any) -> Any:
         assert not (q[:, :7] - [0, 0, 0, 0, 0, 0, 1]).any()
@@ -168,9 +168,9 @@ def test_chains_with_and_without_the_potential_have_other_velocities() -> None:
     free, spatial = free_motion(4), free_motion(7, DihedralSprings)
     planar = [fixman_potential.simulate(free, 3, 1, x).angles for x in (False, False, True)]
     dihedral = [fixman_dihedral.simulate(spatial, 3, 1, x).angles for x in (0.0, 0.0, 1.0)]
-    for first, again, other in (planar, dihedral):
+    for first, again, with_potential in (planar, dihedral):
         assert np.array_equal(first, again)
-        assert abs(other - first).min() > 1e-9
+        assert abs(with_potential - first).min() > 1e-9
 
 
 def test_the_drift_is_the_largest_change_of_energy_in_a_round() -> None:
@@ -214,7 +214,7 @@ def test_a_round_is_accepted_with_the_probability_of_its_energy(
 def test_polymers_are_sampled_at_their_middle_angle_after_the_first_rounds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Of seven bonds the middle angle is the fourth, of seven beads the second dihedral angle."""
+    """The middle angle of seven bonds is the fourth, that of seven beads is the second dihedral angle."""
     edges = np.radians([0, 90, 180])
     calls: list[tuple[Any, ...]] = []
 

@@ -625,7 +625,7 @@ def test_rows_of_samples_are_means_over_independent_repetitions(
 
 
 def test_the_error_of_a_covariance_is_the_mean_over_its_entries() -> None:
-    """Of samples (1, 2) and (−1, 0) the covariance about zero is [[1, 1], [1, 2]]; by C it is diag(1, 3)."""
+    """Samples (1, 2) and (−1, 0) have the covariance [[1, 1], [1, 2]]; by C it is diag(1, 3)."""
     samples, covariance = np.array([[1.0, 2.0], [-1.0, 0.0]]), np.diag([1.0, 3.0])
     expected = np.mean([0.0, 1 / 3**0.5, 1 / 3**0.5, 1 / 18**0.5])
     assert rodriguez_filter.covariance_error(samples, covariance) == pytest.approx(expected)
