@@ -1,0 +1,529 @@
+"""Calls of compiled functions, with Python functions in place of the C that they call."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import cffi
+import numpy as np
+import pytest
+
+from symgen.ir.program import Outline, Port
+from symgen.machine import kernels
+from symgen.machine.building import NO_MEMORY, Build, RobotBuild
+from symgen.machine.kernels import FIRST_SHARE, ROWS_BEFORE_BLOCKS, Kernel
+from symgen.support.errors import ArgumentError, StateError, SymgenWarning
+from symgen.vocabulary.arrays import Sizes
+from symgen.vocabulary.options import TextOptions
+
+FFI = cffi.FFI()
+X, T, Y, S = Port("x", (2,)), Port("t", ()), Port("y", (2,)), Port("s", ())
+STATUS = 3.5
+"""A first number of x that a checked function refuses, with the status 5."""
+
+
+def numbers(pointer: Any, count: int, kind: str = "double") -> Any:
+    """Return the memory of C at a pointer as an array."""
+    data_type = {"double": "f8", "int": "i4"}[kind]
+    size = np.dtype(data_type).itemsize * count
+    buffer = FFI.buffer(FFI.cast(f"{kind} *", pointer), size)
+    return np.frombuffer(buffer, data_type)
+
+
+class Library:
+    """A library with y = 2 x + t and s = t x₀, or the first of them; calls are recorded."""
+
+    def __init__(self, outputs: int = 2, looped: bool = False, checked: bool = False) -> None:
+        self.ffi, self.outputs, self.checked = FFI, outputs, checked
+        self.calls: list[tuple[str, int]] = []
+        self.memory = True
+        self.lib = SimpleNamespace(
+            stub_scale=self.state,
+            stub_scale_aligned=self.state,
+            stub_scale_each=self.each,
+            stub_scale_chain=self.chain,
+        )
+        if looped:
+            self.lib.stub_scale_alone = self.state
+
+    def compute(self, x: Any, t: Any, results: Any) -> int:
+        if not self.memory:
+            return NO_MEMORY
+        x, t = x.copy(), t.copy()
+        results[0][:] = 2 * x + t
+        if self.outputs == 2:
+            results[1][:] = t * x[0]
+        return 5 if self.checked and x[0] == STATUS else 0
+
+    def state(self, x: Any, t: Any, *results: Any) -> int:
+        if x is None or t is None:
+            raise TypeError("no pointer")
+        x, t = (FFI.new("double[]", a) if isinstance(a, list | tuple) else a for a in (x, t))
+        self.calls.append(("state", 1))
+        return self.compute(
+            numbers(x, 2), numbers(t, 1), [numbers(r, 2 - k) for k, r in enumerate(results)]
+        )
+
+    def each(
+        self, count: int, x: Any, step_of_x: int, t: Any, step_of_t: int, *others: Any
+    ) -> int | None:
+        self.calls.append(("each", count))
+        all_x = numbers(x, 2 if step_of_x == 0 else 2 * count)
+        all_t = numbers(t, 1 if step_of_t == 0 else count)
+        assert (step_of_x, step_of_t) == (2 * (step_of_x > 0), 1 * (step_of_t > 0))
+        results = others[: self.outputs]
+        for i in range(count):
+            row = [
+                numbers(r, (2 - k) * count)[(2 - k) * i : (2 - k) * (i + 1)]
+                for k, r in enumerate(results)
+            ]
+            status = self.compute(
+                all_x[step_of_x * i : step_of_x * i + 2],
+                all_t[step_of_t * i : step_of_t * i + 1],
+                row,
+            )
+            if status == NO_MEMORY:
+                return status
+            if self.checked:
+                numbers(others[-1], count, "int")[i] = status
+        return 0
+
+    def chain(self, count: int, share: float, x: Any, step: int, t: Any, step_of_t: int, *results: Any) -> int:  # fmt: skip
+        self.calls.append(("chain", count))
+        assert share == 0
+        all_x, all_t = numbers(x, 2 + step * (count - 1)), numbers(t, 1 + step_of_t * (count - 1))
+        for i in range(count):
+            self.compute(
+                all_x[step * i : step * i + 2],
+                all_t[step_of_t * i : step_of_t * i + 1],
+                [numbers(r, 2 - k) for k, r in enumerate(results)],
+            )
+        return 0
+
+
+class Blocks:
+    """The library of the same function for blocks of states."""
+
+    def __init__(self, library: Library) -> None:
+        self.ffi, self.library = FFI, library
+        self.lib = SimpleNamespace(stub_scale_many=self.many)
+
+    def many(self, count: int, *others: Any) -> int:
+        self.library.calls.append(("many", count))
+        places = [others[3 * k : 3 * k + 3] for k in range(2 + self.library.outputs)]
+
+        def state(place: Any, i: int, size: int) -> Any:
+            pointer, step, element = place
+            first = FFI.cast("double *", pointer) + i * step
+            return [first + k * element for k in range(size)]
+
+        for i in range(count):
+            x = np.array([p[0] for p in state(places[0], i, 2)])
+            (t,) = (p[0] for p in state(places[1], i, 1))
+            for k, p in enumerate(state(places[2], i, 2)):
+                p[0] = 2 * x[k] + t
+            if self.library.outputs == 2:
+                state(places[3], i, 1)[0][0] = t * x[0]
+            if self.library.checked:
+                FFI.cast("int *", others[-1])[i] = 5 if x[0] == STATUS else 0
+        return 0 if self.library.memory else NO_MEMORY
+
+
+def kernel(
+    library: Library,
+    length: int = 10,
+    contract: bool = False,
+    many: Any = None,
+    behind: Any = None,
+) -> Kernel:
+    outputs = (Y, S)[: library.outputs]
+    outline = Outline("scale", "test", (X, T), outputs, {"mul": 3}, length, "double")
+    robot = RobotBuild(
+        "stub",
+        Sizes(2, 2, 1),
+        Build(contract=contract),
+        TextOptions(checked=library.checked),
+    )
+    library_module: Any = library
+    return Kernel(outline, library_module, robot, many, behind)
+
+
+def states(count: int) -> tuple[Any, Any]:
+    random = np.random.default_rng(1)
+    return random.uniform(-1, 1, (count, 2)), random.uniform(-1, 1, count)
+
+
+def expected(x: Any, t: Any) -> tuple[Any, Any]:
+    x, t = np.asarray(x), np.asarray(t)
+    return 2 * x + t[..., None], t * x[..., 0]
+
+
+def check(results: Any, x: Any, t: Any) -> None:
+    for result, value in zip(results, expected(x, t), strict=True):
+        assert np.array_equal(result, value)
+
+
+def test_one_state_and_many_states_give_the_results_of_the_function() -> None:
+    library = Library()
+    call = kernel(library).call()
+    x, t = states(5)
+    check(call(None, x[0], t[0]), x[0], t[0])
+    check(call(None, list(x[0]), float(t[0])), x[0], t[0])
+    assert library.calls == [("state", 1)] * 2
+    check(call(None, x, t), x, t)
+    y, s = call(None, x.T.copy(), t, layout="soa")
+    assert library.calls[2:] == [("each", 5)] * 2
+    check((y.T, s), x, t)
+    # an argument of one state serves all states
+    check(call(None, x, t[0]), x, np.full(5, t[0]))
+    check(call(None, x[0], t), np.broadcast_to(x[0], (5, 2)), t)
+    y, s = call(None, np.zeros((0, 2)), t[0])
+    assert (y.shape, s.shape) == ((0, 2), (0,))
+
+
+def test_one_result_is_no_tuple_and_a_number_without_axes() -> None:
+    library = Library(outputs=1)
+    x, t = states(3)
+    y = kernel(library).call()(None, x[0], t[0])
+    assert np.array_equal(y, expected(x[0], t[0])[0])
+    out = np.empty((3, 2))
+    assert kernel(library).call()(None, x, t, out=out) is out
+    assert np.array_equal(out, expected(x, t)[0])
+    outline = Outline("scale", "test", (X, T), (S,), {}, 10, "double")
+    scalar = Library(outputs=1)
+    scalar.compute = lambda x, t, results: results[0].__setitem__(0, x[0])  # type: ignore[method-assign]
+    library_module: Any = scalar
+    number = Kernel(outline, library_module, RobotBuild("stub", Sizes(2, 2, 1))).call()(
+        None, x[0], t[0]
+    )
+    assert isinstance(number, float)
+    assert number == x[0, 0]
+
+
+def test_results_of_any_strides_receive_copies_of_compact_ones() -> None:
+    library = Library()
+    x, t = states(4)
+    y, s = np.zeros((2, 4)), np.zeros(4)
+    kernel(library).call()(None, x.T.copy(), t, out=(y, s), layout="soa")
+    check((y.T, s), x, t)
+    assert library.calls == [("each", 4)]
+
+
+def test_the_rows_of_a_share_limit_the_states_of_a_call_of_c() -> None:
+    """A share of FIRST_SHARE rows has two states; slices have whole blocks of 16."""
+    x, t = states(40)
+    library = Library()
+    check(kernel(library, FIRST_SHARE // 40).call()(None, x, t), x, t)
+    assert library.calls == [("each", 40)]
+    library = Library()
+    progress: list[tuple[int, int]] = []
+    results = kernel(library, FIRST_SHARE // 2).call()(
+        None, x, t, progress=lambda *counts: progress.append(counts)
+    )
+    check(results, x, t)
+    assert library.calls[0] == ("each", 16)
+    assert sum(count for _, count in library.calls) == 40
+    assert progress[-1] == (40, 40)
+    assert kernel(library, 10 * FIRST_SHARE)._first_share == 1
+
+
+def test_several_threads_take_slices_of_a_short_batch() -> None:
+    x, t = states(64)
+    library = Library()
+    check(kernel(library, FIRST_SHARE // 64).call()(None, x, t, threads=1), x, t)
+    assert len(library.calls) == 1
+    library = Library()
+    check(kernel(library, FIRST_SHARE // 20).call()(None, x, t, threads=2), x, t)
+    assert len(library.calls) > 1
+
+
+@pytest.mark.parametrize("choice", ["now", "never", "background"])
+def test_blocks_are_compiled_after_many_rows(choice: str) -> None:
+    """One state does not count; without a background process the call itself compiles."""
+    library = Library()
+    compiled: list[int] = []
+
+    def many() -> Any:
+        compiled.append(len(library.calls))
+        return Blocks(library)
+
+    function = kernel(library, ROWS_BEFORE_BLOCKS // 40, many=many)
+    function.blocks_when = choice
+    call, (x, t) = function.call(), states(20)
+    check(call(None, x, t), x, t)
+    check(call(None, x[:10], t[:10]), x[:10], t[:10])
+    check(call(None, x[0], t[0]), x[0], t[0])
+    assert not compiled
+    assert {kind for kind, _ in library.calls} == {"each", "state"}
+    check(call(None, x[:10], t[:10]), x[:10], t[:10])
+    library.calls.clear()
+    check(call(None, x, t), x, t)
+    assert len(compiled) == (choice != "never")
+    assert {kind for kind, _ in library.calls} == {"each" if choice == "never" else "many"}
+    y, s = np.zeros((2, 20)), np.zeros(20)
+    call(None, x.T, t, out=(y, s), layout="soa")
+    check((y.T, s), x, t)
+    function.prepare()
+    assert len(compiled) == 1
+
+
+def test_contracted_functions_use_blocks_from_the_first_batch_on() -> None:
+    """Their last bits differ from those of single states, so that a background process comes too late."""
+    library = Library()
+    function = kernel(
+        library, contract=True, many=lambda: Blocks(library), behind=lambda: pytest.fail("behind")
+    )
+    x, t = states(2)
+    check(function.call()(None, x, t), x, t)
+    assert library.calls == [("many", 2)]
+
+
+def test_a_function_without_blocks_is_asked_for_them_once() -> None:
+    library, asked = Library(), []
+    function = kernel(library, ROWS_BEFORE_BLOCKS, many=lambda: asked.append(1))
+    x, t = states(3)
+    for _ in range(2):
+        check(function.call()(None, x, t), x, t)
+    assert (len(asked), {kind for kind, _ in library.calls}) == (1, {"each"})
+
+
+class Compilation:
+    """A background compilation under the control of a test."""
+
+    def __init__(self) -> None:
+        self.ended, self.failure, self.waited, self.warned = False, "", 0, 0
+
+    def wait(self) -> None:
+        self.waited += 1
+
+    def warn_of_failure(self) -> None:
+        import warnings
+
+        self.warned += 1
+        warnings.warn("failed", SymgenWarning, stacklevel=1)
+
+
+def test_calls_go_on_state_by_state_until_a_background_compilation_ends() -> None:
+    library, compilation, started = Library(), Compilation(), []
+
+    def behind() -> Any:
+        started.append(1)
+        return compilation
+
+    function = kernel(library, ROWS_BEFORE_BLOCKS, many=lambda: Blocks(library), behind=behind)
+    x, t = states(2)
+    for _ in range(2):
+        check(function.call()(None, x, t), x, t)
+    assert library.calls == [("each", 2)] * 2
+    compilation.ended = True
+    check(function.call()(None, x, t), x, t)
+    assert library.calls[2:] == [("many", 2)]
+    assert len(started) == 1
+    assert compilation.waited == 1
+
+
+def test_a_failed_background_compilation_warns_once_and_calls_go_on() -> None:
+    library, compilation = Library(), Compilation()
+    compilation.ended, compilation.failure = True, "no space"
+    function = kernel(
+        library,
+        ROWS_BEFORE_BLOCKS,
+        many=lambda: pytest.fail("compiled"),
+        behind=lambda: compilation,
+    )
+    x, t = states(2)
+    with pytest.warns(SymgenWarning):
+        check(function.call()(None, x, t), x, t)
+    check(function.call()(None, x, t), x, t)
+    assert (compilation.warned, function.blocks_when) == (1, "never")
+
+
+def test_a_library_in_the_cache_needs_no_background_compilation() -> None:
+    library = Library()
+    function = kernel(
+        library, ROWS_BEFORE_BLOCKS, many=lambda: Blocks(library), behind=lambda: None
+    )
+    x, t = states(2)
+    check(function.call()(None, x, t), x, t)
+    assert library.calls == [("many", 2)]
+
+
+@pytest.mark.parametrize("in_blocks", [False, True])
+def test_refused_states_are_counted_and_the_first_is_named(in_blocks: bool) -> None:
+    library = Library(checked=True)
+    function = kernel(library, 1 + in_blocks * ROWS_BEFORE_BLOCKS, many=lambda: Blocks(library))
+    call, (x, t) = function.call(), states(6)
+    check(call(None, x, t), x, t)
+    x[4, 0] = STATUS
+    with pytest.raises(StateError, match=r"at state 4: the steps from the start do not close"):
+        call(None, x, t)
+    x[1, 0] = x[5, 0] = STATUS
+    with pytest.raises(StateError, match=r"scale refuses its arguments at state 1 and 2 more: "):
+        call(None, x, t)
+    status = np.zeros(6, np.intc)
+    check(call(None, x, t, status=status), x, t)
+    assert status.tolist() == [0, 5, 0, 0, 5, 5]
+    with pytest.raises(StateError, match=r"^scale refuses its arguments: the steps"):
+        call(None, x[1], t[1])
+    kinds = {kind for kind, _ in library.calls}
+    assert kinds == {"many" if in_blocks else "each", "state"} | set(kinds & {"each"})
+
+
+def test_each_status_has_a_reason_without_a_gap() -> None:
+    assert not kernels._REFUSED[0]
+    reasons = [Kernel._why(status) for status in range(1, 7)]
+    words = ["infinite", "angle is beyond", "divisor", "quaternion", "close the loops", "too large"]
+    assert all(word in reason for word, reason in zip(words, reasons, strict=True))
+    assert "{" not in "".join(reasons)
+
+
+@pytest.mark.parametrize("in_blocks", [False, True])
+def test_a_looped_function_without_memory_raises_a_memory_error(in_blocks: bool) -> None:
+    library = Library(looped=True)
+    function = kernel(library, 1 + in_blocks * ROWS_BEFORE_BLOCKS, many=lambda: Blocks(library))
+    assert function.looped
+    x, t = states(3)
+    y, s = np.empty((3, 2)), np.empty(3)
+    bound, single = function.bind([x, t, y, s]), function.bind([x[0], t[0:1][0:1].reshape(()), y[0], s[0:1].reshape(())])  # fmt: skip
+    bound()
+    single()
+    check((y, s), x, t)
+    library.memory = False
+    for call in (lambda: function.call()(None, x, t), bound, single):
+        with pytest.raises(MemoryError, match="workspace of 1 links"):
+            call()
+
+
+def test_bound_arrays_are_read_at_every_call() -> None:
+    library = Library()
+    function = kernel(library)
+    x, t = states(5)
+    y, s = np.zeros((5, 2)), np.zeros(5)
+    bound = function.bind([x, t, y, s])
+    x += 1
+    bound()
+    check((y, s), x, t)
+    assert library.calls == [("each", 5)]
+    common = np.array(0.5)
+    function.bind([x, common, y, s])()
+    check((y, s), x, np.full(5, 0.5))
+    # a second leading axis; one state with axes of length one serves all
+    wide = x[:4].reshape(2, 2, 2)
+    y, s = np.zeros((2, 2, 2)), np.zeros((2, 2))
+    function.bind([wide, np.full((1, 1), 0.25), y, s])()
+    check((y, s), wide, np.full((2, 2), 0.25))
+    nothing = function.bind([np.zeros((0, 2)), common, np.zeros((0, 2)), np.zeros(0)])
+    library.calls.clear()
+    nothing()
+    assert not library.calls
+
+
+def test_bound_arrays_have_one_state_or_all() -> None:
+    function = kernel(Library())
+    x, t = states(3)
+    y, s = np.zeros((2, 3, 2)), np.zeros((2, 3))
+    with pytest.raises(ArgumentError, match=r"x has leading shape \(3,\); bound arrays hold one"):
+        function.bind([x, np.zeros((2, 3)), y, s])
+    with pytest.raises(ArgumentError, match=r"3 arrays are bound, but it takes 4: x, t, y, s"):
+        function.bind([x, t, y])
+
+
+def test_an_argument_may_be_its_own_result_but_not_that_of_another_state() -> None:
+    function = kernel(Library())
+    memory = np.zeros((4, 2))
+    t, s = np.zeros(3), np.zeros(3)
+    function.bind([memory[:3], t, memory[:3], s])
+    function.bind([memory[0], np.array(0.0), memory[0], np.array(0.0)])
+    with pytest.raises(ArgumentError, match="x overlaps a result of another state"):
+        function.bind([memory[:3], t, memory[1:], s])
+    with pytest.raises(ArgumentError, match="x overlaps a result of another state"):
+        function.bind([memory[0], t, memory[:3], s])
+    # the last entry of the result of one state is the first of the next one's argument
+    with pytest.raises(ArgumentError, match="t overlaps a result of another state"):
+        function.bind([np.zeros((3, 2)), memory.reshape(-1)[1:4], memory[:3], s])
+
+
+def test_results_over_later_arguments_are_computed_from_copies() -> None:
+    library = Library()
+    x, t = states(4)
+    memory = np.zeros((5, 2))
+    memory[:4] = x
+    s = np.zeros(4)
+    kernel(library).call()(None, memory[:4], t, out=(memory[1:], s))
+    check((memory[1:], s), x, t)
+
+
+def test_a_bound_checked_batch_names_the_refused_state() -> None:
+    library = Library(checked=True)
+    function = kernel(library)
+    x, t = states(3)
+    y, s = np.zeros((3, 2)), np.zeros(3)
+    bound = function.bind([x, t, y, s])
+    bound()
+    x[2, 0] = STATUS
+    with pytest.raises(StateError, match="at state 2: "):
+        bound()
+    single = function.bind([x[2], np.array(0.0), y[0], np.array(0.0)])
+    with pytest.raises(StateError, match="refuses its arguments: "):
+        single()
+
+
+def test_a_chain_starts_at_zero_and_ends_with_the_last_state() -> None:
+    library = Library()
+    function = kernel(library)
+    x, t = states(4)
+    y, s = np.ones(2), np.array(7.0)
+    chain = function.chain(4, [x, t, y, s])
+    assert not y.any()
+    assert s == 0
+    chain()
+    check((y, s), x[-1], t[-1])
+    assert library.calls == [("chain", 4)]
+    function.chain(4, [x[0], t, y, s])()
+    check((y, s), x[0], t[-1])
+    function.chain(4, [x, np.array(0.5), y, s])()
+    check((y, s), x[-1], 0.5)
+    for arrays in ([x[:3], t, y, s], [x, np.zeros(8)[::2], y, s]):
+        with pytest.raises(ArgumentError, match="a chain of 4 states takes one state or 4 of each"):
+            function.chain(4, arrays)
+    with pytest.raises(ArgumentError, match="t must be a contiguous, aligned float64 array"):
+        function.chain(4, [x, 0.5, y, s])
+    with pytest.raises(ArgumentError, match="3 arrays are bound"):
+        function.chain(4, [x, t, y])
+
+
+def test_a_chain_of_many_rows_runs_in_slices() -> None:
+    library = Library()
+    x, t = states(40)
+    y, s = np.ones(2), np.array(7.0)
+    kernel(library, FIRST_SHARE // 2).chain(40, [x, t, y, s])()
+    check((y, s), x[-1], t[-1])
+    assert library.calls[0] == ("chain", 16)
+    assert sum(count for _, count in library.calls) == 40
+
+
+@pytest.mark.parametrize("name", ["out", "threads", "_x", "two words", "status"])
+def test_names_that_a_call_needs_itself_are_refused(name: str) -> None:
+    function = kernel(Library())
+    function.inputs = (Port(name, (2,)), T)
+    with pytest.raises(ArgumentError, match=f"'{name}' cannot be the name of a function"):
+        function.call()
+
+
+def test_a_keyword_of_python_gets_an_underscore() -> None:
+    function = kernel(Library())
+    function.inputs = (Port("lambda", (2,)), T)
+    x, t = states(1)
+    check(function.call()(None, lambda_=x[0], t=t[0]), x[0], t[0])
+
+
+def test_the_docstring_states_results_method_and_refusals() -> None:
+    plain, checked = (kernel(Library(checked=x)).call().__doc__ or "" for x in (False, True))
+    assert plain.startswith("scale(x, t, out=None, *, threads=1, layout='aos', progress=None)")
+    assert "out is a tuple of arrays to write to" in plain
+    assert "out is an array to write to" in (kernel(Library(outputs=1)).call().__doc__ or "")
+    assert "Method test: " in plain
+    assert ("status=None" in plain, "StateError" in plain) == (False, False)
+    assert "layout='aos', status=None, progress=None)" in checked
+    assert "an array of int32" in checked
