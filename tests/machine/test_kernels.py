@@ -111,20 +111,20 @@ class Blocks:
 
     def many(self, count: int, *others: Any) -> int:
         self.library.calls.append(("many", count))
-        places = [others[3 * k : 3 * k + 3] for k in range(2 + self.library.outputs)]
+        arrays = [others[3 * k : 3 * k + 3] for k in range(2 + self.library.outputs)]
 
-        def state(place: Any, i: int, size: int) -> Any:
-            pointer, step, element = place
+        def state(array: Any, i: int, size: int) -> Any:
+            pointer, step, element = array
             first = FFI.cast("double *", pointer) + i * step
             return [first + k * element for k in range(size)]
 
         for i in range(count):
-            x = np.array([p[0] for p in state(places[0], i, 2)])
-            (t,) = (p[0] for p in state(places[1], i, 1))
-            for k, p in enumerate(state(places[2], i, 2)):
+            x = np.array([p[0] for p in state(arrays[0], i, 2)])
+            (t,) = (p[0] for p in state(arrays[1], i, 1))
+            for k, p in enumerate(state(arrays[2], i, 2)):
                 p[0] = 2 * x[k] + t
             if self.library.outputs == 2:
-                state(places[3], i, 1)[0][0] = t * x[0]
+                state(arrays[3], i, 1)[0][0] = t * x[0]
             if self.library.checked:
                 FFI.cast("int *", others[-1])[i] = 5 if x[0] == STATUS else 0
         return 0 if self.library.memory else NO_MEMORY
@@ -390,7 +390,8 @@ def test_a_looped_function_without_memory_raises_a_memory_error(in_blocks: bool)
     single()
     check((y, s), x, t)
     library.memory = False
-    for call in (lambda: function.call()(None, x, t), bound, single):
+    calls: list[Any] = [lambda: function.call()(None, x, t), bound, single]
+    for call in calls:
         with pytest.raises(MemoryError, match="workspace of 1 links"):
             call()
 

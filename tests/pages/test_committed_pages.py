@@ -184,7 +184,8 @@ def riccati_page() -> Page:
     def compiled_pivot(case: riccati_steady_state.Case, links: int) -> float:
         chain = riccati_steady_state.uniform_chain(case)
         P = riccati_steady_state.iterate(chain, links)[-1]
-        return float(chain.axis @ P @ chain.axis) * (1 - differences[case.name])
+        pivot = float(chain.axis @ P @ chain.axis)
+        return pivot * (1.0 - float(differences[case.name]))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(riccati_steady_state, "compiled_pivot", compiled_pivot)

@@ -458,7 +458,7 @@ def test_a_run_lasts_a_second_with_steps_and_with_half_steps(
     monkeypatch.setattr(closed_chains, "swing", swing)
     monkeypatch.setattr(closed_chains, "pushed", lambda solver, q, rates: list(rates))
     monkeypatch.setattr(closed_chains, "balancing", lambda solver, q, joints: list(joints))
-    fall = closed_chains.run("four_bar", 10)
+    fall: Any = closed_chains.run("four_bar", 10)
     assert (fall.name, fall.robot, fall.coarse, fall.fine) == ("four_bar", four_bar, 10, 20)
     for (q, v, tau, h, steps), count in zip(swings, (10, 20), strict=True):
         assert (list(q), v, list(tau)) == ([1, 2, 3], [], [0, 0, 0])

@@ -251,7 +251,8 @@ def test_only_parallel_solves_share_their_work_among_threads(
     sweeps = dict.fromkeys(
         (long_polymers.SOLVE, long_polymers.VALUE, long_polymers.GRADIENT), "fixman:planar"
     )
-    assert long_polymers.compiled(3, shared) == {
+    compiled: Any = long_polymers.compiled(3, shared)
+    assert compiled == {
         "fixman:planar": (sweeps, False),
         "segments": ({"mass_matrix_solve": "fixman:segments"}, shared),
         "levels": ({"mass_matrix_solve": "fixman:parallel"}, shared),
@@ -273,7 +274,8 @@ def test_only_calls_that_share_work_run_with_two_threads(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(_threads, "race", race)
     calls: Any = dict.fromkeys(("sweeps", "levels"), print)
-    assert _threads.raced(calls, ["levels"], None) == ({"sweeps": 1, "levels": 1}, {})
+    single: Any = _threads.raced(calls, ["levels"], None)
+    assert single == ({"sweeps": 1, "levels": 1}, {})
     steps.clear()
     alone, together = _threads.raced(calls, ["levels"], steps.append)
     assert steps == [1, ["levels", "sweeps"], 2, ["levels"]]
@@ -352,7 +354,7 @@ def test_a_row_of_forward_dynamics_has_times_bytes_depths_and_errors(
         return single, several if setter else {}
 
     made: list[Any] = []
-    monkeypatch.setattr(fijany_parallel.build, "build_form", build_form)
+    monkeypatch.setattr(fijany_parallel, "build", SimpleNamespace(build_form=build_form))
     monkeypatch.setattr(fijany_parallel, "Solver", SimpleNamespace(from_programs=from_programs))
     monkeypatch.setattr(fijany_parallel, "raced", raced)
     monkeypatch.setattr(fijany_parallel, "printer", lambda: SimpleNamespace(work=lambda form: 11))
@@ -382,7 +384,7 @@ def test_errors_are_not_known_without_longer_numbers(monkeypatch: pytest.MonkeyP
 
 
 def test_words_about_forward_dynamics_compare_columns() -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"links": 16, "serial_ns": 10.0, "cut_ns": 30.0, "levels_ns": 8.0, "segments_ns": None,
          "levels_2_ns": 4.0, "segments_2_ns": None, "levels_depth": 100, "serial_error": 2e-16},
         {"links": 64, "serial_ns": 10.0, "cut_ns": 20.0, "levels_ns": 9.0, "segments_ns": 5.0,
