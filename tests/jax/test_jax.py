@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from inspect import signature
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,10 @@ import pytest
 
 import symgen
 import symgen.jax
+from symgen.jax.robot import Functions, Steps
+from symgen.mechanism.mechanism import Body, Joint, Mechanism
+from symgen.reference.integrate import integrate
+from symgen.reference.mechanics import Reference
 from symgen.support.errors import ArgumentError, RequestError, ToolMissing, UnknownName
 from symgen.verification.exact_results import ExactResults
 from tests.shared.robots_for_tests import random_mechanism
@@ -470,3 +475,48 @@ def test_jax_is_imported_only_when_functions_are_requested() -> None:
         ).stdout.strip()
         == "set()"
     )
+
+
+# -- steps of positions --
+
+
+@cache
+def joints_of_a_boat() -> Any:
+    """Return a free body with a hinge, a planar and a spherical joint behind it."""
+    kinds = {"pose": "free", "hinge": "revolute", "table": "planar", "ball": "spherical"}
+    joints = tuple(Joint(name, kind, k - 1) for k, (name, kind) in enumerate(kinds.items()))
+    return Mechanism("boat", joints, tuple(Body(name) for name in kinds))
+
+
+def test_a_step_changes_coordinates_as_the_motion_along_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The change of q by a step δ is the derivative of q ⊕ t δ; the step of that change is δ.
+
+    NumPy computes them: JAX would compile every operation.
+    """
+    monkeypatch.setattr("symgen.jax.robot.installed", lambda: SimpleNamespace(numpy=np))
+    mechanism = joints_of_a_boat()
+    steps, motion = Steps(mechanism), Reference(mechanism)
+    rng = np.random.default_rng(4)
+    q, step = rng.uniform(-1, 1, (2, mechanism.nq)), rng.uniform(-1, 1, (2, mechanism.nv))
+    for start in (3, 11):  # the quaternions
+        q[:, start : start + 4] /= np.linalg.norm(q[:, start : start + 4], axis=-1, keepdims=True)
+    t = 1e-5
+    ahead, behind = (integrate(motion, q, step, np.full(2, x)) for x in (t, -t))
+    change = steps.change_of(q, step)
+    np.testing.assert_allclose(change, (ahead - behind) / (2 * t), atol=1e-8)
+    np.testing.assert_allclose(steps.step_of(q, change), step, atol=1e-12)
+
+
+def test_steps_of_hinges_are_changes_of_their_coordinates() -> None:
+    steps = Steps(symgen.load("planar_arm"))
+    q, change = np.ones(2), np.array([0.5, -2.0])
+    assert steps.step_of(q, change) is change
+    assert steps.change_of(q, change) is change
+
+
+def test_the_derivative_of_a_derivative_is_refused_with_a_proposal() -> None:
+    functions: Any = None
+    with pytest.raises(RequestError, match="use forward_dynamics:hvp, the second derivative"):
+        Functions._jacobian(functions, "forward_dynamics:jacobian", ("q",))
