@@ -127,13 +127,13 @@ def test_masses_and_what_drives_have_are_never_negative_but_other_numbers_may_be
 def test_a_judge_refuses_impossible_inertias_and_joints_without_mass() -> None:
     """Moments may be zero or more, the carried mass must be more than zero."""
     judgement: dict[str, Any] = {"judged": np.zeros(3), "carried": np.array([1e-9])}
-    numbers, _ = parameters(lambda given: judgement)
+    numbers, _ = parameters(lambda numbers: judgement)
     assert numbers.prepared is not None
     numbers.reset()
     judgement["judged"] = np.array([1.0, -1e-9])
     with pytest.raises(ArgumentError, match=r"moments of inertia about .*; check arm\.inertia, "):
         numbers.prepared  # noqa: B018
-    massless = Parameters({"arm.mass": (1.0,)}, "double", Regrouping(), lambda given: judgement)
+    massless = Parameters({"arm.mass": (1.0,)}, "double", Regrouping(), lambda numbers: judgement)
     with pytest.raises(ArgumentError, match="check the masses, "):
         massless.prepared  # noqa: B018
     judgement["judged"], judgement["carried"] = np.zeros(3), np.array([1.0, 0.0])
@@ -159,12 +159,14 @@ def test_ten_numbers_of_a_regressor_are_mass_centre_and_inertia() -> None:
 
 def test_results_of_a_compiled_function_come_by_name() -> None:
     """One result comes alone, several in a tuple."""
-    one = SimpleNamespace(outputs=(Port("a", ()),), long_road=lambda arguments, out: arguments[0])
-    assert named_call(one)("x") == {"a": "x"}
-    two = SimpleNamespace(
+    single = SimpleNamespace(
+        outputs=(Port("a", ()),), long_road=lambda arguments, out: arguments[0]
+    )
+    assert named_call(single)("x") == {"a": "x"}
+    double = SimpleNamespace(
         outputs=(Port("a", ()), Port("b", ())), long_road=lambda arguments, out: (1, arguments[0])
     )
-    assert named_call(two)("x") == {"a": 1, "b": "x"}
+    assert named_call(double)("x") == {"a": 1, "b": "x"}
 
 
 def kernel_of(name: str, result: Any) -> Any:

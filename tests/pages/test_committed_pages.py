@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -176,6 +177,7 @@ def spatial_page() -> Page:
         return fixman_spatial.reproduce(lambda *_: None)
 
 
+@cache
 def riccati_page() -> Page:
     """Return the page of uniform chains, measured again up to the determinants of compiled C."""
     columns, rows = table("riccati-steady-state")
@@ -231,8 +233,15 @@ COUNTED: dict[str, Any] = {
     "fijany-depth": fijany_depth,
     "fijany-branches": fijany_branches,
 }
-DRAWN = sorted({*MEASURED, *COUNTED} - {"closed-chains", "rodriguez-filter"})
-"""Pictures that show nothing but their table."""
+DRAWN: dict[str, tuple[Any, Callable[[], Page]]] = {
+    **MEASURED,
+    "riccati-steady-state": (riccati_steady_state, riccati_page),
+} | {
+    name: (module, lambda module=module: module.reproduce(lambda *_: None))
+    for name, module in COUNTED.items()
+}
+"""Results with pictures that show nothing but their table and its measurement."""
+del DRAWN["closed-chains"], DRAWN["rodriguez-filter"]
 
 
 @pytest.mark.parametrize("name", sorted(MEASURED))
@@ -261,11 +270,13 @@ def test_the_text_of_the_riccati_page_follows_from_new_measurements() -> None:
     check_rows(columns, page.rows, rows)
 
 
-def shapes(svg: str) -> tuple[list[str], list[float]]:
+def shapes(svg: str, has_long_lines: bool) -> tuple[list[str], list[float]]:
     """Return what a picture has between its numbers, and its numbers; without images and names."""
     body = svg[svg.index("</metadata>") :]
     body = re.sub(r'"data:image[^"]*"', '"image"', body)
     body = re.sub(r"\b[A-Za-z][0-9a-f]{10}\b", "name", body)
+    if not has_long_lines:
+        body = re.sub(r'd="[^"]{2000,}"', 'd="line"', body)
     pattern = re.compile(r"(?<![\w#])-?\d+\.?\d*(?:e-?\d+)?")
     return pattern.split(body), [float(x) for x in pattern.findall(body)]
 
@@ -295,17 +306,18 @@ def counted_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("counted_pages")
-@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("name", sorted(DRAWN))
 def test_a_committed_picture_shows_its_table(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Texts, sizes, lines and marks are the same with the version of matplotlib that drew it."""
     matplotlib = pytest.importorskip("matplotlib")
     committed_svg = (PAGES / f"{name}.svg").read_text(encoding="utf-8")
     if f"Matplotlib v{matplotlib.__version__}," not in committed_svg:
         pytest.skip("drawn by another version of matplotlib")
+    # long lines of the Riccati page have rounding errors
+    has_long_lines = name != "riccati-steady-state"
     # a coarser rule of integration, which is exact enough for a line of a picture
     monkeypatch.setattr(fixman_dihedral, "NODES", 12)
-    page = MEASURED[name][1]() if name in MEASURED else COUNTED[name].reproduce(lambda *_: None)
-    texts, numbers = shapes(_page.picture(page, "svg").decode())
-    committed_texts, committed_numbers = shapes(committed_svg)
+    texts, numbers = shapes(_page.picture(DRAWN[name][1](), "svg").decode(), has_long_lines)
+    committed_texts, committed_numbers = shapes(committed_svg, has_long_lines)
     assert texts == committed_texts
     assert numbers == pytest.approx(committed_numbers, abs=TOLERANCE)

@@ -512,7 +512,8 @@ def test_the_picture_of_closed_chains_has_poses_energies_and_errors(four_bar: Me
     pyplot = pytest.importorskip("matplotlib.figure")
     figure = pyplot.Figure()
     runs = runs_of_a_linkage(four_bar, 3)
-    runs[1] = replace(runs[1], fine=runs[1].fine._replace(gained=0 * runs[1].fine.gained))
+    still = runs[1].fine._replace(gained=np.zeros(17), apart=np.zeros(17))
+    runs[1] = replace(runs[1], fine=still)
     assert [closed_chains._rows_of_poses(runs[:k]) for k in (1, 2, 3)] == [1, 1, 2]
     closed_chains._draw(figure, runs)
     *poses, energy, loops = figure.axes
@@ -538,13 +539,12 @@ def test_the_picture_of_closed_chains_has_poses_energies_and_errors(four_bar: Me
     assert poses[0].get_aspect() == 1
     for chart, factor in ((energy, 1), (loops, 3)):
         assert chart.get_yscale() == "log"
-        coarse, fine, _, still, *_ = chart.get_lines()
+        coarse, fine, _, exact, *_ = chart.get_lines()
         assert (coarse.get_linestyle(), fine.get_linestyle()) == ("-", ":")
         assert coarse.get_ydata() == pytest.approx(factor * 1e-3 * np.arange(1, 9) / 8)
         assert fine.get_ydata() == pytest.approx(factor * 1e-5 * np.arange(1, 17) / 16)
         assert fine.get_xdata() == pytest.approx(np.arange(1, 17) / 16)
-        if chart is energy:  # no error is drawn as one below a rounding error
-            assert set(still.get_ydata()) == {1e-17}
+        assert set(exact.get_ydata()) == {1e-17}  # no error is drawn below a rounding error
         colours = [line.get_color() for line in chart.get_lines()]
         assert colours[::2] == colours[1::2]
         assert len(set(colours)) == 3

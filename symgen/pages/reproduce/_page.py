@@ -122,10 +122,14 @@ def doubling_ticks(axis: Any, values: Sequence[int]) -> None:
     axis.set_ticks([], minor=True)
 
 
-def legend_below(figure: Any, chart: Any) -> None:
+def legend_below(figure: Any, chart: Any, columns: int = 1) -> None:
     """Draw one legend for all charts, below them, so that it takes no room from the lines."""
     figure.legend(
-        *chart.get_legend_handles_labels(), loc="outside lower left", frameon=False, fontsize=13
+        *chart.get_legend_handles_labels(),
+        loc="outside lower left",
+        frameon=False,
+        fontsize=13,
+        ncols=columns,
     )
 
 

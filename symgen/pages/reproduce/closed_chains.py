@@ -15,7 +15,7 @@ import numpy as np
 from symgen.machine.solver import Solver, compile
 from symgen.mechanism.mechanism import BASE, Mechanism
 from symgen.pages.reproduce import Progress
-from symgen.pages.reproduce._page import Page
+from symgen.pages.reproduce._page import Page, legend_below
 from symgen.pipeline.assembly_report import assemble
 from symgen.pipeline.loop_closure import assembly
 from symgen.reference.motion import Motion as Placing
@@ -213,13 +213,7 @@ def _draw(figure: Any, runs: Sequence[Run]) -> None:
     energy.set_ylabel("error of the\nenergy (J)")
     loops.set_ylabel("largest entry of C\n(m, rad)")
     loops.set_xlabel("time (s); dotted: twice as many steps (count)")
-    figure.legend(
-        *energy.get_legend_handles_labels(),
-        loc="outside lower left",
-        frameon=False,
-        fontsize=13,
-        ncols=4,
-    )
+    legend_below(figure, energy, columns=4)
 
 
 def _poses(chart: Any, result: Run) -> None:
