@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -233,12 +233,17 @@ COUNTED: dict[str, Any] = {
     "fijany-depth": fijany_depth,
     "fijany-branches": fijany_branches,
 }
+
+
+def counted_page(name: str) -> Page:
+    page: Page = COUNTED[name].reproduce(lambda *_: None)
+    return page
+
+
 DRAWN: dict[str, tuple[Any, Callable[[], Page]]] = {
     **MEASURED,
     "riccati-steady-state": (riccati_steady_state, riccati_page),
-} | {
-    name: (module, lambda module=module: module.reproduce(lambda *_: None))
-    for name, module in COUNTED.items()
+    **{name: (module, partial(counted_page, name)) for name, module in COUNTED.items()},
 }
 """Results with pictures that show nothing but their table and its measurement."""
 del DRAWN["closed-chains"], DRAWN["rodriguez-filter"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import time
 from dataclasses import replace
 from itertools import pairwise
@@ -782,6 +783,105 @@ def test_the_best_count_is_below_the_count_printed_by_saha_at_every_length() -> 
         best = min(methods, key=lambda name: row[f"{name}_mul"] + row[f"{name}_add"])
         assert row[f"{best}_mul"] < row["printed_mul"] == saha_counts.printed(row["links"])[0]
         assert row[f"{best}_add"] < row["printed_add"] == saha_counts.printed(row["links"])[1]
+
+
+def page_of_a_point(busy: str = "", machine: dict[str, str] | None = None) -> _page.Page:
+    """Return a page with one chart of one point, 2 inches high."""
+
+    def draw(figure: Any) -> None:
+        chart = figure.subplots()
+        chart.plot([1], [2], "o", label="a point")
+
+    return _page.Page(
+        "source",
+        "says",
+        "measured",
+        "differs",
+        ("n", "x", "y"),
+        ((1, 1 / 3, None), (2, 1e-20, "word")),
+        {"n": "count", "x": "figure", "y": "perhaps"},
+        draw,
+        height=2.0,
+        machine=machine or {},
+        busy=busy,
+    )
+
+
+def test_files_of_a_result_are_its_page_its_table_and_its_pictures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A picture of 7.5 by 2 inches has 110 pixels in each inch."""
+    pytest.importorskip("matplotlib")
+    steps: list[Any] = []
+
+    def result(tell: Any) -> _page.Page:
+        tell("work", 0, 1)
+        return page_of_a_point(machine={"NumPy": "2"})
+
+    module = SimpleNamespace(TITLE="A point", reproduce=result)
+    monkeypatch.setattr(reproduce, "module", lambda name: module)
+    written = reproduce.reproduce("a-point", tmp_path / "new", lambda *step: steps.append(step))
+    assert [path.name for path in written] == [f"a-point.{e}" for e in ("md", "csv", "svg", "png")]
+    assert sorted(written) == sorted((tmp_path / "new").iterdir())
+    assert steps == [("work", 0, 1)]
+    page, table, svg = (path.read_text(encoding="utf-8") for path in written[:3])
+    assert table == "n,x,y\n1,0.333333,\n2,1e-20,word\n"
+    assert page.startswith(
+        "# A point\n\n`symgen reproduce a-point` · source\n\n![A point](a-point.svg)"
+    )
+    assert "| says | measured |" in page
+    assert "- `y`: perhaps\n\nMeasured on:\n\n- NumPy: 2\n" in page
+    assert "busy" not in page + svg
+    image = written[3].read_bytes()
+    assert image[:8] == b"\x89PNG\r\n\x1a\n"
+    assert [int.from_bytes(image[k : k + 4], "big") for k in (16, 20)] == [825, 220]
+    assert 'width="540pt" height="144pt"' in svg
+    assert reproduce.reproduce("a-point", tmp_path / "new")[0].read_text(encoding="utf-8") == page
+
+
+def test_a_busy_machine_is_noted_on_the_page_and_at_the_upper_right_of_the_picture() -> None:
+    pytest.importorskip("matplotlib")
+    page = page_of_a_point(busy="measured on a busy machine")
+    svg = _page.picture(page, "svg").decode()
+    note = svg[: svg.index(">measured on a busy machine<")].rpartition("<text")[2]
+    assert _page.WARNING in note
+    assert "text-anchor: end" in note
+    assert "font-size: 11px" in note or "font: 11px" in note
+    x, y = map(
+        float,
+        re.findall(r"translate\(([\d.]+) ([\d.]+)\)|x=\"([\d.]+)\" y=\"([\d.]+)\"", note)[0][2:],
+    )
+    assert x == pytest.approx(0.99 * 540)
+    assert y < 20
+    assert "These times were measured on a busy machine" in page.markdown("a", "A")
+    assert "the same on every machine" in page.markdown("a", "A")
+
+
+def test_labels_at_the_ends_of_lines_keep_a_distance_from_each_other() -> None:
+    """Ends at 9, 8.9 and 1 of an axis from 0 to 10: the second one moves below the first."""
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    chart = figure.subplots()
+    chart.set_ylim(0, 10)
+    ends = [(8.9, "second", "red"), (1.0, "third", "blue"), (9.0, "first", "green")]
+    _page.label_ends(chart, ends, gap=0.05)
+    places = {text.get_text(): text.xy for text in chart.texts}
+    assert places["first"] == (1.01, pytest.approx(0.9))
+    assert places["second"][1] == pytest.approx(0.85)
+    assert places["third"][1] == pytest.approx(0.1)
+    assert [text.get_color() for text in chart.texts] == ["green", "red", "blue"]
+    high = figure.subplots()
+    _page.label_ends(high, [(50.0, "above", "red")])
+    assert high.texts[0].xy[1] <= 2.0
+
+
+def test_ticks_of_a_logarithmic_axis_are_the_measured_sizes() -> None:
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    chart = figure.subplots()
+    chart.set_xscale("log", base=2)
+    _page.doubling_ticks(chart.xaxis, (3, 8, 100))
+    assert list(chart.get_xticks()) == [3, 8, 100]
+    assert [label.get_text() for label in chart.get_xticklabels()] == ["3", "8", "100"]
+    assert not list(chart.get_xticks(minor=True))
 
 
 def test_the_command_lists_results_and_refuses_with_one_sentence(
