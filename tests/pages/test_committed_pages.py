@@ -262,6 +262,25 @@ def test_the_text_of_a_page_follows_from_its_table(name: str) -> None:
     check_rows(columns, page.rows, rows)
 
 
+def test_the_default_sizes_of_a_result_are_those_of_its_table() -> None:
+    """The pages of counts take theirs from the same defaults, which another test reads."""
+    for module, sizes in (
+        (fijany_branches, fijany_branches.LINKS),
+        (fijany_parallel, fijany_parallel.LINKS),
+        (fixman_determinant, fixman_determinant.LINKS),
+        (fixman_dihedral, fixman_dihedral.UP_TO),
+        (fixman_potential, fixman_potential.UP_TO),
+        (fixman_spatial, fixman_spatial.LINKS),
+        (lee_chirikjian_fig2, lee_chirikjian_fig2.LINKS),
+        (lee_chirikjian_inverses, lee_chirikjian_inverses.LINKS),
+        (long_polymers, long_polymers.LINKS),
+        (rodriguez_filter, rodriguez_filter.SAMPLES),
+        (closed_chains, closed_chains.ACTS),
+    ):
+        name = module.__name__.rpartition(".")[2].replace("_", "-")
+        assert [row[0] for row in rows_of(name)] == [*sizes], name
+
+
 def test_the_text_of_the_riccati_page_follows_from_new_measurements() -> None:
     """Rounding errors differ between processors; all that is larger has the digits of the table."""
     page = riccati_page()
