@@ -45,7 +45,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 @pytest.fixture
-def kept(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[Any, ...], Any]:
+def cached_entries(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[Any, ...], Any]:
     """Keep the entries of the cache in memory."""
     entries: dict[tuple[Any, ...], Any] = {}
 
@@ -69,7 +69,7 @@ def entry(**changes: Any) -> dict[str, Any]:
     } | changes
 
 
-def held(stub: Mechanism, library: Library | None = None) -> Solver:
+def stub_solver(stub: Mechanism, library: Library | None = None) -> Solver:
     """Return a solver of the library in Python."""
     solver = Solver.__new__(Solver)
     library_module: Any = library or Library()
@@ -80,7 +80,7 @@ def held(stub: Mechanism, library: Library | None = None) -> Solver:
 
 
 def test_a_solver_in_the_cache_is_complete_without_a_derivation(
-    stub: Mechanism, recipe: Any, opened: dict[str, Any], kept: dict[Any, Any]
+    stub: Mechanism, recipe: Any, opened: dict[str, Any], cached_entries: dict[Any, Any]
 ) -> None:
     module.cache.keep(entry(), "solver", *module._key(recipe))
     opened["library"] = Library()
@@ -99,7 +99,7 @@ def test_a_solver_in_the_cache_is_complete_without_a_derivation(
 
 @pytest.mark.parametrize("missing", ["entry", "library", "outline"])
 def test_a_solver_that_is_not_whole_in_the_cache_is_not_used(
-    missing: str, recipe: Any, opened: dict[str, Any], kept: dict[Any, Any]
+    missing: str, recipe: Any, opened: dict[str, Any], cached_entries: dict[Any, Any]
 ) -> None:
     """An outline of another version cannot be read."""
     facts = entry(functions=[["unknown"]]) if missing == "outline" else entry()
@@ -135,7 +135,7 @@ def test_the_key_of_a_solver_has_everything_that_its_c_depends_on(
 def test_blocks_are_opened_by_their_name_or_else_built_and_named(
     stub: Mechanism, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    solver = held(stub)
+    solver = stub_solver(stub)
     built: list[Any] = []
 
     def load_many(program: Any, target: Any, build: Build, bounds: Any) -> Any:
@@ -161,10 +161,10 @@ def test_blocks_of_a_recipe_are_kept_in_the_cache(
     stub: Mechanism,
     recipe: Any,
     opened: dict[str, Any],
-    kept: dict[Any, Any],
+    cached_entries: dict[Any, Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    solver = held(stub)
+    solver = stub_solver(stub)
     solver._recipe, solver._divisor_bounds = recipe, {}
     solver._programs = {"scale": "program"}  # type: ignore[dict-item]
     built: list[Any] = []
@@ -175,41 +175,41 @@ def test_blocks_of_a_recipe_are_kept_in_the_cache(
 
     monkeypatch.setattr(module, "load_many", load_many)
     first = solver._blocks_by_recipe("scale")
-    assert [*kept.values()] == [{"library": "blocks"}]
+    assert [*cached_entries.values()] == [{"library": "blocks"}]
     assert solver._blocks_by_recipe("scale") is not first  # the library was removed
     opened["blocks"] = first
     assert solver._blocks_by_recipe("scale") is first
     assert len(built) == 2
 
 
-@pytest.mark.parametrize("place", ["pickle", "cache", "nowhere"])
+@pytest.mark.parametrize("source", ["pickle", "cache", "nowhere"])
 def test_blocks_that_exist_are_not_compiled_in_the_background(
-    place: str,
+    source: str,
     stub: Mechanism,
     recipe: Any,
     opened: dict[str, Any],
-    kept: dict[Any, Any],
+    cached_entries: dict[Any, Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "Compilation", lambda *arguments: arguments)
-    solver = held(stub)
-    if place == "pickle":
+    solver = stub_solver(stub)
+    if source == "pickle":
         solver._named["scale"] = "blocks"
         opened["blocks"] = Library()
-    elif place == "cache":
+    elif source == "cache":
         solver._recipe = recipe
         module.cache.keep({"library": "blocks"}, "blocks", "scale", *module._key(recipe))
         started: Any = solver._compile_behind("scale")
         assert started == (solver, "scale", solver._named)  # an entry without its library
         opened["blocks"] = Library()
     started = solver._compile_behind("scale")
-    assert started == ((solver, "scale", solver._named) if place == "nowhere" else None)
+    assert started == ((solver, "scale", solver._named) if source == "nowhere" else None)
 
 
 def test_divisor_bounds_are_those_of_the_function_or_computed_by_the_recipe(
     stub: Mechanism, recipe: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    solver = held(stub)
+    solver = stub_solver(stub)
     assert solver._bounds("scale") == {}
     solver._recipe = recipe
     solver._programs = {"scale": 1, "other": 2}  # type: ignore[dict-item]
@@ -226,7 +226,7 @@ def test_divisor_bounds_are_those_of_the_function_or_computed_by_the_recipe(
 
 
 def test_a_choice_of_blocks_is_that_of_all_functions(stub: Mechanism) -> None:
-    solver = held(stub)
+    solver = stub_solver(stub)
     assert solver._kernels["scale"].blocks_when == "background"
     solver._choose_blocks("never")
     assert solver._kernels["scale"].blocks_when == solver._blocks_when == "never"
@@ -235,10 +235,10 @@ def test_a_choice_of_blocks_is_that_of_all_functions(stub: Mechanism) -> None:
 
 
 def test_a_call_is_found_by_its_kernel(stub: Mechanism) -> None:
-    solver = held(stub)
+    solver = stub_solver(stub)
     assert solver.kernel(solver.scale) is solver._kernels["scale"]
     assert solver.kernel(print) is None
-    assert solver.kernel(held(stub).scale) is None
+    assert solver.kernel(stub_solver(stub).scale) is None
 
 
 # -- pickles --
@@ -263,7 +263,7 @@ def pickled(monkeypatch: pytest.MonkeyPatch) -> dict[str, Packed]:
 def test_a_pickle_restores_functions_parameters_blocks_and_choices(
     stub: Mechanism, recipe: Any, pickled: dict[str, Packed]
 ) -> None:
-    solver = held(stub)
+    solver = stub_solver(stub)
     solver._recipe, solver.mechanism = recipe, stub
     solver._defaults = {"arm.mass": (1.0,)}
     solver._kernels[module.REGROUP] = solver._kernels["scale"]
@@ -294,7 +294,7 @@ def test_a_pickle_restores_functions_parameters_blocks_and_choices(
 def test_a_pickle_of_programs_has_blocks_for_symgen_s_own_text_only(
     has_own_text: bool, stub: Mechanism, pickled: dict[str, Packed]
 ) -> None:
-    solver = held(stub)
+    solver = stub_solver(stub)
     programs: Any = {"scale": "program"}
     solver._programs = programs
     solver._sources = None if has_own_text else {"scale": "/* C */"}

@@ -77,6 +77,10 @@ def text_of(name: str) -> str:
     return (PAGES / f"{name}.md").read_text(encoding="utf-8")
 
 
+def svg_of(name: str) -> str:
+    return (PAGES / f"{name}.svg").read_text(encoding="utf-8")
+
+
 def with_figures(name: str, pattern: str) -> list[float]:
     """Return figures of the committed text that its table does not have."""
     return [float(x) for x in re.findall(pattern, text_of(name))]
@@ -257,6 +261,8 @@ def test_the_text_of_a_page_follows_from_its_table(name: str) -> None:
     text, before, facts = text_of(name).partition("Measured on:\n\n")
     assert page.markdown(name, module.TITLE).partition(before)[0] == text
     assert [*page.machine] == re.findall(r"^- ([^:]+): ", facts, re.MULTILINE)
+    (height,) = re.findall(r'<svg [^>]* height="([\d.]+)pt"', svg_of(name))
+    assert 72 * page.height == pytest.approx(float(height))
     columns, rows = table(name)
     assert list(page.columns) == columns
     check_rows(columns, page.rows, rows)
@@ -334,7 +340,7 @@ def counted_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_committed_picture_shows_its_table(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Texts, sizes, lines and marks are the same with the version of matplotlib that drew it."""
     matplotlib = pytest.importorskip("matplotlib")
-    committed_svg = (PAGES / f"{name}.svg").read_text(encoding="utf-8")
+    committed_svg = svg_of(name)
     if f"Matplotlib v{matplotlib.__version__}," not in committed_svg:
         pytest.skip("drawn by another version of matplotlib")
     # long lines of the Riccati page have rounding errors

@@ -19,6 +19,7 @@ from symgen.benchmarks import bench
 from symgen.benchmarks.bench import STATES
 from symgen.cli import main
 from symgen.description.loading import load
+from symgen.mechanism.mechanism import Body, Joint, Mechanism
 from symgen.pages import reproduce
 from symgen.pages.reproduce import (
     _chains,
@@ -44,6 +45,7 @@ from symgen.pages.reproduce._planar import mass
 from symgen.reference import planar_chain
 from symgen.reference.mechanics import Reference
 from symgen.support.errors import RequestError
+from symgen.vocabulary.poses import Shift, Turn
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs" / "explanation" / "reproduce"
@@ -236,6 +238,16 @@ def test_innovations_are_white_with_the_right_gains_only() -> None:
     assert rodriguez_filter.correlated(rodriguez_filter.innovations(chain, y)) < 0.04
     chain.gains[3] *= 1.1
     assert rodriguez_filter.correlated(rodriguez_filter.innovations(chain, y)) > 0.04
+
+
+def test_the_outputs_are_as_correlated_as_the_mass_matrix() -> None:
+    """Read the committed figure of a million samples, whose standard error is below 1e-3."""
+    columns, rows = read_table((PAGES / "rodriguez-filter.csv").read_text(encoding="utf-8"))
+    M = rodriguez_filter.chain(load("panda"), rodriguez_filter.STATE).mass
+    scale = np.sqrt(np.diag(M))
+    largest = np.abs(M / np.outer(scale, scale) - np.eye(7)).max()
+    measured = float(rows[-1][columns.index("largest_correlation_y")])
+    assert measured == pytest.approx(largest, abs=3e-3)
 
 
 def steady_case(name: str) -> riccati_steady_state.Case:
@@ -757,6 +769,51 @@ def test_side_branches_add_one_doubling_to_the_depth_of_cyclic_reduction() -> No
     # N links with branches of one link are as deep in serial order as 2 N links without branches
     assert serial[1][:-1] == serial[0][1:]
     assert {b - a for a, b in zip(dense[0][1:], dense[1][1:], strict=True)} == {37}
+
+
+def test_a_link_has_the_inertia_of_its_point_masses() -> None:
+    """Five masses in grams, and then their places in millimetres."""
+    drawn = [*range(200, 1200, 200), *(37 * k % 601 - 300 for k in range(15))]
+    remaining = iter(drawn)
+    random: Any = SimpleNamespace(randint=lambda low, high: next(remaining))
+    part = _chains._solid("link", random)
+    masses, points = np.array(drawn[:5]) / 1000, np.array(drawn[5:]).reshape(5, 3) / 1000
+    centre = masses @ points / masses.sum()
+    arms = points - centre
+    tensor = sum(
+        m * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+        for m, arm in zip(masses, arms, strict=True)
+    )
+    assert float(part.mass) == pytest.approx(masses.sum())
+    (body,) = Reference(
+        Mechanism("one", (Joint("hinge", "revolute", -1),), (Body("link", (part,)),))
+    ).parts()
+    assert np.asarray(body.centre) == pytest.approx(centre)
+    assert np.asarray(body.inertia) == pytest.approx(tensor)
+    assert not list(remaining)
+
+
+def test_twists_of_a_chain_are_general_square_or_right() -> None:
+    """Radians of general twists are from 0.2 to 1.3 to both sides; others are quarter turns."""
+
+    def twists(kind: str) -> list[float]:
+        poses = [joint.pose for joint in _chains.dh_chain(60, kind).joints[1:]]
+        steps = [step for pose in poses for step in pose if isinstance(step, Turn)]
+        return [
+            round(float(step.angle.radians) + float(step.angle.pi) * np.pi, 9) for step in steps
+        ]
+
+    general = twists("general")
+    assert {np.sign(x) for x in general} == {-1, 1}
+    assert all(0.2 <= abs(x) <= 1.3 for x in general)
+    quarter = round(np.pi / 2, 9)
+    assert {abs(x) for x in twists("right")} == {quarter}
+    assert set(twists("square")) <= {-quarter, 0, quarter, round(np.pi, 9)}
+    assert round(np.pi, 9) in twists("square")
+    shifts = [joint.pose[0] for joint in _chains.dh_chain(30).joints[1:]]
+    lengths = [float(x) for shift in shifts if isinstance(shift, Shift) for x in shift.xyz[::2]]
+    assert len(lengths) == 58
+    assert all(0.1 <= x <= 0.5 for x in lengths)
 
 
 def test_a_branched_chain_has_the_links_of_the_chain_and_a_branch_at_each_main_link() -> None:
