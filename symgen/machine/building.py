@@ -549,7 +549,7 @@ def _compile(
         _run([*compiler, *build.flags, *flags, "-c", name, "-o", f"{name}.o"], folder)
         return f"{name}.o"
 
-    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as workers:
+    with ThreadPoolExecutor(os.cpu_count()) as workers:
         objects = list(workers.map(unit, units))
     shared = (
         ["-bundle", "-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-shared"]

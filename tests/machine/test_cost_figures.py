@@ -251,6 +251,29 @@ def test_without_a_table_half_of_the_fewest_instructions_bounds_the_cycles_of_a_
     assert cycle_fields("rv32imafc", cost._Run([1], [1], 0, [0])) == {}
 
 
+@pytest.mark.parametrize("calls_libm", [True, False])
+def test_cycles_of_libm_are_those_of_its_quickest_and_slowest_state(
+    calls_libm: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The function takes 3 to 5 cycles; libm takes 2 to 12 for a division, and one more for a sum."""
+    instructions = {
+        0: Instruction(4, "add", "r0, r1, r2", None),
+        4: Instruction(4, "bx", "lr", None),
+        8: Instruction(4, "udiv", "r0, r1, r2", None),
+        12: Instruction(4, "add", "r0, r1, r2", None),
+    }
+    libm = [[8], [8, 12]] if calls_libm else None
+    monkeypatch.setattr(cost, "_traces", lambda program, tools: ([0, 4], libm))
+    tools: Any = SimpleNamespace(machine=targets.find("cortex-m4f"))
+    image = cost._Image(Image(instructions, {}), "f", ())
+    run = cost._Run([3, 4] if calls_libm else [2, 2], [2, 2], 1, [0, 0])
+    fields = cost._cycles("float", image, tools, run)
+    cycles = (3 + 2, 5 + 13) if calls_libm else (3, 5)
+    assert fields == {"cycles": cycles, "cycles_alone": (3, 5)}
+    with pytest.raises(Unreadable, match="another number of instructions"):
+        cost._cycles("float", image, tools, run._replace(without_libm=[9, 9]))
+
+
 def test_cycles_of_double_in_software_are_not_estimated() -> None:
     with pytest.raises(Unreadable, match="FPU of Arm Cortex-M4F has no double precision"):
         cycle_fields("cortex-m4f", cost._Run([1], [1], 0, [0]), "double")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -151,6 +152,15 @@ def test_blocks_are_compiled_after_many_rows(choice: str) -> None:
     check((y.T, s), x, t)
     function.prepare()
     assert len(compiled) == 1
+
+
+def test_blocks_are_compiled_at_the_last_of_these_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "ROWS_BEFORE_BLOCKS", 40)
+    library = Library()
+    call, (x, t) = kernel(library, 1, many=lambda: Blocks(library)).call(), states(39)
+    check(call(None, x, t), x, t)
+    check(call(None, x[:1], t[:1]), x[:1], t[:1])
+    assert library.calls == [("each", 39), ("many", 1)]
 
 
 def test_contracted_functions_use_blocks_from_the_first_batch_on() -> None:
@@ -395,6 +405,17 @@ def test_names_that_a_call_needs_itself_are_refused(name: str) -> None:
     function.inputs = (Port(name, (2,)), T)
     with pytest.raises(ArgumentError, match=f"'{name}' cannot be the name of a function"):
         function.call()
+
+
+def test_prepared_parameters_are_the_solver_s_if_none_are_passed() -> None:
+    """They are the last argument."""
+    function = kernel(Library())
+    function.inputs = (X, T._replace(name="prepared"))
+    solver = SimpleNamespace(parameters=SimpleNamespace(prepared=0.25))
+    call, (x, t) = function.call(), states(2)
+    check(call(solver, x[0]), x[0], 0.25)
+    check(call(solver, x[0], t[0]), x[0], t[0])
+    check(call(solver, x, prepared=t), x, t)
 
 
 def test_a_keyword_of_python_gets_an_underscore() -> None:

@@ -225,6 +225,24 @@ def test_divisor_bounds_are_those_of_the_function_or_computed_by_the_recipe(
     assert solver._bounds("scale") == {}
 
 
+def test_programs_are_derived_by_the_recipe_when_they_are_needed(
+    stub: Mechanism, recipe: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requests: list[Any] = []
+
+    def programs_and_refusals(request: Any) -> Any:
+        requests.append(request)
+        return {"scale": "program"}, {"other": "refused"}
+
+    monkeypatch.setattr("symgen.pipeline.build.programs_and_refusals", programs_and_refusals)
+    solver = stub_solver(stub)
+    solver._recipe = recipe
+    programs: Any = solver.programs
+    assert programs == {"scale": "program"}
+    assert solver.programs is programs
+    assert requests == [recipe[0]]
+
+
 def test_a_choice_of_blocks_is_that_of_all_functions(stub: Mechanism) -> None:
     solver = stub_solver(stub)
     assert solver._kernels["scale"].blocks_when == "background"
