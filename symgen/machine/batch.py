@@ -41,14 +41,14 @@ class Strided(NamedTuple):
 
 
 def strided(np: Any, port: Port, x: Any, lead: tuple[int, ...], copy: bool = True) -> Strided:
-    """Return an array of shape lead + port.shape, or one that broadcasts to it, in place; copied if
-    its strides are irregular.
+    """Return an aligned array of shape lead + port.shape, or one that broadcasts to it, in place;
+    copied if its strides are irregular.
     """
     x = x if x.shape == lead + port.shape else np.broadcast_to(x, lead + port.shape)
     axis = len(lead)
     state = _step(lead, x.strides[:axis], x.itemsize)
     element = _step(port.shape, x.strides[axis:], x.itemsize)
-    if state is None or element is None or not x.flags.aligned:
+    if state is None or element is None:
         assert copy
         return strided(np, port, np.ascontiguousarray(x), lead, copy=False)
     return Strided(x, state, element)

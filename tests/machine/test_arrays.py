@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -121,6 +122,28 @@ def test_results_are_apart_if_they_fit_and_do_not_overlap() -> None:
         iter((m, b)),
     ):
         assert not checker.are_apart(out)
+
+
+def test_results_are_arrays_that_c_can_write() -> None:
+    """One array for each result, of the type and the shape; another object is described."""
+    checker, shapes = arrays(), [(5, 3, 3), (5, 3)]
+    m, b = np.zeros((5, 3, 3)), np.zeros((5, 3))
+    assert [x is y for x, y in zip(checker.results((m, b), shapes), (m, b), strict=True)]
+    locked = b.copy()
+    locked.flags.writeable = False
+    for out, sentence in (
+        ((m,), r"out must be a tuple of 2 arrays \(M, b\)"),
+        (m, r"out must be a tuple of 2 arrays \(M, b\)"),
+        ((m, SimpleNamespace(dtype=b.dtype, shape=b.shape)), "a float64 array of shape"),
+        ((m, b.astype("f4")), "result b goes into a float64 array .* a float32 array of shape"),
+        ((m, b[0]), r"array of shape \(5, 3\); a float64 array of shape \(3,\) was given"),
+        ((m, [0.0]), "a list was given"),
+        ((m, np.zeros((5, 6))[:, ::2]), "b is not contiguous"),
+        ((m, locked), "b is not writable"),
+        ((m, m.reshape(-1)[:15].reshape(5, 3)), "the results overlap; use one array each"),
+    ):
+        with pytest.raises(ArgumentError, match=sentence):
+            checker.results(out, shapes)
 
 
 def test_statuses_are_kept_for_checked_functions_only() -> None:

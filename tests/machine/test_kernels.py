@@ -134,7 +134,8 @@ def test_blocks_are_compiled_after_many_rows(choice: str) -> None:
         compiled.append(len(library.calls))
         return Blocks(library)
 
-    function = kernel(library, ROWS_BEFORE_BLOCKS // 40, many=many)
+    behind = None if choice == "background" else lambda: pytest.fail("in the background")
+    function = kernel(library, ROWS_BEFORE_BLOCKS // 40, many=many, behind=behind)
     function.blocks_when = choice
     call, (x, t) = function.call(), states(20)
     check(call(None, x, t), x, t)
