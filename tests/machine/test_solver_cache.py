@@ -97,17 +97,53 @@ def test_a_solver_in_the_cache_is_complete_without_a_derivation(
     assert (y.tolist(), s) == ([2.5, 4.5], 0.5)
 
 
-@pytest.mark.parametrize("missing", ["entry", "library", "outline"])
+@pytest.mark.parametrize("missing", ["entry", "library", "outline", "functions"])
 def test_a_solver_that_is_not_whole_in_the_cache_is_not_used(
     missing: str, recipe: Any, opened: dict[str, Any], cached_entries: dict[Any, Any]
 ) -> None:
     """An outline of another version cannot be read."""
-    facts = entry(functions=[["unknown"]]) if missing == "outline" else entry()
+    changes: dict[str, Any] = {
+        "outline": {"functions": [["unknown"]]},
+        "functions": {"functions": []},
+    }
+    facts = entry(**changes.get(missing, {}))
     if missing != "entry":
         module.cache.keep(facts, "solver", *module._key(recipe))
     if missing != "library":
         opened["library"] = Library()
     assert module._cached_solver(recipe) is None
+
+
+@pytest.mark.parametrize("is_cached", [True, False])
+def test_a_solver_is_built_only_if_the_cache_has_none(
+    is_cached: bool, stub: Mechanism, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each solver gets the choice of blocks, and its notices are issued every time."""
+    cached, built = stub_solver(stub), stub_solver(stub)
+    cached._notices = built._notices = [("slow", "a sentence")]
+    issued: list[Any] = []
+    recipes: list[Any] = []
+
+    def find(recipe: Any) -> Any:
+        recipes.append(recipe)
+        return cached if is_cached else None
+
+    def build(recipe: Any) -> Any:
+        assert recipes == [recipe]
+        return built
+
+    monkeypatch.setattr(module, "_cached_solver", find)
+    monkeypatch.setattr(module, "_build_solver", build)
+    monkeypatch.setattr(module, "warn_each", issued.append)
+    solver = module.compile("planar_arm", ["mass_matrix"], optimize=1, blocks="never")
+    assert solver is (cached if is_cached else built)
+    assert solver._kernels["scale"].blocks_when == "never"
+    assert issued == [[("slow", "a sentence")]]
+    request, build_options = recipes[0]
+    assert (request.mechanism.name, request.functions) == ("planar_arm", ("mass_matrix",))
+    assert build_options == Build(optimize=1)
+    again = module._compile_again(recipes.pop())
+    assert again is solver
 
 
 def test_the_key_of_a_solver_has_everything_that_its_c_depends_on(

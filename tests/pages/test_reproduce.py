@@ -240,6 +240,22 @@ def test_innovations_are_white_with_the_right_gains_only() -> None:
     assert rodriguez_filter.correlated(rodriguez_filter.innovations(chain, y)) > 0.04
 
 
+def test_the_mass_matrix_is_that_of_the_factors_of_a_filter() -> None:
+    """A force on link k reaches joint i through all steps between them; M sums their products (4.2)."""
+    mechanism = _chains.dh_chain(4)
+    filter_chain = rodriguez_filter.chain(mechanism, (0.3, -0.7, 0.5, 1.1))
+    n = len(filter_chain)
+    M = np.zeros((n, n))
+    for k in range(n):
+        rows, reach = np.zeros((n, 6)), np.eye(6)
+        for i in reversed(range(k + 1)):
+            rows[i] = filter_chain.axes[i] @ reach @ filter_chain.roots[k]
+            reach = filter_chain.steps[i] @ reach
+        M += rows @ rows.T
+    assert filter_chain.mass == pytest.approx(M, abs=1e-12)
+    assert np.prod(filter_chain.pivots) == pytest.approx(np.linalg.det(M))
+
+
 def test_the_outputs_are_as_correlated_as_the_mass_matrix() -> None:
     """Read the committed figure of a million samples, whose standard error is below 1e-3."""
     columns, rows = read_table((PAGES / "rodriguez-filter.csv").read_text(encoding="utf-8"))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +12,7 @@ import numpy as np
 import pytest
 
 from symgen.description.loading import load
-from symgen.mechanism.mechanism import Body, Joint, Mechanism
+from symgen.mechanism.mechanism import BASE, Body, Joint, Mechanism
 from symgen.pages.reproduce import (
     closed_chains,
     fixman_dihedral,
@@ -22,6 +24,7 @@ from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT
 
 H = 0.25
+PAGES = Path(__file__).resolve().parents[2] / "docs" / "explanation" / "reproduce"
 
 
 def transition(stiffness: Any, damping: Any, h: float) -> Any:
@@ -495,6 +498,42 @@ def test_bars_of_a_linkage_go_from_joint_to_joint_and_to_the_closure(four_bar: M
         assert line[0] == pytest.approx(np.broadcast_to(placed[k].shift[0], (1, 3))[0])
 
 
+def test_bars_end_at_a_closure_to_the_base() -> None:
+    """The third link of Bennett's chain ends at a joint of the base, of which no bar is drawn."""
+    bennett = load("bennett")
+    q = np.array([0.3, -0.8, 1.1])
+    bars = closed_chains.bars(bennett, q)
+    assert len(bars) == 3
+    reference = Reference(bennett, FLOAT)
+    placed = reference.placements(q[None])
+    (loop,) = bennett.loops
+    turn, shift = (x[0].reshape(-1)[-9:] for x in (placed[2].turn, placed[2].shift))
+    end = shift[-3:] + turn.reshape(3, 3) @ reference.pose(loop.first.pose)[1]
+    assert bars[-1][1] == pytest.approx(end)
+    assert bars[-1][0] == pytest.approx(bars[1][1])
+
+
+def test_the_committed_picture_shows_every_pose_of_its_robots() -> None:
+    """A pose has a bar for each joint of a link and each end of a closure; the last pose is opaque."""
+    svg = (PAGES / "closed-chains.svg").read_text(encoding="utf-8")
+    charts = re.split(r'<g id="axes_\d+">', svg)[1:]
+    for (name, act), chart in zip(closed_chains.ACTS.items(), charts, strict=False):
+        robot = load(name)
+        ends = [joint.parent for joint in robot.joints]
+        ends += [end.body for loop in robot.loops for end in (loop.first, loop.second)]
+        bars = sum(body != BASE for body in ends)
+        lines = re.findall(
+            r"stroke: (#\w{6})(?:; stroke-opacity: ([\d.]+))?; stroke-width: 1.8", chart
+        )
+        assert len(lines) == act.shown * bars, name
+        last = [(closed_chains.LAST, "")] * bars
+        assert lines[-bars:] == last
+        assert lines[:bars] == [(closed_chains.FIRST, "0.2")] * bars
+        assert act.caption in chart
+    (rates,) = closed_chains.ACTS["slider_crank"].rates.values()
+    assert f"turned on at {rates[0]:g} rad/s" == closed_chains.ACTS["slider_crank"].caption
+
+
 def runs_of_a_linkage(robot: Mechanism, count: int) -> list[closed_chains.Run]:
     """Return runs whose poses turn about the base, with the energies and errors of known size."""
 
@@ -528,6 +567,8 @@ def test_the_picture_of_closed_chains_has_poses_energies_and_errors(four_bar: Me
     shown = closed_chains.ACTS["four_bar"].shown
     lines = poses[0].get_lines()
     assert len(lines) == 3 * shown
+    heights = places[0].get_gridspec().get_height_ratios()
+    assert heights[0] == heights[1] <= heights[2] == heights[3] <= 1.2 * heights[0]
     for k in range(shown):
         bars = closed_chains.bars(four_bar, np.array([k / (shown - 1), 0, 0]))
         for line, bar in zip(lines[3 * k : 3 * k + 3], bars, strict=True):

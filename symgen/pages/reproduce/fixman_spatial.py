@@ -42,7 +42,7 @@ GRID = 121
 """Points along each axis of the picture."""
 ROBOT = (0, 90, 90)
 """Twists (degrees) of the three rods in the picture."""
-BUDGET = 10**7
+BUDGET = 10_000_000
 FLOATS = Numbers(float, np.sin, np.cos, np.sqrt, np.log, np.arctan2)
 
 
