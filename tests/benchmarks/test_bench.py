@@ -17,8 +17,11 @@ from symgen.vocabulary.functions import FUNCTIONS
 from tests.shared.robots_for_tests import random_mechanism
 
 KINDS = ("revolute", "prismatic", "continuous")
+OF_SEVERAL_COORDINATES = ("planar", "spherical", "cylindrical", "free")
 ROBOTS = [random_mechanism(6, seed, "tree", KINDS) for seed in (1, 2)] + [
-    random_mechanism(5, 3, joints=KINDS, general=False)
+    random_mechanism(5, 3, joints=KINDS, general=False),
+    random_mechanism(5, 2, "tree", OF_SEVERAL_COORDINATES),
+    random_mechanism(5, 7, "tree", OF_SEVERAL_COORDINATES),
 ]
 
 
