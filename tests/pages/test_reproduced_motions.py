@@ -648,11 +648,14 @@ def test_errors_of_p_are_drawn_with_the_slope_that_is_predicted() -> None:
 
 def test_the_axis_has_a_hundred_links_without_a_bent_chain_that_converges() -> None:
     figure = pytest.importorskip("matplotlib.figure").Figure()
-    steady = [measurement("planar, 1°", errors=[1e-2] * 200, predicted=0.5, converged_at=None)]
+    steady = [
+        measurement("planar, 1°", errors=[1e-2] * 200, predicted=0.5, converged_at=500),
+        measurement("planar, 5°", errors=[1e-2] * 200, predicted=0.5, converged_at=None),
+    ]
     growing = [measurement("planar, straight", largest=[1.0, 2.0], unobservable=1)]
     riccati_steady_state._draw(figure, steady, growing)
-    (line,) = figure.axes[0].get_lines()
-    assert list(line.get_xdata()) == list(range(1, 116))
+    for line in figure.axes[0].get_lines():
+        assert list(line.get_xdata()) == list(range(1, 116))
 
 
 def test_the_ratio_of_determinants_is_that_of_the_chain_with_and_without_its_last_link(

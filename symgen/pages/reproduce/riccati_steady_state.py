@@ -378,7 +378,8 @@ def _draw(figure: Any, steady: Sequence[Measurement], growing: Sequence[Measurem
     """Draw the errors of the cases that converge, and below them the largest entry of P(k) for the others."""
     error, growth = figure.subplots(2, 1)
     colours = ("#1f5a94", "#6fa0cc", "#3c8c50", "#8a8a8a", "#c8641e", "#7a5195")
-    end = 1.15 * max((m.converged_at or 0 for m in steady if m.case.angles[0] >= 5), default=100)
+    bent = [m.converged_at for m in steady if m.case.angles[0] >= 5]
+    end = 1.15 * max(filter(None, bent), default=100)
     for m, colour in zip(steady, colours, strict=False):
         shown = [(k + 1, x) for k, x in enumerate(m.errors) if k < end and x > 1e-14]
         error.semilogy(
