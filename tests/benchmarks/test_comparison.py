@@ -90,6 +90,14 @@ def test_figures_of_json_are_finite_numbers_or_words(figure: float, json: Any) -
     assert type(number) is type(json)
 
 
+def test_reasons_in_json_have_their_column_or_stand_for_all() -> None:
+    rows = (row("a", 1, missing={"code_bytes": "no size"}), Row("b", {}, {"": "no chain"}))
+    facts = comparison(*rows).facts()["methods"]
+    assert facts["a"]["missing"] == {"code_bytes": "no size"}
+    assert facts["b"]["missing"] == {"all": "no chain"}
+    assert (facts["a"]["mul"], facts["b"]["mul"]) == (1, None)
+
+
 def comparisons(*compared: Comparison, **refused: str) -> Comparisons:
     return Comparisons("arm", {"processor": "chip"}, compared, refused)
 
