@@ -63,7 +63,7 @@ def _null_space(axes: Array) -> Array:
         pivots.append(pivot)
         rows[r] = rows[r] / rows[r, pivot]
         for s in range(len(rows)):
-            if s != r and rows[s, pivot] != 0:
+            if s != r:
                 rows[s] = rows[s] - rows[r] * rows[s, pivot]
     free = [c for c in range(6) if c not in pivots]
     basis = zeros(len(free), 6)
