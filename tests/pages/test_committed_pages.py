@@ -351,3 +351,93 @@ def test_a_committed_picture_shows_its_table(name: str, monkeypatch: pytest.Monk
     committed_texts, committed_numbers = shapes(committed_svg, has_long_lines)
     assert texts == committed_texts
     assert numbers == pytest.approx(committed_numbers, abs=TOLERANCE)
+
+
+# -- fewer sizes than those of the committed pages --
+
+
+def drawn_charts(page: Page) -> list[Any]:
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    page.draw(figure)
+    charts: list[Any] = figure.axes
+    return charts
+
+
+@pytest.mark.usefixtures("counted_pages")
+@pytest.mark.parametrize(
+    ("lengths", "branch"),
+    [
+        ((0, 1), "a branch of 1 link"),
+        ((0, 2), "a branch of 2 links"),
+        ((0,), "no branch"),
+        ((2,), "a branch of 2 links"),
+    ],
+)
+def test_the_page_of_branches_shows_the_second_length_or_the_only_one(
+    lengths: tuple[int, ...], branch: str
+) -> None:
+    page = fijany_branches.reproduce(lambda *_: None, links=(2, 4), lengths=lengths)
+    assert page.measured.startswith(f"With {branch} at each link of the main chain")
+    columns, cells = table_row("fijany-branches", 4)
+    depths = dict(zip(columns, cells, strict=True))
+    parallel = [depths[f"{fijany_branches.PARALLEL}={length}"] for length in lengths]
+    added = " and ".join(str(depth - parallel[0]) for depth in parallel[1:]) or "nothing"
+    assert f"the branches add {added} to the parallel depth" in page.measured
+    methods, branches, *_ = drawn_charts(page)
+    assert methods.get_title(loc="left").endswith(branch)
+    assert [line.get_ydata()[1] for line in branches.get_lines()] == parallel
+    shown = lengths[1] if len(lengths) > 1 else lengths[0]
+    assert [line.get_ydata()[1] for line in methods.get_lines()] == [
+        depths[f"{method}={shown}"] for method in fijany_branches.METHODS
+    ]
+
+
+def table_row(name: str, first: int) -> tuple[list[str], tuple[Any, ...]]:
+    """Return the columns and one row of a committed table."""
+    columns, rows = table(name)
+    return columns, next(row for row in rows if row[0] == first)
+
+
+def test_the_growth_with_few_links_is_that_of_all_of_them() -> None:
+    """Depths of 100 + 30 log₂ N or 100 + 30 N; chains below FITTED_FROM count if nothing else is left."""
+    parallel, serial = fijany_branches.PARALLEL, fijany_branches.SERIAL
+    for links, odd in (((2, 4), 0), ((2, 4, 8), 500), ((1, 2), 0)):
+        logarithmic = [100 + 30 * n.bit_length() for n in links]
+        linear = [100 + 30 * n for n in links]
+        logarithmic[0] += odd
+        linear[0] += odd
+        assert fijany_branches._growth(parallel, links, logarithmic) == pytest.approx(30)
+        assert fijany_branches._growth(serial, links, linear) == pytest.approx(30)
+    first = fijany_depth.FITTED_FROM
+    few, many = (2, 4), (2, first, 2 * first)
+    for method in (fijany_depth.PARALLEL, fijany_depth.SERIAL[0]):
+        is_parallel = method == fijany_depth.PARALLEL
+        depth_of = {n: 7 + 5 * (n.bit_length() - 1 if is_parallel else n) for n in (*few, *many)}
+        depths = [depth_of[n] for n in few]
+        assert fijany_depth._fit(method, few, depths) == pytest.approx((7, 5))
+        changed = [999, *(depth_of[n] for n in many[1:])]
+        assert fijany_depth._fit(method, many, changed) == pytest.approx((7, 5))
+    assert fijany_depth._steps(many, [1, 20, 33]) == "steps 13 to 13"
+    assert fijany_depth._steps((first, 2 * first, 4 * first), [1, 20, 33]) == "steps 13 to 19"
+    assert fijany_depth._steps((2, 4), [1, 20]) == "no doubling measured"
+    assert fijany_branches.steps((2, 4, 16), [0, 10, 30]) == [10]
+
+
+@pytest.mark.usefixtures("counted_pages")
+def test_the_page_of_depths_shows_one_function_if_one_is_chosen() -> None:
+    function = fijany_depth.FUNCTIONS[1]
+    page = fijany_depth.reproduce(lambda *_: None, links=(2, 4), functions=(function,))
+    assert [column.partition("=")[0] for column in page.columns[1:]] == [function] * 4
+    charts = [chart for chart in drawn_charts(page) if chart.get_title(loc="left")]
+    assert [chart.get_title(loc="left") for chart in charts] == [function]
+    assert page.height == 5
+
+
+@pytest.mark.usefixtures("counted_pages")
+def test_short_chains_have_no_number_of_links_from_which_a_recursion_is_shorter() -> None:
+    page = saha_counts.reproduce(lambda *_: None, links=(3, 4))
+    assert "at none of these n" in page.measured
+    (chart,) = drawn_charts(page)
+    assert len(chart.get_lines()) == 1 + len(saha_counts.METHODS)
+    assert chart.get_xlim() == (2, 5)
+    assert page.rows[0][:3] == (3, 201 * 3 - 335, 193 * 3 - 361)
