@@ -440,3 +440,62 @@ def test_times_are_medians_by_method(monkeypatch: pytest.MonkeyPatch) -> None:
     solver: Any = SimpleNamespace(bind=bind)
     assert compare._times(programs, solver, ROBOT) == {"a": 1.0, "bcd": 3.0}
     assert bound == [(f"f_{method}", [(STATES, 2), (STATES, 2, 2)]) for method in ("a", "bcd")]
+
+
+# -- requested functions --
+
+
+@pytest.fixture
+def choices(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Three default functions, of which one has one method; record the methods that are looked up."""
+    providers = {"f": ("a", "b"), "g": ("a",), "h": ("c", "d"), "k": ("a", "b")}
+    looked_up: list[Any] = []
+
+    def derivation(method: str, function: str) -> None:
+        looked_up.append((method, function))
+        if method == "wrong":
+            raise RequestError("no such method")
+
+    fake_methods = SimpleNamespace(
+        applicable_providers=lambda name, mechanism: providers[name],
+        composition=lambda method, function: "composed" if method == "b" else None,
+        derivation=derivation,
+    )
+    fake_making = SimpleNamespace(
+        requested=lambda mechanism, functions: ["f", "g"],
+        refusal=lambda mechanism, name, method: "massless" if name == "h" else None,
+    )
+    monkeypatch.setattr(compare, "methods", fake_methods)
+    monkeypatch.setattr(compare, "making", fake_making)
+    monkeypatch.setattr(compare, "BY_DEFAULT", ("f", "g", "h", "k"))
+    return looked_up
+
+
+def test_functions_with_a_choice_of_methods_are_compared_by_default(choices: list[Any]) -> None:
+    """Functions that the robot cannot have are left out with the reason; the rest is on request."""
+    assert compare.requested(ROBOT, None, OPTIONS) == (
+        {"f": ("a", "b")},
+        {"h": "massless", "k": "on request only, with -f"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("listed", "names", "checked"),
+    [
+        ("b,a,b", ("b", "a"), ["b", "a"]),  # each once, and all are looked up
+        ("", ("a", "b"), ["a"]),  # a composed method is derived from others
+        ("a", ("a",), ["a"]),
+    ],
+)
+def test_methods_are_those_that_are_listed_or_all(
+    listed: str, names: tuple[str, ...], checked: list[str], choices: list[Any]
+) -> None:
+    assert compare._methods_of(ROBOT, "f", listed) == names
+    assert [method for method, _ in choices] == checked
+    with pytest.raises(RequestError, match="no such method"):
+        compare._methods_of(ROBOT, "f", "a,wrong")
+
+
+def test_the_only_method_is_looked_up(choices: list[Any]) -> None:
+    assert compare._methods_of(ROBOT, "g", "") == ("a",)
+    assert choices == [("a", "g")]
