@@ -151,15 +151,15 @@ def _cached_solver(recipe: Recipe) -> Solver | None:
     from symgen.pipeline.serialize import outline_from_plain
 
     entry = cache.find("solver", *_key(recipe))
-    outlines = (
-        None if entry is None else [outline_from_plain(outline) for outline in entry["functions"]]
-    )
-    library = open_cached(entry["library"]) if entry and outlines and None not in outlines else None
-    if library is None or outlines is None or entry is None:
+    if entry is None:
+        return None
+    outlines = [outline_from_plain(outline) for outline in entry["functions"]]
+    named = {outline.function: outline for outline in outlines if outline is not None}
+    library = open_cached(entry["library"]) if len(named) == len(outlines) else None
+    if library is None:
         return None
     solver = Solver.__new__(Solver)
     mechanism = recipe[0].mechanism
-    named = {outline.function: outline for outline in outlines if outline is not None}
     solver._hold(named, _robot_build(recipe), library)
     solver.mechanism, solver._recipe = mechanism, recipe
     solver._defaults = {name: tuple(numbers) for name, numbers in entry["parameters"].items()}

@@ -16,7 +16,7 @@ from symgen.machine.solver import Sent, Solver
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline.request import Request
 from symgen.pipeline.serialize import outline_to_plain
-from symgen.support.errors import BuildError, UnknownName
+from symgen.support.errors import ArgumentError, BuildError, UnknownName
 from symgen.vocabulary.arrays import Sizes
 from symgen.vocabulary.options import ProgramOptions, TextOptions
 from tests.machine.python_library import Library, outline_of
@@ -93,20 +93,18 @@ def test_a_solver_in_the_cache_is_complete_without_a_derivation(
     assert solver._notices == [("slow", "a sentence")]
     assert solver._recipe is recipe
     assert solver._robot.build == Build(optimize=1)
+    assert solver._kernels["scale"]._many is not None
+    assert solver._blocks_when == "background"
     y, s = solver.scale(X, T)
     assert (y.tolist(), s) == ([2.5, 4.5], 0.5)
 
 
-@pytest.mark.parametrize("missing", ["entry", "library", "outline", "functions"])
+@pytest.mark.parametrize("missing", ["entry", "library", "outline"])
 def test_a_solver_that_is_not_whole_in_the_cache_is_not_used(
     missing: str, recipe: Any, opened: dict[str, Any], cached_entries: dict[Any, Any]
 ) -> None:
     """An outline of another version cannot be read."""
-    changes: dict[str, Any] = {
-        "outline": {"functions": [["unknown"]]},
-        "functions": {"functions": []},
-    }
-    facts = entry(**changes.get(missing, {}))
+    facts = entry(functions=[["unknown"]]) if missing == "outline" else entry()
     if missing != "entry":
         module.cache.keep(facts, "solver", *module._key(recipe))
     if missing != "library":
@@ -144,6 +142,71 @@ def test_a_solver_is_built_only_if_the_cache_has_none(
     assert build_options == Build(optimize=1)
     again = module._compile_again(recipes.pop())
     assert again is solver
+
+
+@pytest.mark.parametrize("rounds", [None, 3])
+@pytest.mark.parametrize("functions", [None, ("scale",)])
+def test_a_new_solver_is_kept_unless_its_search_was_interrupted(
+    rounds: int | None,
+    functions: tuple[str, ...] | None,
+    recipe: Any,
+    cached_entries: dict[Any, Any],
+    opened: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The notices know whether functions were named."""
+    recipe = replace(recipe[0], functions=functions), recipe[1]
+    library = Library()
+    program = SimpleNamespace(rounds=rounds, outline=outline_of(library), real="double")
+    notices: list[Any] = []
+
+    def noticed(
+        mechanism: Any, derived: Any, options: Any, is_named: bool, refused: Any
+    ) -> list[tuple[str, str]]:
+        notices.append((is_named, refused))
+        return [("slow", "a sentence")]
+
+    monkeypatch.setattr(
+        "symgen.pipeline.build.programs_and_refusals",
+        lambda request: ({"scale": program}, {"other": "refused"}),
+    )
+    monkeypatch.setattr("symgen.certificate.checked_bounds", lambda *arguments: {"scale": {}})
+    monkeypatch.setattr("symgen.pipeline.noticing.notices", noticed)
+    monkeypatch.setattr(module, "load_library", lambda *arguments: library)
+    monkeypatch.setattr(module, "default_parameters", lambda *arguments: {"arm.mass": (1.0,)})
+    solver = module._build_solver(recipe)
+    assert notices == [(functions is not None, {"other": "refused"})]
+    assert solver._programs == {"scale": program}
+    assert solver._divisor_bounds == {"scale": {}}
+    assert solver.mechanism is recipe[0].mechanism
+    assert len(cached_entries) == (rounds is None)
+    if rounds is None:
+        opened["library"] = library
+        again = module._cached_solver(recipe)
+        assert again._defaults == solver._defaults == {"arm.mass": (1.0,)}
+        assert again._notices == solver._notices == [("slow", "a sentence")]
+
+
+@pytest.mark.parametrize("sources", [None, {"scale": "/* C */"}])
+def test_programs_with_other_text_have_no_blocks(
+    sources: dict[str, str] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = Library()
+    loaded: list[Any] = []
+
+    def load_library(programs: Any, target: Any, build: Any, texts: Any, bounds: Any) -> Any:
+        loaded.append((target.name, texts))
+        return library
+
+    monkeypatch.setattr(module, "load_library", load_library)
+    programs: Any = {"scale": SimpleNamespace(outline=outline_of(library), real="double")}
+    solver = Solver(programs, RobotBuild("stub", Sizes(2, 2, 1)), sources=sources)
+    assert loaded == [("stub", sources)]
+    assert solver._sources == sources
+    assert (solver._kernels["scale"]._many is None) == (sources is not None)
+    assert solver.programs == programs
+    with pytest.raises(ArgumentError, match="there is no function to compile"):
+        Solver({}, RobotBuild("stub", Sizes(2, 2, 1)))
 
 
 def test_the_key_of_a_solver_has_everything_that_its_c_depends_on(
