@@ -87,6 +87,22 @@ def test_one_result_is_no_tuple_and_a_number_without_axes() -> None:
     assert number == x[0, 0]
 
 
+@pytest.mark.parametrize("contract", [False, True])
+def test_one_state_never_takes_blocks(contract: bool) -> None:
+    """With two threads it takes the long path, which returns the arrays of `out`."""
+    library = Library()
+    function = kernel(library, contract=contract, many=lambda: pytest.fail("compiled"))
+    x, t = states(1)
+    y, s = np.empty(2), np.empty(())
+    results = function.call()(None, x[0], t[0], out=(y, s), threads=2)
+    assert [result is array for result, array in zip(results, (y, s), strict=True)] == [True, True]
+    check(results, x[0], t[0])
+    y, s = function.call()(None, x[0], t[0], threads=2)
+    assert isinstance(s, float)
+    check((y, s), x[0], t[0])
+    assert library.calls == [("each", 1)] * 2
+
+
 def test_results_of_any_strides_receive_copies_of_compact_ones() -> None:
     library = Library()
     x, t = states(4)
@@ -316,6 +332,43 @@ def test_bound_arrays_are_read_at_every_call() -> None:
     assert not library.calls
 
 
+def test_a_bound_call_of_many_rows_runs_in_slices() -> None:
+    library = Library(outputs=1)
+    x, t = states(40)
+    y = np.zeros((40, 2))
+    kernel(library, FIRST_SHARE // 2).bind([x, t, y])()
+    assert np.array_equal(y, expected(x, t)[0])
+    assert library.calls[0] == ("each", 16)
+    assert sum(count for _, count in library.calls) == 40
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        np.zeros((3, 4))[:, ::2],
+        np.zeros((3, 2), "f4"),
+        np.zeros(8 * 6 + 1, np.uint8)[1:].view(np.float64).reshape(3, 2),
+        [[0.0, 0.0]] * 3,
+    ],
+    ids=["strides", "type", "alignment", "list"],
+)
+def test_bound_arrays_are_read_in_place(wrong: Any) -> None:
+    arrays: list[Any] = [np.zeros((3, 2)), np.zeros(3), np.zeros((3, 2)), np.zeros(3)]
+    for index, name in ((0, "x"), (2, "y")):
+        changed = [wrong if k == index else array for k, array in enumerate(arrays)]
+        with pytest.raises(ArgumentError, match=f"{name} must be a contiguous, aligned float64"):
+            kernel(Library()).bind(changed)
+
+
+def test_the_driver_of_an_assembly_is_always_checked() -> None:
+    names = [f"stub_assemble{ending}" for ending in ("", "_aligned", "_each", "_chain")]
+    library: Any = SimpleNamespace(ffi=Library().ffi, lib=SimpleNamespace(**dict.fromkeys(names)))
+    outline = Outline("assemble", "test", (X,), (X,), {}, 10, "double")
+    assert Kernel(outline, library, RobotBuild("stub", Sizes(2, 2, 1))).checked
+    assert not kernel(Library()).checked
+    assert kernel(Library(checked=True)).checked
+
+
 def test_bound_arrays_have_one_state_or_all() -> None:
     function = kernel(Library())
     x, t = states(3)
@@ -349,6 +402,24 @@ def test_results_over_later_arguments_are_computed_from_copies() -> None:
     s = np.zeros(4)
     kernel(library).call()(None, memory[:4], t, out=(memory[1:], s))
     check((memory[1:], s), x, t)
+
+
+@pytest.mark.parametrize("view", ["transposed", "shifted", "the same"])
+def test_blocks_do_not_read_arguments_that_earlier_states_have_overwritten(view: str) -> None:
+    """Arguments in the memory of the results are copied, except state by state."""
+    library = Library()
+    function = kernel(library, contract=True, many=lambda: Blocks(library))
+    memory = np.arange(1.0, 11.0)
+    y = memory[:8].reshape(4, 2)[:2] if view == "transposed" else memory[2:].reshape(4, 2)
+    x = {
+        "transposed": memory[:4].reshape(2, 2).T,
+        "shifted": memory[:8].reshape(4, 2),
+        "the same": memory[2:].reshape(4, 2),
+    }[view]
+    before, t, s = x.copy(), np.arange(len(x), dtype=float), np.zeros(len(x))
+    results = function.call()(None, x, t, out=(y, s))
+    check(results, before, t)
+    assert library.calls == [("many", len(x))]
 
 
 def test_a_bound_checked_batch_names_the_refused_state() -> None:
