@@ -7,6 +7,7 @@ import os
 import platform
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -233,6 +234,15 @@ def test_a_library_is_opened_once(stored: Path, monkeypatch: pytest.MonkeyPatch)
     assert opened == [name]
 
 
+def test_a_library_has_the_ending_of_python_s_modules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(building, "cache_folder", lambda: tmp_path)
+    for suffix, name in ((".cpython-311.so", "m.cpython-311.so"), (None, "m.so")):
+        monkeypatch.setattr(sysconfig, "get_config_var", lambda key, suffix=suffix: suffix)
+        assert building._library_path("m") == tmp_path / name
+
+
 def test_a_file_that_is_no_library_is_not_opened(tmp_path: Path) -> None:
     (tmp_path / "text.so").write_text("no library", encoding="utf-8")
     assert building._open("_symgen_text", tmp_path / "text.so") is None
@@ -347,6 +357,11 @@ def test_a_full_disk_is_explained_with_the_folder(tmp_path: Path) -> None:
         building._disk_errors(tmp_path / "a.so"),
     ):
         raise OSError(28, "No space left")
+    with (
+        pytest.raises(BuildError, match=f"in the cache {tmp_path}: without a number; set SYMGEN"),
+        building._disk_errors(tmp_path / "a.so"),
+    ):
+        raise OSError("without a number")
 
 
 # -- functions for other callers --
@@ -378,6 +393,41 @@ def test_a_thread_of_xla_takes_whole_blocks_with_enough_rows(
     assert (context["arguments"], context["results"], context["buffers"]) == (1, 1, 2)
     assert (context["axes"], context["counts"], [*context["places"]]) == ([1, 2], [2, 4], [0, 1])
     assert (context["dtype"], context["header"]) == ("XLA_FFI_DataType_F64", "xla_ffi_c_api.h")
+
+
+@pytest.mark.parametrize("bounds", [None, {3: 1}])
+@pytest.mark.parametrize("is_cut", [True, False])
+def test_blocks_are_printed_with_the_bounds_of_their_function(
+    bounds: Any, is_cut: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Functions in several parts have flags of their own."""
+    printed: list[Any] = []
+
+    def batches(programs: Any, target: Target, divisor_bounds: Any) -> dict[str, str]:
+        printed.append(divisor_bounds)
+        return {"f.c": "text"}
+
+    backend = SimpleNamespace(
+        name="c99",
+        headers=lambda programs, target: {"arm.h": "header"},
+        batches=batches,
+        driver=lambda program, target: {"driver": 1},
+        is_cut=lambda program: is_cut,
+    )
+    monkeypatch.setattr(building, "printer", lambda: backend)
+    monkeypatch.setattr(building, "render", lambda *template, **context: (template, context))
+    monkeypatch.setattr(building, "_cached_library", lambda *arguments: arguments)
+    program: Any = SimpleNamespace(function="f", real="double")
+    target = Target("arm", Sizes(2, 2, 2))
+    library: Any = building.load_many(program, target, Build(), bounds)
+    files, calls, declarations, build, flags = library
+    assert printed == [{"f": bounds or {}}]
+    assert files == {"arm.h": "header", "f.c": "text"}
+    assert (calls[0], declarations[0]) == (("c99", "many.c.j2"), ("c99", "many.h.j2"))
+    assert calls[1]["driver"] == 1
+    assert calls[1]["no_memory"] == building.NO_MEMORY
+    assert build == Build()
+    assert flags == ({target.batch_file("f"): building.BLOCK_FLAGS} if is_cut else {})
 
 
 # -- background compilations --

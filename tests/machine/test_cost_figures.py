@@ -96,6 +96,7 @@ def test_the_rate_is_that_of_the_slowest_state_by_cycles_or_else_by_instructions
     assert replace(FIGURES, cycles=(100, 200)).rate(1e6) == 5e3
     assert replace(FIGURES, cycles=(50, None)).rate(1e6) == 1e4
     assert "rate" not in FIGURES.facts(None)
+    assert FIGURES.facts(None)["work"] == 0
     assert FIGURES.facts(2e6) == {**FIGURES.facts(None), "rate": 2e4}
 
 

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import symgen
+from symgen.emission import printer
+from symgen.ir.loops import WORK
 from symgen.ir.program import Program
 from symgen.machine import cost, footprint, targets
 from symgen.machine.building import Build
@@ -256,6 +258,49 @@ def test_the_measuring_program_has_every_state_argument_and_result(
     assert "typedef double binary(double, double);" in text
     alone = cost._measuring(mass, Target("arm", arm.sizes), states, {}, board)
     assert "unary" not in alone
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_a_workspace_is_the_last_argument_before_its_size(
+    checked: bool, arm: Mechanism, programs: list[Program], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only a checked function takes the size, to compare it with the size that it needs."""
+    backend = printer()
+    wrapped = SimpleNamespace(work=lambda program, checked=False: 7, literal=backend.literal)
+    monkeypatch.setattr(cost, "printer", lambda: wrapped)
+    states = cost._draw(arm, programs, STATES, cost.NO_ARGUMENTS)
+    board: Any = SimpleNamespace(machine=targets.find("cortex-m7"))
+    target = Target("arm", arm.sizes, TextOptions(checked=checked))
+    text = cost._measuring(programs[1], target, states, {}, board)
+    assert f"static double {WORK}[7];" in text
+    assert f"f(in_q[i], out_M, {WORK}{', 7' if checked else ''});" in text
+    assert f"function(const double *, double *, double *{', int' if checked else ''});" in text
+
+
+def test_a_function_is_printed_with_its_own_certified_bounds(
+    arm: Mechanism, programs: list[Program], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    printed: list[Any] = []
+
+    def source(program: Program, target: Target, bounds: Any) -> str:
+        printed.append(bounds)
+        return "text"
+
+    backend = SimpleNamespace(headers=lambda programs, target: {"arm.h": "header"}, source=source)
+    monkeypatch.setattr(cost, "printer", lambda: backend)
+    bounds: Any = {"mass_matrix": {3: 1}, "other": {}}
+    target = Target("arm", arm.sizes)
+    for measured_source in (Source(divisor_bounds=bounds), Source()):
+        files = measured_source.files(programs[1], target)
+        assert files == {"arm.h": "header", "one.c": "text"}
+    assert printed == [{3: 1}, None]
+
+
+def test_a_function_without_a_frame_has_no_stack(
+    arm: Mechanism, programs: list[Program], tools: type[Tools], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cost.stack_usage, "stack_bytes", lambda text, symbol: None)  # type: ignore[attr-defined]
+    assert measured(arm, programs[:1]).costs[0].stack == 0
 
 
 def test_fixed_arguments_are_the_same_at_every_state(
