@@ -16,6 +16,7 @@ import pytest
 from symgen.benchmarks import bench, peers
 from symgen.benchmarks.bench import ROUNDS, STATES, TIMES, Bench, Measured, Timing
 from symgen.benchmarks.peers import _peer
+from symgen.ir.program import Port
 from symgen.machine.building import Build
 from symgen.machine.compilers import find_compiler
 from symgen.mechanism.mechanism import Mechanism
@@ -238,6 +239,98 @@ def test_only_peers_with_the_same_answer_are_timed() -> None:
 def test_distances_are_relative_to_the_largest_entry_or_absolute_to_zero() -> None:
     assert bench._distance(np.array([1.0, -3.0]), np.array([1.0, -4.0])) == 0.25
     assert bench._distance(np.array([0.5, 0.0]), np.zeros(2)) == 0.5
+
+
+class Doubling:
+    """A solver of f(x) = 2 x with one or two results; it records how it is called."""
+
+    def __init__(self, outputs: int, looped: bool = False) -> None:
+        ports = tuple(Port(name, (2,)) for name in "yz"[:outputs])
+        program = SimpleNamespace(
+            inputs=(Port("x", (2,)),), outputs=ports, method="m", cost=7, looped=looped
+        )
+        self.programs = {"f": program}
+        self.calls: list[Any] = []
+
+    def bind(self, function: str, x: Any, *results: Any) -> Callable[[], None]:
+        def call() -> None:
+            self.calls.append(("bound", x.shape))
+            for result in results:
+                result[...] = 2 * x
+
+        return call
+
+    def chain(self, function: str, states: int, x: Any, *results: Any) -> Callable[[], None]:
+        assert [result.shape for result in results] == [(2,)] * len(results)
+        return lambda: self.calls.append(("chain", states, x.shape))
+
+    def prepare(self, function: str) -> None:
+        self.calls.append(("prepare", function))
+
+    def f(self, x: Any, out: Any = None) -> Any:
+        shapes = (
+            [array.shape for array in out]
+            if isinstance(out, tuple)
+            else getattr(out, "shape", None)
+        )
+        self.calls.append(("python", x.shape, shapes))
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_a_function_is_called_in_five_ways(outputs: int) -> None:
+    """All states in C, one after another, bound state by state, from Python, and sixteen times all."""
+    solver: Any = Doubling(outputs)
+    drawn = {"x": np.ones((STATES, 2))}
+    states = [{"x": row} for row in drawn["x"]]
+    results = [np.zeros((STATES, 2)) for _ in range(outputs)]
+    contestants = bench._contestants(solver, "f", drawn, states, results)
+    assert all((result == 2).all() for result in results)
+    assert solver.calls == [("bound", (STATES, 2)), ("prepare", "f")]
+    many = (TIMES * STATES, 2)
+    expected = {
+        "c": [("bound", (STATES, 2))],
+        "latency": [("chain", STATES, (STATES, 2))],
+        "bound": [("bound", (2,))] * STATES,
+        "python": [("python", (2,), None)] * STATES,
+        "blocks": [("python", many, [many, many] if outputs == 2 else many)],
+    }
+    assert [*contestants] == [*expected]
+    for name, calls in expected.items():
+        solver.calls.clear()
+        contestants[name]()
+        assert solver.calls == calls, name
+
+
+@pytest.mark.parametrize("looped", [False, True])
+def test_a_function_is_timed_with_the_peers_that_agree(
+    looped: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Twice:
+        name, alike = "twice", "bound"
+        functions = {"f": ("algorithm", None)}  # noqa: RUF012
+
+        def calls(self, function: str, states: Any) -> Any:
+            return [lambda state=state: 2 * state["x"] for state in states]
+
+        def ours(self, function: str, state: Any, answer: Any) -> Any:
+            return answer
+
+    timed: list[Any] = []
+
+    def race(contestants: Any) -> Any:
+        timed.extend(contestants)
+        contestants["twice"]()
+        return {"c": Timing("c", 1.0, ())}
+
+    monkeypatch.setattr(bench, "race", race)
+    solver: Any = Doubling(1, looped)
+    library: Any = Twice()
+    drawn = {"x": np.arange(2.0 * STATES).reshape(STATES, 2)}
+    result = bench._measure(solver, "f", drawn, [library], {})
+    assert timed == ["c", "latency", "bound", "python", "blocks", "twice"]
+    assert (result.function, result.method, result.operations) == ("f", "m", 7)
+    assert result.form == ("looped" if looped else "unrolled")
+    assert (result.labels, result.alike) == ({"twice": "algorithm"}, {"twice": "bound"})
 
 
 # -- peers --

@@ -210,3 +210,4 @@ def test_the_docstring_has_a_line_for_each_argument_and_result() -> None:
 def test_a_wrong_argument_is_described_by_its_type_or_its_shape() -> None:
     assert describe_argument(np.zeros((2, 3))) == "a float64 array of shape (2, 3) was given"
     assert describe_argument("text") == "a str was given"
+    assert describe_argument(SimpleNamespace(dtype="f8")) == "a SimpleNamespace was given"
