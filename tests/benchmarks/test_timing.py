@@ -333,6 +333,59 @@ def test_a_function_is_timed_with_the_peers_that_agree(
     assert (result.labels, result.alike) == ({"twice": "algorithm"}, {"twice": "bound"})
 
 
+@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize("functions", [None, ["g", "f"]])
+def test_a_benchmark_times_what_is_requested_and_says_why_the_rest_is_left_out(
+    functions: list[str] | None, native: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Among the default functions h is massless, k on request, and g turns out to be too long."""
+    program = SimpleNamespace(inputs=(Port("x", (2,)),))
+    making = SimpleNamespace(
+        requested=lambda mechanism, names: {"g": None, "f": None},
+        refusal=lambda mechanism, name, method: "massless" if name == "h" else None,
+        programs_and_refusals=lambda request, tell: (
+            {"f": program, "extra": program},
+            {"g": "long"},
+        ),
+    )
+    built: list[Any] = []
+
+    def from_programs(name: str, programs: Any, sizes: Any, optimize: int, native: bool) -> Any:
+        built.append((name, [*programs], optimize, native))
+        return "solver"
+
+    measured: list[Any] = []
+
+    def measure(solver: Any, name: str, drawn: Any, peers: Any, absent: Any) -> Any:
+        measured.append((solver, name, drawn["x"].dtype, peers))
+        return name
+
+    monkeypatch.setattr(bench, "making", making)
+    monkeypatch.setattr(bench, "BY_DEFAULT", ("f", "g", "h", "k"))
+    monkeypatch.setattr(bench, "make_request", lambda *arguments: None)
+    monkeypatch.setattr(bench, "Solver", SimpleNamespace(from_programs=from_programs))
+    monkeypatch.setattr(bench, "available_peers", lambda mechanism: ([], {"lib": "not installed"}))
+    monkeypatch.setattr(bench, "draw_states", lambda *_, **__: {"x": np.array([[1, 2]])})
+    monkeypatch.setattr(bench, "_measure", measure)
+    monkeypatch.setattr(bench, "machine_facts", lambda build, peers: {"flags": build.flags})
+    robot: Any = SimpleNamespace(name="arm", sizes=None)
+    progress: list[tuple[str, int, int]] = []
+    result = bench.bench(
+        robot, functions, native=native, progress=lambda *step: progress.append(step)
+    )
+    assert built == [("arm", ["f"], 2, native)]
+    assert measured == [("solver", "f", np.float64, [])]
+    left_out = {} if functions else {"h": "massless", "k": "on request only, with -f"}
+    assert result.refused == left_out | {"g": "long"}
+    assert (result.robot, result.absent) == ("arm", {"lib": "not installed"})
+    measured_functions: Any = result.measured
+    assert measured_functions == ("f",)
+    assert ("-march=native" in result.machine["flags"]) == native
+    assert "-O2" in result.machine["flags"]
+    assert progress == [("compiling", 0, 1), ("timing f", 0, 1)]
+    assert bench.bench(robot, functions, native=native).refused == result.refused
+
+
 # -- peers --
 
 
