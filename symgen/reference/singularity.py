@@ -460,10 +460,11 @@ def _is_physical(part: Part) -> bool:
     decreases a pivot.
     """
     xx, xy, xz, yy, yz, zz = moments = tuple(map(_exact, part.moments))
-    if part.mass < 0 or xx < 0 or yy < 0 or zz < 0:
-        return False
-    return not (xy or xz or yz) or (
-        xx * yy >= xy * xy
+    return bool(
+        xx >= 0
+        and yy >= 0
+        and zz >= 0
+        and xx * yy >= xy * xy
         and xx * zz >= xz * xz
         and yy * zz >= yz * yz
         and _determinant(moments) >= 0

@@ -148,11 +148,11 @@ def test_coordinates_of_joints_of_several_fill_their_usual_ranges() -> None:
 
 def test_streams_of_random_numbers_depend_on_the_seed_only() -> None:
     mechanism = tree("revolute", "free")
-    first, again, other = (draw_states(mechanism, 8, seed, "link0") for seed in (0, 0, 1))
+    first, again, of_next_seed = (draw_states(mechanism, 8, seed, "link0") for seed in (0, 0, 1))
     assert (first["q"] == draw_states(mechanism, 8)["q"]).all()
     for name, values in first.items():
         assert (values == again[name]).all()
-        assert (values != other[name]).any(), name
+        assert (values != of_next_seed[name]).any(), name
 
 
 def test_every_fourth_target_is_the_position_itself() -> None:
@@ -167,7 +167,7 @@ def test_an_instant_is_a_time_step_divided_by_4096() -> None:
 
 
 def test_time_steps_cycle_through_four_ranges() -> None:
-    """Of 1000 steps in units of 1/1024 s each: 1 to 128, 512 to 4096, −128 to −1, and zero."""
+    """Count in units of 1/1024 s, 1000 steps each: 1 to 128, 512 to 4096, −128 to −1, and zero."""
     steps = states._time_steps(4000, 0) * GRID
     for k, (low, high) in enumerate(((1, 128), (512, 4096), (-128, -1), (0, 0))):
         least, largest = ends(steps[k::4])
@@ -231,7 +231,7 @@ def test_loads_are_physical_bodies() -> None:
             c @ c * np.eye(3) - np.outer(c, c)
         )
         moments = np.linalg.eigvalsh(about_centre)
-        assert 0 < moments[0]
+        assert moments[0] > 0
         assert moments[2] < moments[0] + moments[1]
 
 
@@ -331,8 +331,8 @@ def test_the_second_of_four_states_turns_little_from_the_neutral_rotation(
     for angular in (v[:3], v[6:9], v[11:12]):
         assert 0 < max(abs(x) for x in angular) <= 2 * high
         assert max(abs(x) for x in angular) >= low / GRID
-    for other in (*v[3:6], *v[9:11], v[12], *q[4:7], *q[11:13], q[14]):
-        assert other * GRID == int(other * GRID)
+    for entry in (*v[3:6], *v[9:11], v[12], *q[4:7], *q[11:13], q[14]):
+        assert entry * GRID == int(entry * GRID)
     assert max(abs(x) for x in (*v[3:6], *v[9:11])) > 0.1
     assert (*q[:4], *q[7:11], q[13]) == (0, 0, 0, 1, 0, 0, 0, 1, 0)
     for turn in (q_next[:4], q_next[7:11]):
@@ -347,7 +347,7 @@ def test_the_second_of_four_states_turns_little_from_the_neutral_rotation(
 
 @pytest.mark.parametrize("exponents", [(20, 50), (0, 1000)])
 def test_a_small_rotation_is_a_power_of_two(exponents: tuple[int, int]) -> None:
-    """Of a planar joint, which starts at the angle zero, the target angle is it."""
+    """Read it off the target angle of a planar joint, which starts at the angle zero."""
     k = 1 if exponents == (20, 50) else 5
     powers = set()
     for seed in range(40):
