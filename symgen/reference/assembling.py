@@ -471,9 +471,8 @@ def _close(floats: Motion, sharp: Motion, at: Assembly, drawn: Array, steep: flo
 
     # a row that constrains velocities only, as the spin of a soft finger, leaves some of them free
     rank = int(np.linalg.matrix_rank(first := slope(delta), tol=RANK * np.linalg.norm(first, 2)))
-    if rank < len(columns):
-        columns = [columns[k] for k in spanning_columns(first, rank)]
-        selection, delta = np.eye(floats.mechanism.nv)[columns], np.zeros(len(columns))
+    columns = [columns[k] for k in spanning_columns(first, rank)]
+    selection, delta = np.eye(floats.mechanism.nv)[columns], np.zeros(len(columns))
 
     best, stalled = np.inf, 0
     for _ in range(60):

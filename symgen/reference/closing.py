@@ -122,12 +122,12 @@ def _spin_integral(axis: int, at: Relative) -> list[Array]:
         return [zero]
     up, across = (axis + 1) % 3, (axis + 2) % 3
 
-    def turning(spin: Array) -> Array:
+    def turning(rate: Array) -> Array:
+        spin = rate @ transposed(R[0])
         return np.asarray(spin[..., across, up] - spin[..., up, across]) / 2
 
-    first = R[1] @ transposed(R[0])
-    second = 2 * R[2] @ transposed(R[0]) + R[1] @ transposed(R[1])
-    return [zero, turning(first), turning(second) / 2]
+    # the curl of (Ṙ Rᵀ)˙ = R̈ Rᵀ + Ṙ Ṙᵀ is that of R̈ Rᵀ, as Ṙ Ṙᵀ is symmetric
+    return [zero, turning(R[1]), turning(R[2])]
 
 
 @at_precision

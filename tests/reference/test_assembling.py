@@ -100,6 +100,21 @@ def test_a_loop_that_is_closed_twice_has_redundant_rows() -> None:
     assert at.start < 1e-15
 
 
+def test_each_loop_keeps_its_own_rows() -> None:
+    """A rod parallel to the coupler has a length that never changes, so that its row is redundant."""
+    robot = parallelogram().loop(
+        "rod", "distance", first=("crank", (0.1, 0, 0)), second=("rocker", (0.1, 0, 0)), distance=0.5
+    )  # fmt: skip
+    mechanism = robot.build()
+    closing_loop, rod = mechanism.loops
+    for loops, kept in (
+        ((closing_loop, rod), ((0, 1), (0,))),
+        ((rod, closing_loop), ((0,), (0, 1))),
+    ):
+        at = assemble(replace(mechanism, loops=loops))
+        assert (at.kept, at.rank, at.redundant) == (kept, 2, 1)
+
+
 @pytest.mark.parametrize(
     ("independent", "actuated", "eliminated", "expected", "passive"),
     [
