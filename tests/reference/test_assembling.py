@@ -331,6 +331,14 @@ def test_the_declared_start_is_taken_with_quaternions_of_length_one() -> None:
     assert start_positions(mechanism) == pytest.approx([0, 0.2, 0.4, 0.4, 0.8, 0], abs=1e-15)
 
 
+def test_a_declared_pose_of_a_free_body_keeps_its_position() -> None:
+    robot = symgen.Robot("body").body("box", parent="base", type="free", **BAR)
+    robot.loop("rod", "distance", first="base", second="box", distance=1)
+    start = (("box_joint", (3, 4, 5, 2, 4, 4, 8)),)
+    mechanism = replace(robot.build(), start=start)  # type: ignore[arg-type]
+    assert start_positions(mechanism) == pytest.approx([3, 4, 5, 0.2, 0.4, 0.4, 0.8], abs=1e-15)
+
+
 def test_start_positions_are_farther_away_with_each_attempt() -> None:
     mechanism = parallelogram().build()
     start = start_positions(mechanism)

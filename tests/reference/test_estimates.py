@@ -129,7 +129,7 @@ def test_freedom_of_links_of_two_parts_is_about_their_common_centre() -> None:
 
 
 def test_a_point_mass_does_not_turn_and_a_massless_link_is_free() -> None:
-    """Of a point mass only √(m/m) is left; a link without mass moves without bound."""
+    """Only √(m/m) is left for a point mass; a link without mass moves without bound."""
     assert freedom(chain([joint(0, "revolute")], [part(7)])) == 0.5
     massless = chain([joint(0, "revolute"), joint(1, "revolute", "x")], [part(0), part(1)])
     assert freedom(massless) == float("inf")
@@ -251,10 +251,10 @@ def test_the_pivot_of_a_hinge_has_the_moments_of_all_that_it_turns() -> None:
     )
     tails = Tails(mechanism)
     # (2, 0) and (0, -1) turned by a quarter about z, which is (1, 0)
-    own, carried = 0.5 + 1 * 9, 0.25 + 2 * 9
-    assert tails.pivots[0] == pytest.approx([own + carried] * 2, abs=1e-12)
+    hinged, carried = 0.5 + 1 * 9, 0.25 + 2 * 9
+    assert tails.pivots[0] == pytest.approx([hinged + carried] * 2, abs=1e-12)
     assert tails.pivots[1] == pytest.approx([2, 2], abs=1e-12)
-    assert tails.largest_pivot_ratio(1) == two_digits((own + carried) / own)
+    assert tails.largest_pivot_ratio(1) == two_digits((hinged + carried) / hinged)
 
 
 # -- the arms of closed loops --
@@ -441,7 +441,7 @@ def test_lengths_of_poses_are_sums_and_combined_loads_reach_as_far_as_the_farthe
 
 
 def test_undecided_joints_form_connected_groups_with_their_children() -> None:
-    """Of 0 – 1 – 2 – 3 and 0 – 4: joints 1 and 2 take link 3 with them, joint 4 stands alone."""
+    """In the tree 0 – 1 – 2 – 3 and 0 – 4, joints 1 and 2 take link 3 with them, joint 4 stands alone."""
     mechanism = chain([joint(i, "revolute") for i in range(5)], [part(i + 1) for i in range(5)])
     joints = (*mechanism.joints[:4], replace(mechanism.joints[4], parent=0))
     tree = replace(mechanism, joints=joints)

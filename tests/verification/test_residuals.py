@@ -92,7 +92,7 @@ def test_ratios_of_balls_include_their_radii() -> None:
 
 
 def test_the_loss_is_the_median_ratio_of_terms_to_results() -> None:
-    """Of the ratios 2, 8 and 3; a result below 1e-20 of its terms counts as they do."""
+    """Take 3 of the ratios 2, 8 and 3; a result below 1e-20 of its terms counts as they do."""
     ones = np.ones(3)
     distance = Distance(
         np.zeros((3, 1)), ones, np.array([1.0, 0.5, 2.0]), np.array([2.0, 4.0, 6.0])
