@@ -70,7 +70,10 @@ def test_facts_of_a_check_have_no_infinite_number() -> None:
 
 def test_a_function_has_the_worst_verdict_of_its_checks() -> None:
     identity = Check("identities", "f = f", 1, 0)  # no check of one function
-    for order in ((GOOD, WRONG, LOSS, UNCOMPILED, identity), (identity, UNCOMPILED, LOSS, WRONG, GOOD)):
+    for order in (
+        (GOOD, WRONG, LOSS, UNCOMPILED, identity),
+        (identity, UNCOMPILED, LOSS, WRONG, GOOD),
+    ):
         assert report(*order).verdicts == {"f": "passed", "g": "failed", "h": "not judged"}
 
 
@@ -180,7 +183,8 @@ def test_identities_have_their_own_table_and_large_bounds_two_digits() -> None:
 def test_passed_checks_of_blocks_devices_and_files_have_one_line_each() -> None:
     single = str(report(GOOD, Check("blocks", "f", 0, 0), Check("device", "f", 0, 0)))
     assert (
-        "many states: 1 function, lane by lane the same rows, bit for bit the same results" in single
+        "many states: 1 function, lane by lane the same rows, bit for bit the same results"
+        in single
     )
     assert "on a GPU: 1 function, thread by thread the same rows; none was run there" in single
     checks = [Check(kind, name, 0, 0) for kind in ("blocks", "device") for name in "fgh"]
