@@ -283,6 +283,52 @@ def test_rates_of_a_planar_body_are_roots_of_its_inverse_inertia() -> None:
         )
 
 
+def on_puck(kind: str, axis: tuple[int, int, int]) -> Mechanism:
+    """Return a joint on a planar body, 1.5 m along its x axis."""
+    builder = symgen.Robot("puck").body(
+        "puck", parent="base", type="planar", **link("2", "1", "0", "0")
+    )
+    builder.body("top", parent="puck", type=kind, axis=axis, xyz=("1.5", 0, 0), **link("3", "0.5", "0", "0"))  # fmt: skip
+    return builder.build()
+
+
+PUCK = np.linalg.inv(np.array([[2, 0, 0], [0, 2, 2], [0, 2, 2.25]]))
+"""Inverse inertia of the planar body along vx, vy and w."""
+
+
+def test_a_hinge_on_a_planar_body_feels_its_rotation() -> None:
+    rates = shares(on_puck("revolute", (0, 0, 1)), 0)
+    assert rates[3] == pytest.approx({1: 1 / sqrt(MOMENT), 0: sqrt(PUCK[2, 2])})
+
+
+def test_a_slide_on_a_planar_body_feels_the_point_at_its_centre() -> None:
+    """The centre is 2 m along x, so that a slide along y subtracts vy + 2 w."""
+    form = np.array([0, 1, 2])
+    rates = shares(on_puck("prismatic", (0, 1, 0)), 0)
+    assert rates[3] == pytest.approx({1: 1 / sqrt(3), 0: sqrt(form @ PUCK @ form)})
+
+
+def test_a_free_joint_on_a_hinge_feels_its_rotation_within_reach() -> None:
+    """The body is within 1.5 m and √3 strokes of the hinge, whose moment is 1/4 + 2."""
+    builder = symgen.Robot("arm").body(
+        "arm", parent="base", type="revolute", axis=(0, 0, 1), **link("2", "1", "0", "0")
+    )
+    builder.body("box", parent="arm", type="free", xyz=("1.5", 0, 0), **link("3", "0", "0", "0"))
+    rates = shares(builder.build(), 0)
+    spin = 1 / sqrt(MOMENT + 2)
+    for j in (1, 2, 3):
+        assert rates[j] == pytest.approx({1: 1 / sqrt(3), 0: spin * (1.5 + sqrt(3) * STROKE)})
+    for j in (4, 5, 6):
+        assert rates[j] == pytest.approx({1: 1 / sqrt(MOMENT), 0: spin})
+
+
+def test_nothing_moves_beyond_the_last_joint_if_it_is_locked() -> None:
+    result = bodies(carriage())
+    rates = result.rates(2)
+    assert not isinstance(rates, str)
+    assert result.locked(2, rates) == {}
+
+
 def with_ball(kind: str = "spherical") -> Mechanism:
     return (
         symgen.Robot("ball")

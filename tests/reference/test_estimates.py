@@ -416,6 +416,19 @@ def test_upper_bounds_hold_for_a_slide_as_far_out_as_it_is_drawn() -> None:
     assert upper_bounds(loaded())[1] >= 1
 
 
+@pytest.mark.parametrize(("offset", "centre"), [(100, 1), (1, 100), (0, 0)])
+def test_upper_bounds_hold_for_far_joints_and_far_masses(offset: int, centre: int) -> None:
+    """A point mass on the second of two hinges is at the sum of both from the first; a slide has its mass."""
+    mechanism = chain(
+        [joint(0, "revolute"), joint(1, "revolute", "z", (Shift(vector(offset)),))],
+        [part(0), part(2, vector(centre), (1, 0, 0, 1, 0, 5))],
+    )
+    outer, inner = upper_bounds(mechanism)[::-1]
+    assert inner >= 2 * (offset + centre) ** 2 + 5
+    assert outer >= 2 * centre**2 + 5
+    assert upper_bounds(chain([joint(0, "prismatic")], [part(2)]))[0] >= 2
+
+
 def test_a_payload_adds_to_the_links_that_carry_it() -> None:
     """A drawn load has at most 2 kg, a centre within 0.2 m and moments of 4 kg m² and less."""
     without, with_load = upper_bounds(loaded(0)), upper_bounds(loaded(0), "link1")
