@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from math import sqrt
@@ -191,6 +192,30 @@ def test_a_rotation_moves_distant_points() -> None:
 def test_a_singular_mass_matrix_has_unbounded_mobility() -> None:
     mechanism = chain([joint(0, "prismatic"), joint(1, "prismatic")], [part(0), part(1)])
     assert mobility(mechanism, "link1") == float("inf")
+
+
+@pytest.mark.parametrize("estimate", [freedom, leverage, lambda robot: mobility(robot, "link1")])
+@pytest.mark.parametrize("axis", ["x", "z"])
+def test_no_estimate_depends_on_the_place_of_the_base(
+    estimate: Callable[[Mechanism], float], axis: str
+) -> None:
+    mechanism = chain(
+        [joint(0, "revolute", axis), joint(1, "revolute", "z")],
+        [part(1, vector(z=3), (0.01, 0, 0, 0.01, 0, 1)), part(1, vector(4), (0.01, 0, 0, 0.01, 0, 36))],
+    )  # fmt: skip
+    first = replace(mechanism.joints[0], pose=(Shift(vector(7, -20, 5)),))
+    moved = replace(mechanism, joints=(first, mechanism.joints[1]))
+    assert estimate(moved) == estimate(mechanism)
+    assert estimate(mechanism) > 1 or axis == "x"
+
+
+def test_a_cylinder_has_no_lead() -> None:
+    """It slides apart from its turning, so that its freedom is that of a hinge."""
+    hinge, cylinder = (
+        chain([joint(0, kind)], [part(2, vector(3), MOMENTS)])
+        for kind in ("revolute", "cylindrical")
+    )
+    assert freedom(cylinder) == freedom(hinge)
 
 
 # -- chains that are cut into segments --
