@@ -273,7 +273,7 @@ def determinant(matrix: Array, terms: Array) -> Any:
     of the diagonal terms.
     """
     values = pivots(matrix)
-    if len(values) == len(matrix) and abs(values[0]) > 0:
+    if abs(values[0]) > 0:  # the elimination has not stopped before its end
         return np.prod(np.array(values))
     return 0 * matrix[0, 0] if _vanishes(values, terms) else np.nan
 
@@ -291,7 +291,7 @@ def is_positive(matrix: Array, terms: Array) -> bool | None:
         if lowest > ROUNDING * len(matrix) * size:
             return True
     values = pivots(matrix)
-    if len(values) == len(matrix) and all(pivot > 0 for pivot in values):
+    if all(pivot > 0 for pivot in values):
         return True
     return False if any(pivot < 0 for pivot in values) or _vanishes(values, terms) else None
 
