@@ -407,6 +407,59 @@ def test_sizes_of_contact_forces_add_their_terms_and_the_errors_of_the_inverse(
     np.testing.assert_allclose(scales.contact_forces(A_rows, f), expected, rtol=1e-9)
 
 
+@pytest.fixture(scope="module")
+def on_slides() -> ExactResults:
+    """Return results of 2 kg on three slides, with a contact: M is 2 kg and A is 1."""
+    builder = symgen.Robot("slides", gravity=(0, 0, -10))
+    parent = "base"
+    for name, axis in (("x", (1, 0, 0)), ("y", (0, 1, 0)), ("z", (0, 0, 1))):
+        mass = {"mass": 2, "centre": (0, 0, 0)} if name == "z" else {}
+        builder.body(name, parent=parent, type="prismatic", axis=axis, **mass)
+        parent = name
+    return ExactResults(builder.build(), 4, 2, contact="z")
+
+
+def test_sizes_of_a_contact_that_holds_a_mass(on_slides: ExactResults) -> None:
+    """With S = A M⁻¹ Aᵀ = 1/2, a force is as large as the residual of the dynamics and twice that of the contact.
+
+    The contact's own residual has gravity, S f, and the errors of the accelerations by the forces and without them.
+    """
+    sizes = on_slides.scales
+    active = on_slides.arguments("contact_forward_dynamics", on_slides.floats)["active"][:, 0] != 0
+    assert active.any()
+    assert not active.all()
+    f = np.abs(on_slides.results("contact_forward_dynamics")["forces"].astype(float))[:, 0]
+    total = f.sum(axis=1, keepdims=True)
+    dynamics = 2 * 10 + np.abs(on_slides.floats["tau"]) + f + total
+    contact = 10 + 1.5 * total + 0 * f
+    forces = sizes.of("contact_forward_dynamics", "forces")[:, 0]
+    expected = np.linalg.norm(dynamics + 2 * contact, axis=1)
+    np.testing.assert_allclose(
+        forces[active], np.repeat(expected[active, None], 3, axis=1), rtol=1e-12
+    )
+    assert (forces[~active] < 1e-15).all()
+    accelerations = sizes.of("contact_forward_dynamics", "a")
+    np.testing.assert_allclose(accelerations[active], contact[active], rtol=1e-12)
+    free = sizes.dynamics_residual(on_slides.results("contact_forward_dynamics")["a"].astype(float))
+    np.testing.assert_allclose(accelerations[~active], free[~active] / 2, rtol=1e-12)
+
+
+def test_sizes_of_an_impact_that_stops_a_mass(on_slides: ExactResults) -> None:
+    """The impulse is 2 v; a joint moves the contact by at most its rate in any direction, and by |A| in its own."""
+    sizes, v = on_slides.scales, np.abs(on_slides.floats["v"])
+    active = on_slides.arguments("contact_impulse", on_slides.floats)["active"][:, 0] != 0
+    total = v.sum(axis=1, keepdims=True)
+    dynamics, contact = 4 * total + 2 * v, 3 * total + v
+    impulses = sizes.of("contact_impulse", "impulses")[:, 0]
+    expected = np.linalg.norm(dynamics + 2 * contact, axis=1)
+    np.testing.assert_allclose(
+        impulses[active], np.repeat(expected[active, None], 3, axis=1), rtol=1e-12
+    )
+    after = sizes.of("contact_impulse", "v_after")
+    np.testing.assert_allclose(after[active], (contact + v)[active], rtol=1e-12)
+    np.testing.assert_allclose(after[~active], v[~active], rtol=1e-12)
+
+
 def test_gravity_compensation_adds_the_weight_that_it_cancels() -> None:
     """Half of the weight of a bar of 2 kg at 1 m is cancelled; the sizes of both are added."""
     bar: dict[str, Any] = {"mass": 2, "centre": (1, 0, 0), "inertia": (1, 0, 0, 1, 0, 1)}
