@@ -24,7 +24,7 @@ JOINTS = (
 CERTIFIED = DivisorCertificate(7, 0, Fraction(2, 3), Fraction(1, 3000), Fraction(1999, 3000))
 REFUSED = DivisorCertificate(9, 1, reason="no mass")
 SQUARES = DivisorCertificate(11, None, Fraction(1, 4), Fraction(0), Fraction(1, 4))
-OTHER = DivisorCertificate(12, None, reason="unknown", description="pivot 1 of S")
+OTHER = DivisorCertificate(12, None, reason="not known", description="pivot 1 of S")
 
 
 def round_off(observed: float = 1e-15, everywhere: bool = True) -> RoundOff:
@@ -46,7 +46,7 @@ def proof(*functions: Proved, **more: object) -> Proof:
 FORWARD = Proved(
     "forward_dynamics",
     "riccati",
-    (Divisor(CERTIFIED, 0.7), Divisor(REFUSED), Divisor(SQUARES, 0.5), Divisor(OTHER, 1.0)),
+    (Divisor(CERTIFIED, 0.7123456789), Divisor(REFUSED), Divisor(SQUARES, 0.5), Divisor(OTHER, 1.0)),
     round_off(everywhere=False),
 )
 BIAS = Proved("bias_force", "newton_euler", (), round_off())
@@ -125,10 +125,10 @@ def test_the_text_has_tables_of_inertias_divisors_and_round_off() -> None:
         "divisors of forward_dynamics=riccati",
         "",
         "joint               link   D exact >=  round-off <=   D computed >=  least seen",
-        "shoulder            upper    0.666666       0.00034        0.666333         0.7",
+        "shoulder            upper    0.666666       0.00034        0.666333    0.712346",
         "elbow               lower           -             -  no certificate           -  no mass",
         "(a sum of squares)               0.25             0            0.25         0.5",
-        "pivot 1 of S                        -             -  no certificate           1  unknown",
+        "pivot 1 of S                        -             -  no certificate           1  not known",
         "",
         "round-off",
         "",
@@ -234,7 +234,7 @@ def test_facts_are_plain_data() -> None:
         "exact": float(Fraction(2, 3)),
         "round_off": float(Fraction(1, 3000)),
         "certified": float(Fraction(1999, 3000)),
-        "least_seen": 0.7,
+        "least_seen": 0.7123456789,
         "reason": "",
     }
     assert forward["divisors"][2]["joint"] is None
