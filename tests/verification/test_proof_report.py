@@ -46,7 +46,12 @@ def proof(*functions: Proved, **more: object) -> Proof:
 FORWARD = Proved(
     "forward_dynamics",
     "riccati",
-    (Divisor(CERTIFIED, 0.7123456789), Divisor(REFUSED), Divisor(SQUARES, 0.5), Divisor(OTHER, 1.0)),
+    (
+        Divisor(CERTIFIED, 0.7123456789),
+        Divisor(REFUSED),
+        Divisor(SQUARES, 0.5),
+        Divisor(OTHER, 1.0),
+    ),
     round_off(everywhere=False),
 )
 BIAS = Proved("bias_force", "newton_euler", (), round_off())
