@@ -9,17 +9,20 @@ from functools import cache
 import numpy as np
 import pytest
 
+import symgen
 from symgen.mechanism.drives import Drive
 from symgen.mechanism.joints import kinds
 from symgen.mechanism.mechanism import Mechanism
 from symgen.reference import centroidal, forces, long
 from symgen.reference.articulated import Articulated
+from symgen.reference.drives import add_armature, add_drive_forces, gravity_compensation
 from symgen.reference.integrate import difference, exponential, integrate, logarithm
-from symgen.reference.mechanics import Reference
+from symgen.reference.mechanics import Reference, commutators, coriolis_matrix
 from symgen.reference.parameters import declared_parameters, regressor
 from symgen.reference.precision import FLOAT, Array, arb
 from symgen.reference.states import draw_states
 from symgen.reference.twists import convert_jacobian, to_base_axes
+from symgen.support.errors import ArgumentError
 from symgen.vocabulary.arrays import Convention
 from tests.shared.robots_for_tests import random_mechanism
 
@@ -92,6 +95,109 @@ def test_the_gradient_of_articulated_inertias_is_that_of_the_log_determinant() -
             for sign in (1, -1)
         )
         assert gradient[:, k] == pytest.approx((up - down) / (2 * h), abs=1e-6)
+
+
+def test_the_gradient_of_the_log_determinant_is_that_of_the_articulated_inertias() -> None:
+    q = states()["q"]
+    gradient = reference().mass_matrix_log_determinant_gradient(q)
+    assert close(gradient, Articulated(reference(), q).gradient(), 1e-9)
+
+
+def test_the_coriolis_matrix_gives_the_bias_and_the_rate_of_the_mass_matrix() -> None:
+    """C v is c − g without drives; for joints with an axis, Ṁ = C + Cᵀ."""
+    mechanism = random_mechanism(3, 2, joints=("revolute", "prismatic", "helical"))
+    motion = Reference(mechanism)
+    drawn = draw_states(mechanism, 2, 1)
+    q, v = (drawn[name].astype(float) for name in "qv")
+    C = coriolis_matrix(motion, q, v)
+    assert close(times(C, v), motion.bias_force(q, v) - motion.gravity_force(q))
+    h = 1e-6
+    rate = (motion.mass_matrix(q + h * v) - motion.mass_matrix(q - h * v)) / (2 * h)
+    assert close(C + np.swapaxes(C, -1, -2), rate, 1e-7)
+
+
+def test_commutators_of_a_free_body_are_those_of_screws() -> None:
+    """[E_k, E_j] is the cross product of its rotations, and of a rotation with a translation."""
+    motion = Reference(random_mechanism(1, 1, joints=("free",)))
+    c = commutators(motion)
+    x, y = np.array([0.5, -1, 2, 3, -0.25, 1]), np.array([1, 2, -0.5, -1, 0.75, 2])
+    linear = np.cross(x[3:], y[:3]) + np.cross(x[:3], y[3:])
+    angular = np.cross(x[3:], y[3:])
+    assert np.einsum("kjl,k,j->l", c, x, y) == pytest.approx([*linear, *angular])
+    hinge = Reference(random_mechanism(2, 1))
+    assert (commutators(hinge) == 0).all()
+
+
+def test_each_body_is_placed_by_its_transform_to_its_parent() -> None:
+    q = states()["q"]
+    placements = reference().placements(q)
+    for i, parent in enumerate(tree().parents):
+        turn, shift = reference().parent_transform(i, q)
+        if parent < 0:
+            expected = turn, shift
+        else:
+            base, origin = placements[parent].turn[0], placements[parent].shift[0]
+            expected = base @ turn, origin + times(base, np.broadcast_to(shift, (STATES, 3)))
+        assert close(placements[i].turn[0] + np.zeros((STATES, 3, 3)), expected[0])
+        assert close(placements[i].shift[0] + np.zeros((STATES, 3)), expected[1])
+
+
+def led(offset: str = "0.5") -> Mechanism:
+    """Return a hinge and its follower, −3 times as fast, with a drive at each and half of the weight cancelled."""
+    builder = symgen.Robot("led", gravity=(0, -10, 0), mimic="couple", friction_speed="0.25")
+    for name, parent, more in (
+        ("a", "base", {"armature": "0.5", "damping": 3}),
+        ("b", "a", {"mimic": ("a_joint", -3, offset), "armature": 2, "damping": 5, "friction": 7, "stiffness": 4, "rest": "0.25"}),
+    ):  # fmt: skip
+        builder.body(name, parent=parent, type="revolute", axis=(0, 0, 1), xyz=(1, 0, 0), mass=2,
+                     centre=(1, 0, 0), gravcomp="0.5", **more)  # fmt: skip
+    return builder.build()
+
+
+def test_drives_of_a_joint_and_of_its_follower_are_known_in_closed_form() -> None:
+    """At q = 0.3, v = 2 and a = −1 the follower is at −0.4, −6 and 3; its force counts −3 times."""
+    motion = Reference(led())
+    q, v, a = (np.array([x]) for x in (0.3, 2.0, -1.0))
+    hinge = 0.5 * -1 + 3 * 2
+    follower = 2 * 3 + 5 * -6 + 7 * -6 / np.sqrt(36 + 1 / 16) + 4 * (-0.4 - 0.25)
+    force = add_drive_forces(motion, 0 * v, q, v, a) + gravity_compensation(motion, q)
+    assert force == pytest.approx([hinge - 3 * follower])
+    armature = add_armature(motion, np.zeros((1, 1)))
+    assert armature == pytest.approx(np.array([[0.5 + 9 * 2]]))
+    assert add_armature(motion, armature, -1) == pytest.approx(np.zeros((1, 1)))
+    energy = centroidal.kinetic_energy(motion, q, v) - centroidal.kinetic_energy(
+        Reference(motion.mechanism.without_drives), q, v
+    )
+    assert energy == pytest.approx(18.5 * 4 / 2)
+
+
+def test_gravity_compensation_is_the_cancelled_weight_at_its_lever() -> None:
+    """Half of 20 N pulls each link down, at cos q and cos q + cos(0.5 − 2 q); its work per rad of q has the rates 1 and −2."""
+    motion, q = Reference(led()), np.array([0.3])
+    first = np.cos(0.3)
+    inner, outer = first, first + -2 * np.cos(0.5 - 0.6)
+    assert gravity_compensation(motion, q) == pytest.approx([10 * (inner + outer)])
+
+
+def test_followers_are_placed_by_the_multiple_and_the_offset_of_their_leader() -> None:
+    """At q = 0.3 the follower has turned by 0.5 − 0.9."""
+    turns, shifts = centroidal.link_poses(Reference(led()), np.array([0.3]))
+    angle = 0.3 + 0.5 - 0.9
+    assert turns[1][:2, :2] == pytest.approx(
+        np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    )
+    assert shifts[1] == pytest.approx([1 + np.cos(0.3), np.sin(0.3), 0])
+
+
+@pytest.mark.parametrize("shape", [None, (6,), (2, 5), (3, 6)])
+def test_wrenches_of_another_shape_are_refused(shape: tuple[int, ...] | None) -> None:
+    pushed = Reference(tree(), wrench=("link3", "link6"))
+    q, v, a = (states()[name][0] for name in "qva")
+    wrench = None if shape is None else np.zeros(shape)
+    with pytest.raises(
+        ArgumentError, match="external wrench on 'link3', 'link6'; pass six numbers"
+    ):
+        pushed.inverse_dynamics(q, v, a, wrench=wrench)
 
 
 def test_wrenches_summed_from_the_tips_give_inverse_dynamics() -> None:
