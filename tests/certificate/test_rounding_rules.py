@@ -67,7 +67,35 @@ def rounded(size: float, propagated: float) -> float:
 def test_errors_are_propagated_and_rounded(row: Row, expected: float) -> None:
     """Relative to these terms, outward rounding adds less than 1e-6."""
     assert expected <= error(row) * (1 + 1e-15)
-    assert error(row) == pytest.approx(expected, rel=1e-5)
+    assert error(row) == pytest.approx(expected, rel=1e-5, abs=0)
+
+
+D = 2.0**-20
+"""A difference of two arguments near 1, known to a quarter."""
+ED = 4 * U * (1 + D / 2) * (1 + U) + U * D
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (Row("log", (2,)), ED / (D - 2 * ED) + 2 * U * (abs(np.log(D - ED)) + ED / (D - 2 * ED))),
+        (Row("sqrt", (2,)), ED / (np.sqrt(D - ED) + np.sqrt(D - 2 * ED))),
+        (Row("mul", (2, 2)), ED * (D + ED) + (D + 2 * ED) * ED),
+        (Row("div", (1, 2)), (2 * U + ED / (D - ED)) / (D - 2 * ED)),
+        (Row("atan2", (2, 2)), ED / (D - 2 * ED)),
+        (Row("neg", (2,)), ED),
+    ],
+)
+def test_large_errors_count_in_the_computed_values(row: Row, expected: float) -> None:
+    """The exact difference is within ED of D; divisors and radicands are smaller by their error, factors larger."""
+    result = error(Row("sub", (0, 1)), row, x=1 + D, y=1.0)
+    assert result == pytest.approx(expected, rel=1e-4, abs=0)
+
+
+def test_logarithms_of_small_numbers_are_bounded() -> None:
+    assert error(Row("log", (0,)), x=0.5) == pytest.approx(
+        2 * U + 2 * U * np.log(2), rel=1e-5, abs=0
+    )
 
 
 def test_an_angle_has_the_error_of_its_point_over_its_distance() -> None:
@@ -76,12 +104,12 @@ def test_an_angle_has_the_error_of_its_point_over_its_distance() -> None:
     propagated = np.hypot(EX, EY) / (distance - np.hypot(EX, EY))
     angle = abs(np.arctan2(Y, X))
     expected = propagated + 4 * U * (angle + propagated)
-    assert error(Row("atan2", (1, 0))) == pytest.approx(expected, rel=1e-5)
+    assert error(Row("atan2", (1, 0))) == pytest.approx(expected, rel=1e-5, abs=0)
 
 
 @pytest.mark.parametrize(("x", "y"), [(-3.0, 0.0), (0.0, 0.0), (-3.0, 1e-45)])
 def test_an_angle_that_may_jump_is_off_by_a_whole_turn(x: float, y: float) -> None:
-    assert error(Row("atan2", (1, 0)), x=x, y=y) == pytest.approx(2 * np.pi, rel=1e-5)
+    assert error(Row("atan2", (1, 0)), x=x, y=y) == pytest.approx(2 * np.pi, rel=1e-5, abs=0)
 
 
 @pytest.mark.parametrize(("x", "y"), [(3.0, 0.0), (-3.0, 1.0), (-3.0, -1.0)])
@@ -106,13 +134,13 @@ def test_operations_outside_of_their_range_have_no_bound(row: Row, x: float) -> 
 def test_other_assumptions_of_the_library_scale_its_errors() -> None:
     names = {"rounded_arguments": frozenset({"b"})}
     worse = Arithmetic("float", trig=3, log=5, angle=4, **names)  # type: ignore[arg-type]
-    assert error(Row("sin", (0,)), arithmetic=worse) == pytest.approx(EX + 3 * U, rel=1e-5)
+    assert error(Row("sin", (0,)), arithmetic=worse) == pytest.approx(EX + 3 * U, rel=1e-5, abs=0)
     propagated = EX / (3 - EX)
     logarithm = propagated + 10 * U * (np.log(3) + propagated)
-    assert error(Row("log", (0,)), arithmetic=worse) == pytest.approx(logarithm, rel=1e-5)
+    assert error(Row("log", (0,)), arithmetic=worse) == pytest.approx(logarithm, rel=1e-5, abs=0)
     usual = error(Row("atan2", (1, 0)))
     more = error(Row("atan2", (1, 0)), arithmetic=worse)
-    assert more - usual == pytest.approx(4 * U * abs(np.arctan2(Y, X)), rel=1e-5)
+    assert more - usual == pytest.approx(4 * U * abs(np.arctan2(Y, X)), rel=1e-5, abs=0)
 
 
 # -- constants --
@@ -149,7 +177,7 @@ def test_products_with_powers_of_two_are_not_rounded(factor: str, is_exact: bool
     rows = [Row("const", (), Fraction(factor)), Row("mul", (2, 0))]
     propagated = size * EX
     expected = propagated if is_exact else rounded(3 * size, propagated)
-    assert error(*rows) == pytest.approx(expected, rel=1e-5)
+    assert error(*rows) == pytest.approx(expected, rel=1e-5, abs=0)
 
 
 def test_a_product_with_zero_is_zero() -> None:
