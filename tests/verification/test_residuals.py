@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import flint
 import numpy as np
 import pytest
 
-from symgen.reference.precision import arb
+import symgen
+from symgen.reference.precision import Array, arb
 from symgen.verification.algebra import any_nonzero, midpoints
+from symgen.verification.exact_results import ExactResults
 from symgen.verification.magnitude import largest, upper_magnitudes
 from symgen.verification.residuals import (
     SMALLEST_SIZE,
     Distance,
+    distances,
     entrywise_distance,
     is_solved,
     largest_ratio,
     largest_ratio_by_state,
+    natural_size,
+    right_hand_side,
 )
 
 BALL, WIDE = flint.arb(-3, 0.5), flint.arb(0, float("inf"))
@@ -147,3 +154,98 @@ def test_solutions_are_checked_by_their_residuals(
     function: str, result: str, expected: bool
 ) -> None:
     assert is_solved(function, result) is expected
+
+
+# -- solutions with the mass matrix --
+
+
+@cache
+def exact() -> ExactResults:
+    return ExactResults(symgen.load("planar_arm"), 3, 2)
+
+
+def floats(values: Array) -> Array:
+    return np.asarray(values, dtype=float)
+
+
+def off(function: str, result: str, error: float = 1e-3) -> Distance:
+    """Return the distance of a result whose entries are too large by an error."""
+    correct = exact().results(function)[result]
+    with exact().scalars.working():
+        wrong = correct + exact().scalars.array(error)
+    return distances(function, {result: wrong}, exact())[result]
+
+
+def roots() -> Array:
+    return exact().scales.roots
+
+
+@pytest.mark.parametrize(
+    ("function", "result"), [("forward_dynamics", "a"), ("mass_matrix_solve", "x")]
+)
+def test_a_solution_is_off_by_the_forces_that_its_error_needs(function: str, result: str) -> None:
+    """Joint by joint, relative to the terms of the equation, and weighted with 1/√s."""
+    distance, correct = off(function, result), floats(exact().results(function)[result])
+    mass, scales = floats(exact().mass_matrix), exact().scales
+    assert np.allclose(floats(distance.difference), 1e-3 * mass.sum(axis=-1), rtol=1e-9)
+    b = floats(right_hand_side(exact(), result))
+    assert np.allclose((mass @ correct[..., None])[..., 0], b)
+    size = scales.dynamics_residual(correct + 1e-3)
+    if result == "x":
+        size = roots() * scales.weighted_sum(correct + 1e-3) + np.abs(b)
+    assert np.allclose(distance.size, size)
+    assert np.allclose(distance.weights, 1 / roots())
+    assert np.allclose(distance.answer, np.abs(b / roots()).max(axis=-1))
+    assert np.allclose(distance.terms, (size / roots()).max(axis=-1))
+    expected = np.abs(1e-3 * mass.sum(axis=-1) / roots()).max(axis=-1) / distance.answer
+    assert distance.observed_error == pytest.approx(np.median(expected))
+
+
+def test_an_inverse_is_compared_entry_by_entry() -> None:
+    distance = off("inverse_mass_matrix", "Minv")
+    correct = floats(exact().results("inverse_mass_matrix")["Minv"])
+    weights = roots()[:, :, None] * roots()[:, None, :]
+    size = exact().scales.inverse()
+    assert np.allclose(floats(distance.difference), 1e-3, rtol=1e-9)
+    assert np.allclose(distance.size, size)
+    assert np.allclose(distance.weights, weights)
+    assert np.allclose(distance.answer, np.abs(correct * weights).max(axis=(1, 2)))
+    assert np.allclose(distance.terms, (size * weights).max(axis=(1, 2)))
+
+
+@pytest.mark.parametrize("by", ["q", "v"])
+def test_derivatives_of_accelerations_are_off_by_the_forces_of_their_columns(by: str) -> None:
+    name = f"da_d{by}"
+    distance = off("forward_dynamics_derivatives", name)
+    correct = floats(exact().results("forward_dynamics_derivatives")[name])
+    mass = floats(exact().mass_matrix)
+    assert np.allclose(floats(distance.difference), 1e-3 * mass.sum(axis=-1)[..., None], rtol=1e-9)
+    weights = 1 / roots()[..., None]
+    assert np.allclose(distance.weights, weights)
+    assert np.allclose(distance.answer, np.abs(mass @ correct * weights).max(axis=(1, 2)))
+    assert np.allclose(distance.terms, (distance.size * weights).max(axis=(1, 2)))
+    solved = roots()[..., None] * (roots()[:, None, :] @ np.abs(correct + 1e-3))
+    assert (distance.size > solved).all()
+
+
+def test_other_results_have_their_natural_size_or_its_largest_or_given_bounds() -> None:
+    M = exact().results("mass_matrix")["M"]
+    distance = off("mass_matrix", "M")
+    natural = exact().scales.of("mass_matrix", "M")
+    assert np.allclose(floats(distance.difference), 1e-3)
+    assert np.allclose(distance.size, natural)
+    of_largest = natural_size("mass_matrix", "M", exact(), True)
+    assert of_largest.shape == natural.shape
+    assert np.allclose(of_largest, natural.max(axis=(1, 2), keepdims=True))
+    bound = {"M": np.full(natural.shape, 7.0)}
+    (by_bounds,) = distances("mass_matrix", {"M": M}, exact(), bounds=bound).values()
+    assert (by_bounds.size == 7).all()
+    assert (natural_size("mass_matrix", "M", exact(), True, bound) == 7).all()
+
+
+@pytest.mark.parametrize(("answer", "loss"), [(2e-18, 1), (7e-18, 1), (9e-18, 800 / 9e-18)])
+def test_results_below_a_fraction_of_their_terms_count_as_zero(answer: float, loss: float) -> None:
+    """The terms are 800, and 8e-18 is 1e-20 of them."""
+    terms = np.array([800.0])
+    distance = Distance(np.zeros((1, 1)), terms, np.array([answer]), terms)
+    assert distance.loss == pytest.approx(loss)
