@@ -73,8 +73,8 @@ def _with_digits(reference: Reference, digits: int) -> Reference:
 
 def _has_digits(values: Array, digits: int) -> bool:
     """True if at every state the radii are below 10^-digits of the largest entry."""
-    for state in values.reshape(len(values), -1):
-        size = max((ball.abs_upper() for ball in state), default=flint.arb(0))
+    for state in values.reshape(len(values), -1) if values.size else ():
+        size = max(ball.abs_upper() for ball in state)
         if not all(ball.rad() <= size * flint.arb(10) ** -digits for ball in state):
             return False
     return True
