@@ -100,6 +100,20 @@ def test_a_loop_that_is_closed_twice_has_redundant_rows() -> None:
     assert at.start < 1e-15
 
 
+def test_a_loop_of_a_tiny_robot_has_its_rank() -> None:
+    """In a robot of 0.1 mm, half the square of the rod's length changes by 1e-8 m² per rad."""
+    small = {"mass": 1, "centre": ("1e-5", 0, 0), "inertia": ("1e-10", 0, 0, "1e-10", 0, "1e-10")}
+    robot = symgen.Robot("tiny")
+    for name, parent in (("bar", "base"), ("wheel", "bar")):
+        robot.body(name, parent=parent, type="revolute", axis=(0, 0, 1), **small)
+    robot.loop(
+        "rod", "distance", first=("base", ("2e-4", 0, 0)), second=("bar", ("1e-4", 0, 0)), distance="1.5e-4"
+    )  # fmt: skip
+    at = assemble(robot.start(bar_joint=0.8).build())
+    assert (at.rank, at.kept, at.rounded) == (1, ((0,),), False)
+    assert at.q[0] == pytest.approx(acos((5 - 2.25) / 4), abs=1e-2)
+
+
 def test_each_loop_keeps_its_own_rows() -> None:
     """A rod parallel to the coupler has a length that never changes, so that its row is redundant."""
     robot = parallelogram().loop(
