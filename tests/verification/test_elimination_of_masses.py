@@ -65,6 +65,7 @@ def test_the_determinant_is_the_product_of_the_pivots() -> None:
     assert determinant(M, np.ones(4)) == pytest.approx(np.linalg.det(M))
     assert float(determinant(balls(M), np.ones(4))) == pytest.approx(np.linalg.det(M))
     assert determinant(np.array([[-3.0]]), ONES) == -3
+    assert determinant(np.array([[0.25, 0], [0, 0.5]]), ONES) == 0.125
 
 
 @pytest.mark.parametrize("rows", [[[1, 1], [1, 1]], [[1, 0], [0, 0]], [[4, 2], [2, 1]]])

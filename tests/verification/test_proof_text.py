@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -211,6 +212,13 @@ def test_a_function_whose_end_is_reached_without_alarms_is_proved() -> None:
 def test_a_function_whose_end_is_not_reached_is_not_proved(ends: list[dict[str, str]]) -> None:
     (alarm,) = alarms(*ends)[FUNCTION]
     assert (alarm.kind, alarm.file) == ("end not reached", "arm_gravity_force.c")
+
+
+def test_each_result_has_two_assertions_at_the_end() -> None:
+    two_results = replace(program(), outputs=(Port("g", (1,), (6,)), Port("h", (1,), (7,))))
+    for count, proved in ((2, False), (4, True)):
+        result = eva._alarms_by_function(ENDS[:1] * count, TEXTS, {FUNCTION: two_results}, target())
+        assert (result[FUNCTION] == ()) is proved
 
 
 def test_a_status_that_is_not_valid_is_an_alarm_with_its_line() -> None:
