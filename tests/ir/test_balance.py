@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -12,14 +14,17 @@ import pytest
 from symgen.ir import passes
 from symgen.ir.passes.balance import balance
 from symgen.ir.passes.eliminate import eliminate
-from symgen.ir.program import Port, Program, Row, check
+from symgen.ir.program import Numbers, Port, Program, Row, check, evaluate
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline.derive import derive
 from symgen.verification.evaluating import machine_runner
 from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.reals import FLOAT
+from tests.shared.pass_programs import formulas, written
 from tests.shared.robots_for_tests import random_mechanism
 
+balancing = sys.modules["symgen.ir.passes.balance"]
+order, split = balancing._order, balancing._split_constant
 DETERMINANT = "mass_matrix_determinant"
 
 
@@ -168,3 +173,123 @@ def test_balance_keeps_the_determinant_of_a_tiny_robot_in_the_range_of_float(
             ),
         )
     assert not relative_error() < 1e-2
+
+
+# -- sizes of factors ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "value", [Fraction(x) for x in ("1", "3/7", "-5", "1/1024", "-12345/67", "7e40", "3e-300")]
+)
+def test_the_order_of_a_number_is_its_binary_logarithm(value: Fraction) -> None:
+    assert order(value) == pytest.approx(math.log2(abs(value)), abs=1e-9)
+
+
+def test_the_order_of_a_number_beyond_a_double_is_exact() -> None:
+    assert order(Fraction(3) ** 5000) == pytest.approx(5000 * math.log2(3), rel=1e-14)
+    assert order(Fraction(3) ** -5000) == pytest.approx(-5000 * math.log2(3), rel=1e-14)
+    assert order(Fraction(0)) == -math.inf
+
+
+@pytest.mark.parametrize("power", [0, 1, 40, 63, 64, 65, 96, 97, 200, -40, -96, -97, -300, 1100])
+def test_a_constant_is_split_into_parts_of_safe_size(power: int) -> None:
+    """The parts have about one size, and as few as sizes of PART allow if there are several."""
+    for factor in (Fraction(1), Fraction(5, 4), Fraction(-4, 5)):
+        constant = factor * Fraction(2) ** power
+        parts = split(constant)
+        assert math.prod(parts, start=Fraction(1)) == constant
+        orders = [order(part) for part in parts]
+        if constant == 1:
+            assert parts == []
+        elif abs(order(constant)) <= balancing.WITHIN:
+            assert len(parts) == 1
+        else:
+            assert len(parts) == math.ceil(abs(order(constant)) / balancing.PART)
+            assert all(abs(size) <= balancing.PART + len(parts) for size in orders)
+            assert max(orders) - min(orders) <= 1 + len(parts)
+        signs = [part for part in parts if part < 0]
+        assert len(signs) == (factor < 0)
+
+
+def written_product(*sizes: int) -> Program:
+    """Return the product of √(b·b)/2^−size, from left to right; each factor varies with b alone."""
+    factors = [f"(_r / {2**-size if size < 0 else 2.0**-size})" for size in sizes]
+    return written("_r = sqrt(b * b)", " * ".join(factors))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "changes"),
+    [
+        ((60, 60, -60, -60, 0), True),
+        ((30, 30, -30, -30, 0), False),
+        ((-60, -60, 60, 60, 0), True),
+        ((60, -60, 60, -60, 0), False),  # the parts of the product are small already
+        ((40, 40, 40, 40, 40), False),  # the whole is as large
+    ],
+)
+def test_a_product_changes_if_a_part_of_it_is_large_or_small(
+    sizes: tuple[int, ...], changes: bool
+) -> None:
+    derived = written_product(*sizes)
+    after = balance(derived)
+    assert (after is not derived) == changes
+    assert eliminate(check(after)).cost == derived.cost
+    at = {"x": [0.0, 1.5] + [0.0] * 6}
+    numbers = Numbers(float, math.sin, math.cos, math.sqrt, math.log)
+    (before,), (now,) = (evaluate(each, at, numbers)["y"] for each in (derived, after))
+    assert now == pytest.approx(before, rel=1e-12)
+
+
+def magnitudes(derived: Program) -> list[float]:
+    """Return the magnitude of every product of the result at b = 1."""
+    rows = eliminate(derived)
+    every_row = rows.with_rows(
+        rows.rows, [Port("y", (len(rows.rows),), tuple(range(len(rows.rows))))]
+    )
+    numbers = Numbers(float, math.sin, math.cos, math.sqrt, math.log)
+    values = evaluate(every_row, {"x": [1.0] * 8}, numbers)["y"]
+    return [
+        abs(math.log2(abs(value)))
+        for row, value in zip(rows.rows, values, strict=True)
+        if row.op == "mul" and value
+    ]
+
+
+def test_no_part_of_a_changed_product_is_larger_than_its_factors() -> None:
+    derived = written_product(90, 50, 20, -30, -60, -70)
+    assert max(magnitudes(derived)) >= 160
+    assert max(magnitudes(balance(derived))) <= 90 + 1
+
+
+@pytest.mark.parametrize("also", ["_p * c", "_p", "_p + _p"])
+def test_a_part_that_other_rows_read_is_a_factor(also: str) -> None:
+    """2^60·2^60 is needed as it is, so that only the other factors are exchanged."""
+    factor, small = f"(_r / {2.0**-60})", f"(_r / {2**60})"
+    derived = written(
+        "_r = sqrt(b * b)",
+        f"_p = {factor} * {factor}",
+        f"_p * {small} * {small} * c * d",
+        also,
+    )
+    after = eliminate(balance(derived))
+    assert formulas(after)[1:] == formulas(derived)[1:]
+    assert after.cost == derived.cost
+
+
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [
+        ("a * b * c * d", True),
+        ("a * b * c * d * e", False),
+        ("a * (b * c) * (d * e)", False),
+        ("(a * b + 1) * (c * d) * e", True),
+        ("a * b * 4294967296", True),
+        ("a * b * 8589934592", False),
+        ("a + 8589934592", False),
+        ("a * 0.000000000001", False),
+        ("a * 0.00001", True),
+    ],
+)
+def test_programs_of_few_factors_near_one_are_short(text: str, short: bool) -> None:
+    """2^32 is a third of the safe size, 2^33 is beyond it."""
+    assert balancing._short(written(text)) == short

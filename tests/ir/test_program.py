@@ -14,7 +14,9 @@ from symgen.ir.program import (
     ARITY,
     BY_SERIES,
     COUNTED,
+    EXACT,
     Numbers,
+    Outline,
     Port,
     Program,
     Row,
@@ -22,6 +24,8 @@ from symgen.ir.program import (
     evaluate,
 )
 from symgen.support.errors import ProgramError
+from symgen.vocabulary.arrays import Convention
+from tests.shared.pass_programs import written
 
 ROWS = (
     Row("input", (), (0, 0)),  # 0: x0
@@ -203,3 +207,158 @@ def test_every_operation_equals_that_of_python() -> None:
         program = check(Program("f", "m", (Port("x", (2,)),), (Port("y", (), (2,)),), tuple(rows)))
         assert evaluate(program, {"x": [x, y]}, numbers) == {"y": [value]}, op
         assert program.operations["add" if op == "sub" else op] == 1
+
+
+# -- facts of a Program --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("formulas", "most"),
+    [
+        (("a",), 0),
+        (("a + b",), 1),
+        (("a * b + c * d",), 2),  # both products, then the sum in the place of one
+        (("a * b * c * d",), 1),
+        (("a * b", "c * d", "e * f"), 3),  # results stay until the end
+        (("_p = a * b", "_q = _p * c", "_r = _q * d", "_r + _p"), 2),
+        (("_p = a * b", "_q = a - b", "_r = a + b", "_p * (_q * _r)"), 3),
+        (("_dead = a * b", "c * d"), 1),
+        (("_p = a * b", "_p + _p * 2"), 2),
+        (("3 * a", "0.5"), 1),  # constants are no temporaries
+        (("_p = sin(a)", "(_p + b) * (_p + c) * (_p + d)"), 3),
+    ],
+)
+def test_temporaries_are_the_computed_values_that_are_live_at_once(
+    formulas: tuple[str, ...], most: int
+) -> None:
+    assert written(*formulas).temporaries == most
+
+
+@pytest.mark.parametrize(
+    ("text", "depth"),
+    [
+        ("a", 0),
+        ("-a", 0),
+        ("2", 0),
+        ("a + b", 1),
+        ("-(a + -b)", 1),
+        ("a * b + c * d", 2),
+        ("sin(a) * cos(a + b)", 3),
+        ("sqrt(a / b) - log(c)", 3),
+    ],
+)
+def test_depth_is_the_longest_chain_of_operations(text: str, depth: int) -> None:
+    assert written(text).depth == depth
+    assert written("a", text, "-b").depth == depth
+
+
+def test_rare_operations_are_counted_only_where_they_occur() -> None:
+    derived = written("log(a) + log(b)", "atan2(a, b) / sqrt(c)", "-sin(a) - cos(b)")
+    assert derived.operations == {
+        "mul": 0,
+        "add": 2,
+        "div": 1,
+        "neg": 1,
+        "sqrt": 1,
+        "sin": 1,
+        "cos": 1,
+        "log": 2,
+        "atan2": 1,
+    }
+    assert derived.cost == 3
+    assert "log" not in written("a").operations
+
+
+def test_an_outline_has_all_but_the_rows() -> None:
+    program = replace(VALID, real="float", convention=Convention("local", "linear"))
+    assert program.outline == Outline(
+        "f",
+        "by_hand",
+        program.inputs,
+        (Port("y", (2,)), Port("z", ())),
+        program.operations,
+        len(ROWS),
+        "float",
+        Convention("local", "linear"),
+    )
+
+
+def test_quaternions_are_in_each_argument_that_is_positions() -> None:
+    inputs = (Port("v", (9,)), Port("q", (11,)), Port("q_next", (11,)))
+    program = replace(VALID, inputs=inputs, quaternions=(0, 7))
+    assert program.unit_quaternions == ((1, 0), (1, 7), (2, 0), (2, 7))
+    assert replace(program, inputs=inputs[:1]).unit_quaternions == ()
+    assert VALID.unit_quaternions == ()
+
+
+def test_a_program_has_one_program_and_no_loops() -> None:
+    assert VALID.programs == (VALID,)
+    assert VALID.rows_in_all == len(ROWS)
+    assert VALID.by(lambda program: replace(program, method="other")).method == "other"
+    assert VALID.in_real("float") == replace(VALID, real="float")
+    assert (VALID.looped, VALID.constant_count, VALID.part_count, VALID.at_once) == (False, 0, 0, 1)
+    assert VALID.run({"x": [Fraction(1), Fraction(2)]}, EXACT) == evaluate(
+        VALID, {"x": [Fraction(1), Fraction(2)]}, EXACT
+    )
+
+
+def test_programs_are_equal_whatever_was_passed_over_and_searched() -> None:
+    assert replace(VALID, passed_over=(("riccati", "too long"),), rounds=3, origin=1) == VALID
+    assert replace(VALID, method="other") != VALID
+
+
+def test_a_program_describes_itself() -> None:
+    text = "f by by_hand: x[2] → y[2], z, double"
+    assert repr(VALID) == f"<symgen.Program {text}; 5 operations, depth 4>"
+    table = VALID._repr_html_()
+    assert text in table
+    for name, number in {**VALID.operations, "depth": 4, "rows": len(ROWS)}.items():
+        assert name in table
+        assert str(number) in table
+    matrix = replace(VALID, outputs=(Port("M", (2, 1), (7, 3)),))
+    assert "→ M[2×1]," in repr(matrix)
+
+
+def test_fractions_have_no_functions() -> None:
+    arguments = {"x": [Fraction(1)] * 8}
+    for text in ("sin(a)", "cos(a)", "sqrt(a)", "log(a)", "atan2(a, b)"):
+        with pytest.raises(ProgramError, match="a sine, a root or a logarithm is no fraction"):
+            evaluate(written(text), arguments, EXACT)
+    assert evaluate(written("a / 3 - b"), arguments, EXACT) == {"y": [Fraction(-2, 3)]}
+
+
+@pytest.mark.parametrize(
+    ("row", "fault"),
+    [
+        (Row("mul", (0, 1), None, "", 2), "stands under a step that does not exist"),
+        (Row("mul", (0, 1), None, "", -2), "stands under a step that does not exist"),
+        (Row("mul", (0, 1), None, "scaled"), "repeats the name 'scaled'"),
+        (Row("sin", (0,), Fraction(2)), r"\(sin\) carries a value"),
+        (Row("mul", (8, 0)), r"\(mul\) uses a row that does not stand before it"),
+        (Row("mul", (-1, 0)), r"\(mul\) uses a row that does not stand before it"),
+        (Row("mul", (0, -1)), r"\(mul\) uses a row that does not stand before it"),
+        (Row("sqrt", (0, 1)), r"\(sqrt\) has 2 operands, not 1"),
+        (Row("nothing", (0, 1)), "has the unknown operation 'nothing'"),
+        (Row("input", (), (-1, 0)), r"\(input\) reads an argument that does not exist"),
+        (Row("input", (), (0, -1)), r"\(input\) reads an argument that does not exist"),
+        (Row("input", (), (1, 0)), r"\(input\) reads an argument that does not exist"),
+    ],
+)
+def test_a_row_at_the_end_is_checked_like_any_other(row: Row, fault: str) -> None:
+    wrong = VALID.with_rows([*ROWS[:8], row], [Port("y", (), (0,))])
+    with pytest.raises(ProgramError, match=f"^f/by_hand: row 8 {fault}"):
+        check(wrong)
+
+
+def test_the_last_row_of_each_kind_is_valid() -> None:
+    for row in (
+        Row("mul", (7, 7), None, "", 1),
+        Row("mul", (0, 0), None, "", -1),
+        Row("mul", (0, 0), None, "square", 0),
+        Row("input", (), (0, 1)),
+        Row("atan2", (0, 7)),
+    ):
+        valid = VALID.with_rows([*ROWS[:8], row], [Port("y", (2,), (0, 8))])
+        assert check(valid) is valid
+    with pytest.raises(ProgramError, match="names a row that does not exist"):
+        check(VALID.with_rows(ROWS[:8], [Port("y", (2,), (0, 8))]))

@@ -34,9 +34,6 @@ class _Depth:
 
     __add__ = __mul__ = _with  # where several children meet
 
-    def __lt__(self, other: _Depth) -> bool:
-        return self.operations < other.operations
-
     def __gt__(self, other: _Depth) -> bool:
         return self.operations > other.operations
 

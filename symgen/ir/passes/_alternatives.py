@@ -46,9 +46,7 @@ def with_spare_rows_last(program: Program) -> Program:
     if not spare_rows:
         return program
     order = [i for i in range(len(program.rows)) if i not in spare_rows] + sorted(spare_rows)
-    new_index = [0] * len(order)
-    for new, old in enumerate(order):
-        new_index[old] = new
+    new_index = {old: new for new, old in enumerate(order)}
     rows = [
         with_args(program.rows[i], tuple([new_index[a] for a in program.rows[i].args]))
         for i in order

@@ -102,7 +102,7 @@ def _sums_equal_to_pairs(group: Sequence[Pair], m: int) -> Iterator[tuple[int, i
             continue
         for t, x in ((a, b), (b, a)):
             if t < m:
-                yield from ((t, x, y) for y in group if y is not pair and t not in y[1:])
+                yield from ((t, x, y) for y in group if t not in y[1:])
 
 
 def _limit_per_target(ways: list[Double]) -> list[Double]:
@@ -217,22 +217,14 @@ def _repeated(all_pairs: Sequence[_Pairs]) -> Iterator[list[Pair]]:
     shared_cells = np.flatnonzero(shared[cells])
     shared_cells = shared_cells[np.lexsort((codes[shared_cells], values[shared_cells]))]
     keys = values[shared_cells]
-    alike = keys[1:] == keys[:-1]
-    repeats_previous = np.append(False, alike)[: len(shared_cells)]
-    shared_cells = shared_cells[
-        repeats_previous | np.append(repeats_previous[1:], False)[: len(shared_cells)]
-    ]
-    keys = values[shared_cells]
-    index = np.arange(len(keys))
-    first = np.append(True, keys[1:] != keys[:-1])[: len(keys)]
-    shared_cells = shared_cells[index - np.maximum.accumulate(np.where(first, index, 0)) < ALIKE]
-    decoded, keys = _decode(codes[shared_cells], all_pairs[0].count), values[shared_cells]
-    start = 0
-    for end in (
-        [] if not decoded else [*(np.flatnonzero(keys[1:] != keys[:-1]) + 1).tolist(), len(keys)]
-    ):
+    sizes = np.diff(np.flatnonzero(keys[1:] != keys[:-1]) + 1, prepend=0, append=len(keys))
+    place = np.arange(len(keys)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    used = (place < ALIKE) & (np.repeat(sizes, sizes) > 1)
+    decoded = _decode(codes[shared_cells[used]], all_pairs[0].count)
+    end = 0
+    for size in np.minimum(sizes, ALIKE)[sizes > 1].tolist():
+        start, end = end, end + size
         yield decoded[start:end]
-        start = end
 
 
 def _quotients(residues: _UnsignedResidues, m: int) -> Iterator[tuple[int, int, Pair]]:

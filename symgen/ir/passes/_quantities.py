@@ -47,7 +47,7 @@ class Quantities:
                 append_quantity(self.of[args[0]])
                 append_sign(-self.sign[args[0]])
                 continue
-            s = 1 if c == i or values[c] == x else -1
+            s = 1 if values[c] == x else -1
             append_quantity(c)
             append_sign(s)
             if c != i:

@@ -11,10 +11,8 @@ def divide(program: Program) -> Program:
     rows = program.rows
     quotients = [r for r, row in enumerate(rows) if row[0] == "div"]
     over_one = [
-        r
-        for r in quotients
-        if rows[rows[r].args[0]].op == "const" and rows[rows[r].args[0]].value == 1
-    ]
+        r for r in quotients if rows[rows[r].args[0]].value == 1
+    ]  # constants alone have numbers
     count = uses(program) if over_one else []
     reciprocals = {r for r in over_one if count[r] == 1}
     if not reciprocals:

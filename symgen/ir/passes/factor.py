@@ -41,20 +41,12 @@ def _with_common_factors(program: Program) -> dict[int, list[Term]]:
     for i, row in enumerate(rows):
         if row[0] in SUMS and not inner[i]:
             a, b = row[1]
-            if not (inner[a] or inner[b]) and not (
-                _is_product(rows[a], count[a]) and _is_product(rows[b], count[b])
-            ):
+            if not (inner[a] or inner[b] or rows[a][0] == rows[b][0] == "mul"):
                 continue  # two terms, of which one is no product: as most sums are
             terms = _terms(program, count, i, inner)
-            products = [factors for _, factors in terms if len(factors) > 1]
-            if len(products) > 1 and _shared(terms) is not None:
+            if _shared(terms) is not None:
                 sums[i] = terms
     return sums
-
-
-def _is_product(row: Row, used: int) -> bool:
-    """True for an unnamed product that one row alone uses."""
-    return row[0] == "mul" and used == 1 and not row[3]
 
 
 def _inner_sums(rows: Sequence[Row], count: list[int]) -> list[bool]:
@@ -81,9 +73,6 @@ def _terms(program: Program, count: list[int], root: int, inner: list[bool]) -> 
     def factors(r: int) -> tuple[int, ...]:
         if rows[r][0] != "mul" or not single(r):
             return (r,)
-        a, b = rows[r][1]
-        if rows[a][0] != "mul" and rows[b][0] != "mul":
-            return (a, b)
         return tuple([f for _, f in leaves(rows, r, ("mul",), single)])
 
     return [(sign, factors(r)) for sign, r in leaves(rows, root, SUMS, inner.__getitem__)]
@@ -105,35 +94,27 @@ def _shared(terms: list[Term]) -> int | None:
 def _emit(out: Rewriter, terms: list[Term], root: Row) -> int:
     """Put the rows of a sum of products, common factors first; return the row of the sum, which has
     the root's name.
+
+    The first term of a sum has a plus, so that the sign of the whole is a plus.
     """
-    sign, row = _sum(out, terms, root)
-    if sign < 0:
-        return out.put(Row("neg", (row,), None, root.name, root.step))
-    last = out.rows[row]
-    if root.name and row == len(out.rows) - 1:
-        out.rows[row] = last._replace(name=root.name)
+    _, row = _sum(out, terms, root)
+    out.rows[row] = out.rows[row]._replace(name=root.name)
     return row
 
 
 def _sum(out: Rewriter, terms: list[Term], root: Row) -> tuple[int, int]:
     """Return (sign, row) of a sum of products; common factors are taken out until none is left."""
     while (common := _shared(terms)) is not None:
-        inside: list[Term] = []
-        unfactored: list[Term] = []
-        position: int | None = None
-        for sign, factors in terms:
-            if len(factors) > 1 and common in factors:
-                remaining = list(factors)
-                remaining.remove(common)
-                inside.append((sign, tuple(remaining)))
-                position = len(unfactored) if position is None else position
-            else:
-                unfactored.append((sign, factors))
+        taken = [len(factors) > 1 and common in factors for _, factors in terms]
+        inside = [
+            (sign, _without(common, factors))
+            for (sign, factors), is_taken in zip(terms, taken, strict=True)
+            if is_taken
+        ]
+        terms = [term for term, is_taken in zip(terms, taken, strict=True) if not is_taken]
         sign, row = _sum(out, inside, root)
-        unfactored.insert(
-            position or 0, (sign, (out.put(Row("mul", (common, row), None, "", root.step)),))
-        )
-        terms = unfactored
+        product = out.put(Row("mul", (common, row), None, "", root.step))
+        terms.insert(taken.index(True), (sign, (product,)))
     signed_rows: list[tuple[int, int]] = []
     for sign, factors in terms:
         row = factors[0]
@@ -148,3 +129,9 @@ def _sum(out: Rewriter, terms: list[Term], root: Row) -> tuple[int, int]:
     for sign, row in signed_rows[:leading] + signed_rows[leading + 1 :]:
         total = out.put(Row("add" if sign > 0 else "sub", (total, row), None, "", root.step))
     return flip, total
+
+
+def _without(factor: int, factors: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the factors without one that is equal to `factor`."""
+    position = factors.index(factor)
+    return factors[:position] + factors[position + 1 :]

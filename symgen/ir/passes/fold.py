@@ -61,7 +61,7 @@ def _nontrivial_prefix(rows: Sequence[Row]) -> tuple[int, dict[tuple[int, int], 
         if len(args) == 2:
             a, b = args
             if a in fixed or b in fixed:
-                if _is_trivial(op, *(rows[x].value if x in fixed else None for x in args)):
+                if _is_trivial(op, args, [rows[x].value if x in fixed else None for x in args]):
                     return i, constants
             elif a == b and op == "sub":
                 return i, constants
@@ -76,13 +76,15 @@ def _nontrivial_prefix(rows: Sequence[Row]) -> tuple[int, dict[tuple[int, int], 
     return len(rows), constants
 
 
-def _is_trivial(op: str, a: Fraction | None, b: Fraction | None) -> bool:
-    """Return whether an operation on two operands, at least one of them constant, equals a constant
-    or one of them.
+def _is_trivial(op: str, args: tuple[int, ...], values: list[Fraction | None]) -> bool:
+    """Return whether an operation on two operands, at least one of them constant, equals a constant,
+    one of them or the negative of one.
     """
-    if a is not None and b is not None:
-        return True
-    return b in (0, 1) or a == 0 or (a == 1 and op != "div")
+    return (
+        (op in _ACT and None not in values)
+        or values[0] == 0
+        or _same_as(op, args, values) is not None
+    )
 
 
 def _simpler(

@@ -55,7 +55,7 @@ def _with_several_constants(
             below = rows[a]
             if below[0] == "const":
                 constants[i] += 1
-            elif constants[a] and below[0] in ops and inside(a):
+            elif below[0] in ops and inside(a):
                 constants[i] += constants[a]
         if constants[i] > 1:
             leaves_of[i] = leaves(rows, i, ops, inside)
