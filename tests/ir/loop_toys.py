@@ -168,21 +168,24 @@ def in_elements(count: int, parts: int, length: int) -> LoopProgram:
     """Return g of each joint i as the sum of two elements, by a parallel scan.
 
     Element i gives START + (the sum of q before it) + k_i·q_i to joint i, and
-    (the sum of k·q before it)·k_i to joint i − 1; the second sum counts as zero at the last element.
+    (the sums of k·q and of q before it)·k_i to joint i − 1; these sums count as zero at the last
+    element.
     """
     b = Builder("toy", [one(CONSTANTS), one("q")])
     q, kq = b.input(1, 0), b.op("mul", b.input(0, 0), b.input(1, 0))
-    first = b.program([Port(UPSWEEP, (2,), (q, kq)), one(SAVED, kq)])
-    b = Builder("toy", [Port(LEFT, (2,)), Port(RIGHT, (2,))])
-    sums = tuple(b.op("add", b.input(0, k), b.input(1, k)) for k in range(2))
-    up = b.program([Port(UPSWEEP, (2,), sums), Port(SAVED, (2,), (b.input(0, 0), b.input(0, 1)))])
-    b = Builder("toy", [Port(SAVED, (2,)), Port(DOWNSWEEP, (2,))])
-    before = tuple(b.input(1, k) for k in range(2))
-    after = tuple(b.op("add", b.input(1, k), b.input(0, k)) for k in range(2))
-    down = b.program([Port(LEFT, (2,), before), Port(RIGHT, (2,), after)])
-    b = Builder("toy", [Port(DOWNSWEEP, (2,)), one(SAVED), one(CONSTANTS)])
+    first = b.program([Port(UPSWEEP, (3,), (q, kq, q)), one(SAVED, kq)])
+    b = Builder("toy", [Port(LEFT, (3,)), Port(RIGHT, (3,))])
+    sums = tuple(b.op("add", b.input(0, k), b.input(1, k)) for k in range(3))
+    left = tuple(b.input(0, k) for k in range(3))
+    up = b.program([Port(UPSWEEP, (3,), sums), Port(SAVED, (3,), left)])
+    b = Builder("toy", [Port(SAVED, (3,)), Port(DOWNSWEEP, (3,))])
+    before = tuple(b.input(1, k) for k in range(3))
+    after = tuple(b.op("add", b.input(1, k), b.input(0, k)) for k in range(3))
+    down = b.program([Port(LEFT, (3,), before), Port(RIGHT, (3,), after)])
+    b = Builder("toy", [Port(DOWNSWEEP, (3,)), one(SAVED), one(CONSTANTS)])
     g = b.op("add", b.input(0, 0), b.input(1, 0))
-    last = b.program([one("g", g), one("g" + BEFORE, b.op("mul", b.input(0, 1), b.input(2, 0)))])
+    both = b.op("add", b.input(0, 1), b.input(0, 2))
+    last = b.program([one("g", g), one("g" + BEFORE, b.op("mul", both, b.input(2, 0)))])
     return check(
         LoopProgram(
             "toy",
@@ -195,7 +198,7 @@ def in_elements(count: int, parts: int, length: int) -> LoopProgram:
             constants(count + 1),
             (
                 Map((first,), (0,)),
-                ParallelScan(up, down, (START, Fraction(0)), 1, 1),
+                ParallelScan(up, down, (START, Fraction(0), Fraction(0)), 1, 1),
                 Map((last,), (0,)),
             ),
             1,
@@ -205,12 +208,12 @@ def in_elements(count: int, parts: int, length: int) -> LoopProgram:
 
 
 def in_two_scans(count: int, parts: int, length: int) -> LoopProgram:
-    """Return `in_elements` with a scan more: g is the sum of START + (the sum of q before) over the
-    elements before. The second scan has one number for each element, the first has two.
+    """Return `in_elements` with a scan more: g is q and the sum of START + (the sum of q before) over
+    the elements before. The second scan has one number for each element, the first has three.
     """
     form = in_elements(count, parts, length)
     first, scan, _ = form.stages
-    b = Builder("toy", [Port(DOWNSWEEP, (2,)), one("q" + BEFORE)])
+    b = Builder("toy", [Port(DOWNSWEEP, (3,)), one("q" + BEFORE)])
     middle = b.program([one(UPSWEEP, b.input(0, 0)), one(SAVED, b.input(1, 0))])
     b = Builder("toy", [one(LEFT), one(RIGHT)])
     total = b.op("add", b.input(0, 0), b.input(1, 0))
@@ -218,8 +221,8 @@ def in_two_scans(count: int, parts: int, length: int) -> LoopProgram:
     b = Builder("toy", [one(SAVED), one(DOWNSWEEP)])
     after = b.op("add", b.input(1, 0), b.input(0, 0))
     down = b.program([one(LEFT, b.input(1, 0)), one(RIGHT, after)])
-    b = Builder("toy", [one(DOWNSWEEP)])
-    last = b.program([one("g", b.input(0, 0)), one("g" + BEFORE, b.const(0))])
+    b = Builder("toy", [one(DOWNSWEEP), one(SAVED)])
+    last = b.program([one("g", b.input(0, 0)), one("g" + BEFORE, b.input(1, 0))])
     return check(
         replace(
             form,
@@ -240,7 +243,7 @@ def element_results(count: int, q: Sequence[Fraction]) -> dict[str, list[Fractio
     results = []
     for i in range(count):
         of_element = START + sum(q[:i]) + k[i] * q[i]
-        sum_before = sum(k[j] * q[j] for j in range(i + 1)) if i + 1 < count else Fraction(0)
+        sum_before = sum((k[j] + 1) * q[j] for j in range(i + 1)) if i + 1 < count else Fraction(0)
         results.append(of_element + sum_before * k[i + 1])
     return {"g": results}
 
@@ -275,6 +278,53 @@ def with_base_step(inward: bool, with_carry: bool = True) -> LoopProgram:
             ((),) * 3,
             (sweep,),
             0,
+        )
+    )
+
+
+def of_two_classes() -> LoopProgram:
+    """Return `with_base_step` outward, where only the first link, of a class of its own, has g."""
+    form = with_base_step(False)
+    (sweep,) = form.sweeps
+    (step,) = sweep.steps
+    without_result = replace(step, outputs=tuple(p for p in step.outputs if p.name != "g"))
+    steps = replace(sweep, steps=(without_result, step), saved_at=(0, 0))
+    return check(
+        replace(form, link_classes=form.link_classes * 2, class_of=(1, 0, 0), stages=(steps,))
+    )
+
+
+def saving() -> LoopProgram:
+    """Return g = 1000·q + 100·q² + 10·q³ + q⁴ of two links, saved by three sweeps in four places."""
+
+    def power(count: int, *numbers: int, at: int) -> Sweep:
+        b = Builder("toy", [one("q")])
+        rows = []
+        for number in numbers:
+            row = b.input(0, 0)
+            for _ in range(number - 1):
+                row = b.op("mul", row, b.input(0, 0))
+            rows.append(row)
+        step = b.program([Port(SAVED, (count,), tuple(rows))])
+        return Sweep(False, (step,), (), (), (at,))
+
+    b = Builder("toy", [Port(SAVED, (4,))])
+    total = b.const(0)
+    for k in range(4):
+        total = b.op("add", total, b.op("mul", b.const(10 ** (3 - k)), b.input(0, k)))
+    last = Sweep(False, (b.program([one("g", total)]),), (), (), (0,))
+    return check(
+        LoopProgram(
+            "toy",
+            "by_hand",
+            (Port("q", (2,)),),
+            (Port("g", (2,)),),
+            (SPRING._replace(width=0, columns=()),),
+            (-1, 0),
+            (0, 0),
+            ((), ()),
+            (power(1, 4, at=3), power(2, 2, 3, at=1), power(1, 1, at=0), last),
+            4,
         )
     )
 

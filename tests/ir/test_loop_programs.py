@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from symgen.ir.loops import CARRY, SAVED, LinkClass, LoopProgram, Sweep, even_lengths
+from symgen.ir.loops import CARRY, FINAL_CARRY, SAVED, LinkClass, LoopProgram, Sweep, even_lengths
 from symgen.ir.loops.depth import deepest
 from symgen.ir.loops.form import combined
 from symgen.ir.program import EXACT, Numbers, Port
@@ -22,7 +22,9 @@ from tests.ir.loop_toys import (
     in_parts,
     in_tree,
     in_two_scans,
+    of_two_classes,
     part_results,
+    saving,
     tree_results,
     with_base_step,
     with_epilogue,
@@ -33,7 +35,17 @@ from tests.shared.recursions import BRANCHED, TOYS, framed, mixed, sums
 CHAIN = (-1, 0, 1, 2)
 TREES = {"chain": CHAIN, "tree": BRANCHED, "roots": (-1, -1, 0, 1, 1, -1), "one link": (-1,)}
 PARTS = ((3, 2), (2, 2), (2, 2, 1), (1, 1, 1), (4,))
-ELEMENTS = ((3, 1, 4), (4, 1, 5), (3, 2, 2), (5, 2, 3), (4, 2, 3), (6, 4, 2), (7, 4, 2), (10, 4, 3))
+ELEMENTS = (
+    (3, 1, 4),
+    (4, 1, 5),
+    (3, 2, 2),
+    (5, 2, 3),
+    (4, 2, 3),
+    (6, 4, 2),
+    (7, 4, 2),
+    (10, 4, 3),
+    (8, 1, 9),
+)
 """Links, parts, and elements of each part."""
 
 
@@ -70,7 +82,7 @@ def test_parallel_scans_give_each_element_the_sum_before_it(size: tuple[int, int
 def test_a_second_scan_reads_the_map_between_them(size: tuple[int, int, int]) -> None:
     q = angles(size[0])
     sums_before = [START + sum(q[:i]) for i in range(size[0])]
-    expected = [sum(sums_before[:i], Fraction(0)) for i in range(size[0])]
+    expected = [sum(sums_before[:i], q[i]) for i in range(size[0])]
     assert in_two_scans(*size).run({"q": q}, EXACT) == {"g": expected}
 
 
@@ -81,6 +93,12 @@ def test_the_first_link_has_a_step_of_its_own() -> None:
         form = with_base_step(True, with_carry)
         assert form.run({"q": q}, EXACT) == {"g": [112, 110, 100]}
     assert with_base_step(True).without_base_steps().run({"q": q}, EXACT) == {"g": [111, 110, 100]}
+
+
+def test_every_sweep_saves_at_its_place() -> None:
+    assert saving().run({"q": [Fraction(2), Fraction(3)]}, EXACT) == {
+        "g": [2000 + 400 + 80 + 16, 3000 + 900 + 270 + 81]
+    }
 
 
 def test_an_epilogue_takes_the_final_carries_in_their_order() -> None:
@@ -121,6 +139,7 @@ def test_children_roots_and_paths_of_a_tree() -> None:
     to_link = replace(outward, only_path_to=5)
     assert [*form.visited(to_link)] == [0, 2, 5]
     assert [*form.visited(replace(to_link, inward=True))] == [5, 2, 0]
+    assert [*form.visited(replace(to_link, only_path_to=0))] == [0]
     assert form.straight(to_link)
     assert form.straight(replace(outward, only_path_to=0))
     assert [[*path] for path in form.paths(to_link)] == [[0, 2, 5]]
@@ -184,7 +203,7 @@ def test_sweeps_are_shortened_to_a_path_only_if_no_result_needs_other_links() ->
     shortened = whole.along_path_to(4)
     assert [s.only_path_to for s in shortened.sweeps] == [4, 4]
     assert replace(shortened, stages=whole.stages) == whole
-    inward_elsewhere = replace(whole, stages=(form.sweeps[0], form.sweeps[1]))
+    inward_elsewhere = replace(whole, stages=(whole.sweeps[0], form.sweeps[1]))
     assert inward_elsewhere.along_path_to(4) is inward_elsewhere
     assert [s.only_path_to for s in inward_elsewhere.along_path_to(2).sweeps] == [2, 2]
     assert sums(5).along_path_to(3) == sums(5)
@@ -197,7 +216,7 @@ def test_sweeps_are_shortened_to_a_path_only_if_no_result_needs_other_links() ->
 # -- elements of ports ---------------------------------------------------------------------------------------------------
 
 
-def of_two_classes() -> LoopProgram:
+def of_three_classes() -> LoopProgram:
     """Return a form of links with (4 positions, 3 velocities), (1, 1), (4, 3) and (0, 0)."""
     ball, hinge, weld = (
         LinkClass("ball", 4, 3, 0),
@@ -221,7 +240,7 @@ def of_two_classes() -> LoopProgram:
 
 
 def test_elements_of_a_port_that_belong_to_a_link() -> None:
-    form = of_two_classes()
+    form = of_three_classes()
     assert form.offsets == ((0, 0), (4, 3), (5, 4), (9, 7))
     expected: dict[str, list[list[int]]] = {
         "q": [[0, 1, 2, 3], [4], [5, 6, 7, 8], []],
@@ -248,6 +267,8 @@ def test_every_step_is_changed(form: LoopProgram) -> None:
     assert {step.real for step in float_form.programs} == {"float"}
     assert len(float_form.programs) == len(form.programs)
     assert float_form.in_real("double") == form
+    checked = replace(form, epilogue_check=form.programs[-1]).in_real("float")
+    assert {step.real for step in checked.programs} == {"float"}
     assert form.in_real("double") is form
 
 
@@ -305,16 +326,32 @@ def test_operations_of_parts_are_those_of_links_and_of_parts_but_the_first() -> 
 
 
 def test_operations_of_a_scan_are_those_of_pairs() -> None:
-    """Eight elements take a mul before and 1 add, 1 mul behind; seven pairs take 2 add each way.
+    """Eight elements take a mul before and 2 add, 1 mul behind; seven pairs take 3 add each way.
 
     The two contributions to each of six joints are added.
     """
-    assert counts(in_elements(6, 4, 2)) == {"mul": 16, "add": 8 + 7 * 4 + 6}
+    form = in_elements(6, 4, 2)
+    assert counts(form) == {"mul": 16, "add": 8 * 2 + 7 * 6 + 6}
+    more_results = replace(form, outputs=form.outputs * 3)
+    assert more_results.operations["add"] - form.operations["add"] == 6 * 2
 
 
 def test_operations_of_a_first_link_and_of_an_epilogue_count_once() -> None:
     assert counts(with_base_step(False)) == {"add": 2 + 2}
     assert counts(with_epilogue()) == {"mul": 3 + 1, "add": 6}
+    assert counts(of_two_classes()) == {"add": 2 + 2}
+    steps = sorted((times, len(step.outputs)) for times, step in of_two_classes().step_counts())
+    assert steps == [(0, 2), (1, 2), (2, 1)]
+    b = Builder("toy", [Port(FINAL_CARRY, (2,))])
+    logarithm = b.program([Port("det", (), (b.op("log", b.input(0, 0)),))])
+    assert counts(replace(with_epilogue(), epilogue=logarithm)) == {"mul": 3, "add": 6, "log": 1}
+
+
+@pytest.mark.parametrize("name", TOYS)
+def test_the_cost_is_that_of_products_sums_and_quotients(name: str) -> None:
+    form = TOYS[name]()
+    operations = counts(form)
+    assert form.cost == sum(operations.get(op, 0) for op in ("mul", "add", "div"))
 
 
 def test_links_that_a_sweep_does_not_visit_cost_nothing() -> None:
@@ -330,6 +367,8 @@ def test_rows_and_constants_are_counted_for_every_link() -> None:
     assert form.constant_count == 10
     assert in_parts((3, 2, 2)).constant_count == 9
     assert in_elements(6, 4, 2).constant_count == 8
+    wider = in_parts((3, 2, 2)).link_classes[0]._replace(width=5)
+    assert replace(in_parts((3, 2, 2)), link_classes=(wider,)).constant_count == 45
     outline = replace(form, convention=Convention("local", "linear")).outline
     assert (outline.function, outline.method, outline.real) == ("toy", "by_hand", "double")
     assert (outline.inputs, outline.outputs) == (form.inputs, form.outputs)

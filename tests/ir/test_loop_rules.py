@@ -32,6 +32,8 @@ from tests.ir.loop_toys import (
     in_parts,
     in_tree,
     in_two_scans,
+    of_two_classes,
+    saving,
     with_base_step,
     with_epilogue,
 )
@@ -103,28 +105,10 @@ def giving(name: str, size: int = 1) -> Callable[[Program], Program]:
     return lambda step: replace(step, outputs=(*step.outputs, Port(name, (size,), (0,) * size)))
 
 
-def of_two_classes() -> LoopProgram:
-    """Return a chain of which only the first link has a result, and a step of its own."""
-    form = with_base_step(False)
-    (sweep,) = form.sweeps
-    (step,) = sweep.steps
-    return replace(
-        form,
-        link_classes=form.link_classes * 2,
-        class_of=(1, 0, 0),
-        stages=(
-            replace(
-                sweep,
-                steps=(replace(step, outputs=without(step.outputs, "g")), step),
-                saved_at=(0, 0),
-            ),
-        ),
-    )
-
-
 SCANS = in_two_scans(4, 2, 3)
 VALID = {
     "two scans": SCANS,
+    "places of saved numbers": saving(),
     "the joint before": with_step(ELEMENTS, 0, taking("q" + BEFORE, 1)),
     "a path to the first link": framed(range(-1, 5), (0,) * 6, 0),
     "the class of the first link": of_two_classes(),
@@ -145,7 +129,7 @@ VALID = {
         outputs(without, INITIAL_CARRY),
         "step",
     ),
-    "whole last element": with_stage(ELEMENTS, 1, valid=2, last_valid=2),
+    "whole last element": with_stage(ELEMENTS, 1, valid=3, last_valid=3),
     "final carry of a path": replace(
         PATH,
         outputs=(*PATH.outputs, Port("p", (2,))),
@@ -409,12 +393,12 @@ BROKEN: dict[str, tuple[LoopProgram, str]] = {
         "map 0 takes 2 of 'table'",
     ),
     "the first map takes a value of a scan": (
-        with_step(ELEMENTS, 0, taking(DOWNSWEEP, 2)),
-        "map 0 takes 2 of 'downsweep'",
+        with_step(ELEMENTS, 0, taking(DOWNSWEEP, 3)),
+        "map 0 takes 3 of 'downsweep'",
     ),
     "a map takes less of a scan": (
         with_step(ELEMENTS, 2, inputs(longer, DOWNSWEEP)),
-        "map 2 takes 3 of 'downsweep'",
+        "map 2 takes 4 of 'downsweep'",
     ),
     "a map takes the value of an earlier scan": (
         with_step(SCANS, 4, inputs(longer, DOWNSWEEP)),
@@ -422,7 +406,7 @@ BROKEN: dict[str, tuple[LoopProgram, str]] = {
     ),
     "a map takes the value of a later scan": (
         with_step(SCANS, 2, inputs(longer, DOWNSWEEP, -1)),
-        "map 2 takes 1 of 'downsweep'",
+        "map 2 takes 2 of 'downsweep'",
     ),
     "a map gives the value of an earlier scan": (
         with_step(SCANS, 2, outputs(longer, UPSWEEP)),
@@ -485,10 +469,10 @@ BROKEN: dict[str, tuple[LoopProgram, str]] = {
     **{
         f"a scan keeps {valid} and {last_valid} numbers": (
             with_stage(ELEMENTS, 1, valid=valid, last_valid=last_valid),
-            f"scan 1 keeps {valid} of 2 and {last_valid} of 2 numbers of the last element; "
+            f"scan 1 keeps {valid} of 3 and {last_valid} of 3 numbers of the last element; "
             "it must keep some of each, and shorten both or neither",
         )
-        for valid, last_valid in ((0, 1), (1, 0), (3, 1), (1, 3), (1, 2), (2, 1), (3, 3))
+        for valid, last_valid in ((0, 1), (1, 0), (4, 1), (1, 4), (1, 3), (3, 1), (4, 4))
     },
     # results
     "a final carry of no sweep": (

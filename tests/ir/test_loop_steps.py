@@ -66,7 +66,7 @@ def test_the_steps_of_a_stage_stand_in_their_order() -> None:
     assert isinstance(first, Map)
     assert isinstance(pairs, ParallelScan)
     assert (first.programs, pairs.programs) == (first.steps, (pairs.up, pairs.down))
-    assert (pairs.up_size, pairs.saved_size) == (2, 2)
+    assert (pairs.up_size, pairs.saved_size) == (3, 3)
 
 
 def test_only_the_first_link_has_the_step_of_the_first_link() -> None:
