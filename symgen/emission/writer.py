@@ -36,7 +36,7 @@ class Turn(NamedTuple):
 def live_rows(program: Program) -> list[int]:
     """The rows that a result depends on, ascending."""
     needed = {row for port in program.outputs for row in port.rows}
-    for i in range(len(program.rows) - 1, -1, -1):
+    for i in reversed(range(len(program.rows))):
         if i in needed:
             needed.update(program.rows[i].args)
     return sorted(needed)

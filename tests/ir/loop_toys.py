@@ -167,9 +167,8 @@ def part_results(count: int, inward: bool, q: Sequence[Fraction]) -> dict[str, l
 def in_elements(count: int, parts: int, length: int) -> LoopProgram:
     """Return g of each joint i as the sum of two elements, by a parallel scan.
 
-    Element i gives START + (the sum of q before it) + k_i·q_i to joint i, and
-    (the sums of k·q and of q before it)·k_i to joint i − 1; these sums count as zero at the last
-    element.
+    Element i gives START + (the sum of q before it) + k_i·q_i to joint i. To joint i − 1 it gives
+    (the sums of k·q and of q before it)·k_i. The last element takes these sums as zero.
     """
     b = Builder("toy", [one(CONSTANTS), one("q")])
     q, kq = b.input(1, 0), b.op("mul", b.input(0, 0), b.input(1, 0))
