@@ -379,3 +379,194 @@ def test_a_pattern_takes_one_value_per_placeholder() -> None:
     assert expression("{} + {}", 1, Element("q", "k")) == (1, " + ", Element("q", "k"))
     with pytest.raises(ProgramError, match="takes 2 values, not 1"):
         expression("{} + {}", 1)
+
+
+# -- values and bodies -------------------------------------------------------------------------------------------------------
+
+
+def test_a_body_is_made_of_statements_several_and_none() -> None:
+    first, second, third = Return("1"), Return("2"), Return("3")
+    assert s.body(first, None, [second, third], ()) == (first, second, third)
+    assert s.body() == s.body(None) == ()
+    assert s.body(s.integers("i", "k")) == (Declare("int", "i"), Declare("int", "k"))
+
+
+def test_parts_of_a_value_are_its_texts_and_accesses_with_those_of_indices() -> None:
+    inner = Element("rows", "k")
+    element = Element("x", ("2*", inner), "column")
+    cast = s.Cast("double", 4, Address("y", "first"))
+    conditions = s.All(("a > 0", element), 3)
+    assert list(s.parts(("sum + ", element, cast))) == [
+        *("sum + ", element, "2*", inner, "k", "column"),
+        *(cast, Address("y", "first"), "first"),
+    ]
+    assert list(s.parts(conditions)) == ["a > 0", element, "2*", inner, "k", "column"]
+    assert list(s.parts(Element("x", 0, 0))) == [Element("x", 0, 0), 0, 0]
+    assert list(s.parts(Row("table", 1))) == [Row("table", 1), 1]
+    assert list(s.parts(7)) == [7]
+
+
+def test_values_of_a_statement_are_those_outside_its_body() -> None:
+    inside = (Assign("x", "y"),)
+    assert s.values(Declare("int", "k")) == []
+    assert s.values(Declare("int", "k", "3")) == ["3"]
+    assert s.values(Return("k")) == ["k"]
+    assert s.values(Assign("x", "y")) == ["x", "y"]
+    assert s.values(Call("f", ("a", 2))) == ["a", 2]
+    assert s.values(For("k", 0, "n", inside, condition="k < m")) == [0, "n", "k < m"]
+    assert s.values(While("k > 0", inside)) == ["k > 0"]
+    assert s.values(If("k > 0", inside)) == ["k > 0"]
+    assert s.values(Block(inside)) == s.values(Comment("x")) == s.values(s.Blank()) == []
+
+
+def test_a_copy_is_a_loop_over_elements() -> None:
+    assert printing.write([s.copy("k", 3, "to", "from_")], C) == (
+        "for (k = 0; k < 3; ++k) {\n    to[k] = from_[k];\n}\n"
+    )
+
+
+# -- strides -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (Element("x", "k"), "x[k*n]"),
+        (Element("x", 3), "x[3*n]"),
+        (Element("x", 0), "x[0]"),
+        (Element("x", "0"), "x[0]"),
+        (Element("x", "k + 1"), "x[(k + 1)*n]"),
+        (Element("x", Element("rows", "k")), "x[rows[k]*n]"),
+        (Element("x", Element("x", "k")), "x[x[k*n]*n]"),
+        (Address("x", "2*k"), "&x[(2*k)*n]"),
+        (Element("y", "k"), "y[k]"),
+        (Address("y", 2), "&y[2]"),
+        (("-", Element("x", "k"), " + ", Element("y", "k")), "-x[k*n] + y[k]"),
+    ],
+)
+def test_elements_of_strided_arrays_stand_apart(value: s.Value, text: str) -> None:
+    statements = (If("k > 0", (Assign("z", value),), (Call("f", (value,)),)), s.Blank())
+    strided = printing.write(s.with_strides(statements, {"x": "n"}), C)
+    assert f"    z = {text};\n" in strided
+    assert f"    f({text});\n" in strided
+    assert s.with_strides(statements, {}) == statements
+
+
+# -- more of lanes -----------------------------------------------------------------------------------------------------------
+
+
+def test_only_statements_that_differ_from_lane_to_lane_are_in_a_loop() -> None:
+    """Calls, loops and statements of shared numbers are outside; an element in a column is one number."""
+    body = (
+        Call("step", ("x",)),
+        Assign("k", "3"),
+        Assign(Element("shared", "k"), Element("x", 0, 1)),
+        Assign(Element("shared", "k"), Element("shared", 0)),
+        If(expression("{} > 0", Element("x", 1)), (Assign("k", "4"),)),
+        While("k > 0", (Assign("k", "1", "-="), Assign(Element("x", "k"), "0.0"))),
+        Declare("const double", "y", Element("x", 2)),
+    )
+    assert printing.write(s.in_lanes(body, {"x"}, 4), C) == (
+        "step(x);\n"
+        "k = 3;\n"
+        "shared[k] = x[0][1];\n"
+        "shared[k] = shared[0];\n"
+        "for (lane = 0; lane < 4; ++lane) {\n"
+        "    if (x[1][lane] > 0) {\n"
+        "        k = 4;\n"
+        "    }\n"
+        "}\n"
+        "while (k > 0) {\n"
+        "    --k;\n"
+        "    for (lane = 0; lane < 4; ++lane) {\n"
+        "        x[k][lane] = 0.0;\n"
+        "    }\n"
+        "}\n"
+        "for (lane = 0; lane < 4; ++lane) {\n"
+        "    const double y = x[2][lane];\n"
+        "}\n"
+    )
+
+
+def test_a_pointer_into_vectors_is_cast_only_from_an_array_of_numbers() -> None:
+    body = (
+        Declare("double", "x", Address("numbers", 8), pointer="*"),
+        Declare("double", "y", Address("x", 2), pointer="*"),
+        Declare("double", "z", (Address("numbers", 0), " + ", 3), pointer="*"),
+        Declare("double", "other", Address("numbers", 1), pointer="*"),
+    )
+    assert printing.write(s.in_lanes(body, {"x", "y", "z"}, 4), C) == (
+        "double (*x)[4] = (double (*)[4])&numbers[8];\n"
+        "double (*y)[4] = &x[2];\n"
+        "double (*z)[4] = (double (*)[4])&numbers[0] + 3;\n"
+        "double *other = &numbers[1];\n"
+    )
+
+
+# -- more faults -------------------------------------------------------------------------------------------------------------
+
+
+MORE_FAULTS = {
+    "'size' is no free index of a loop": _function(
+        Declare("double", "size"), For("size", 0, 3, ())
+    ),
+    "'many' is no free index of a loop": _function(
+        Declare("int", "many", size=(3,)), For("many", 0, 3, ())
+    ),
+    "'wide' is an array of no elements": _function(Declare("double", "wide", size=("", 4))),
+    "'qdd' has no element 9": _function(
+        For("k", 0, 10, (Assign(Element("qdd", "k"), "0.0"),), step=3)
+    ),
+    "'qdd' has no element 6": _function(
+        For("k", 6, 0, (Assign(Element("qdd", "k"), "0.0"),), step=-2)
+    ),
+    "'level' is assigned and no local": _function(
+        For("level", 0, 3, (Block((Assign("level", "1"),)),))
+    ),
+    "'carry' has no element 3": _function(
+        Declare("double", "carry", size=(3,)), Assign("k", Element("carry", 3))
+    ),
+    "'deep' is used and not declared": _function(
+        If("k > 0", (), If("k > 1", (Assign("k", "deep"),)))
+    ),
+    "'later' is used and not declared": _function(If("k > 0", (), (Assign("k", "later"),))),
+    "'q' has no element 7": _function(While("k > 0", (Assign("k", Element("q", 7)),))),
+    "'inside' is used and not declared": _function(Assign("k", Element("q", Element("inside", 0)))),
+    "'wrong' is used and not declared": _function(For("k", "wrong", 3, ())),
+    "'ended' is used and not declared": _function(For("k", 0, 3, (), condition="ended < 3")),
+    "'passed' is used and not declared": _function(Call("step", ("passed",))),
+    "'given' is used and not declared": replace(_function(Return("given")), returns="int"),
+    "'qdd' has 1 dimensions": _function(Declare("double", "p", Row("qdd", 0), pointer="*")),
+}
+
+
+@pytest.mark.parametrize("fact", MORE_FAULTS)
+def test_check_reports_what_is_wrong_inside_other_statements(fact: str) -> None:
+    with pytest.raises(ProgramError, match=re.escape(f"f: {fact}")):
+        s.check([MORE_FAULTS[fact]], KNOWN)
+
+
+def test_check_accepts_the_last_elements_and_the_ends_of_loops() -> None:
+    q, qdd = Element("q", "k"), Element("qdd", "k")
+    accepted = (
+        For("k", 0, 5, (Assign(qdd, q),)),
+        For("k", 4, -1, (Assign(qdd, q),), step=-1),
+        For("k", 4, 0, (Assign(qdd, q),), step=-1, inclusive=True),
+        For("k", 0, 9, (), inclusive=True),
+        For("k", 0, 6, (Assign(qdd, q),), step=4),
+        For("k", 0, "level", (Assign(qdd, q),)),
+        For("k", 0, 3, (For("row", 0, 3, (Assign(Element("qdd", "row"), q),)),)),
+        For("k", 0, 3, ()),
+        Assign(Element("qdd", 4), Element("table", 4, 1)),
+        Block((Declare("int", "inner", "3"), Assign("inner", "4"))),
+        Block((Declare("int", "inner", "5"),)),
+        Declare("const double", "pointed", Address("q", 2), pointer="*"),
+        Assign("pointed", "q"),
+        Assign("k", "row + OK"),
+    )
+    function = _function(*accepted)
+    assert s.check([function], KNOWN) == (function,)
+    empty = Function("nothing", (), ())
+    assert s.check([empty], {}) == (empty,)
+    with pytest.raises(ProgramError, match="nothing: 'int' is not what the last statement returns"):
+        s.check([replace(empty, returns="int")], {})

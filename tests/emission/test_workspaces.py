@@ -20,7 +20,6 @@ from symgen.emission.part_layout import (
 )
 from symgen.ir.loops import (
     CARRY,
-    CONSTANTS,
     SAVED,
     LinkClass,
     LoopProgram,
@@ -29,9 +28,11 @@ from symgen.ir.loops import (
     Sweep,
     check,
 )
+from symgen.ir.loops import CONSTANTS as LINK_CONSTANTS
 from symgen.ir.program import Port, Program
 from symgen.vocabulary.arrays import Sizes
 from symgen.vocabulary.options import TextOptions
+from symgen.vocabulary.sines import CONSTANTS
 from symgen.vocabulary.target import Target
 from tests.ir.loop_toys import in_elements, in_parts, in_tree, in_two_scans
 from tests.shared.c_programs import Builder
@@ -79,6 +80,9 @@ def test_numbers_of_sweeps_fill_the_workspace(
     form = replace(saving_scan(in_parts(lengths), numbers), work=work)
     if not numbers:
         form = replace(in_parts(lengths), work=work)
+    first_sweep, *others = form.stages
+    longer = replace(first_sweep, initial=(Fraction(0),) * 3)  # type: ignore[call-arg]
+    form = replace(form, stages=(longer, *others))
     places = layout(form)
     assert isinstance(places, SweepLayout)
     parts = len(lengths)
@@ -86,7 +90,7 @@ def test_numbers_of_sweeps_fill_the_workspace(
     spans = [(p * places.group_size, (p + 1) * places.group_size) for p in range(parts)]
     assert sorted(places.carries) == [0, 2]
     for s, carry in places.carries.items():
-        assert carry.size == len(form.stages[s].initial) == 1  # type: ignore[union-attr]
+        assert carry.size == {0: 3, 2: 1}[s]
         spans += [(carry.first, carry.first + 2 * parts * carry.size)]
     if numbers:
         first, _, rest = places.saved[1].partition(" + ")
@@ -150,7 +154,8 @@ def test_numbers_of_scans_fill_the_workspace(
     toy: type[LoopProgram], size: tuple[int, int, int], work: int
 ) -> None:
     """A group has its rows, and for each scan two values up and two down a level, and saved values."""
-    form = replace(toy(*size), work=work)  # type: ignore[arg-type]
+    form = toy(*size)  # type: ignore[arg-type]
+    form = replace(form, work=work, outputs=form.outputs * 2)
     _, parts, length = size
     places = layout(form)
     assert isinstance(places, ScanLayout)
@@ -308,7 +313,7 @@ def test_results_of_parts_are_stored_when_all_is_read() -> None:
 
 def of_sines(count: int, *operations: str, real: str = "double", classes: int = 1) -> LoopProgram:
     """Return a chain whose first sweep saves functions of k + q; the last class saves nothing."""
-    b = Builder("toy", [Port(CONSTANTS, (1,)), Port("q", (1,))], real)
+    b = Builder("toy", [Port(LINK_CONSTANTS, (1,)), Port("q", (1,))], real)
     angle = b.op("add", b.input(0, 0), b.input(1, 0))
     rows = tuple(b.op(op, angle) for op in operations)
     saving = b.program([Port(SAVED, (len(rows),), rows)])
@@ -384,3 +389,23 @@ def test_only_sweeps_of_sines_alone_go_through_blocks() -> None:
 )
 def test_angles_fill_vectors_of_sixteen_bytes(angles: int, double: int, single: int) -> None:
     assert (sincos.lanes(angles, "double"), sincos.lanes(angles, "float")) == (double, single)
+
+
+@pytest.mark.parametrize("real", ["double", "float"])
+def test_polynomials_of_sines_are_written_innermost_first(real: str) -> None:
+    """Evaluate the statements: the last one is the polynomial of y by its coefficients."""
+    context = sincos.context(real)
+    for key, letter, coefficients in (
+        ("sine", "s", CONSTANTS[real].sine),
+        ("cosine", "c", CONSTANTS[real].cosine),
+    ):
+        names: dict[str, float] = {"y": 0.25}
+        for statement in context[key]:
+            assert statement["name"] not in names
+            names[statement["name"]] = eval(statement["value"].replace("f", ""), dict(names))
+        numbers = [float(c.removesuffix("f")) for c in coefficients]
+        expected = sum(c * 0.25**i for i, c in enumerate(numbers))
+        assert names[f"{letter}_0"] == pytest.approx(expected, rel=1e-14)
+        assert len(context[key]) == len(coefficients) - 1
+    assert context["zero"] == {"double": "0.0", "float": "0.0f"}[real]
+    assert float(context["farthest"].removesuffix("f")) == sincos.RANGE
