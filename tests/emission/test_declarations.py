@@ -14,6 +14,7 @@ import pytest
 
 from symgen.emission import definition, legend, markdown
 from symgen.emission.backends import cpp17
+from symgen.emission.c_text import WIDTH, C
 from symgen.emission.definition import PrintedFunction
 from symgen.emission.ports import cast_array, struct_of, with_forces
 from symgen.emission.writer import Turn
@@ -22,7 +23,7 @@ from symgen.support.errors import ArgumentError, RequestError
 from symgen.vocabulary.arrays import Convention, Sizes
 from symgen.vocabulary.options import TextOptions
 from symgen.vocabulary.target import Target
-from tests.ir.loop_toys import in_elements, in_parts
+from tests.ir.loop_toys import in_elements, in_parts, of_sines
 from tests.shared.pass_programs import written
 from tests.shared.recursions import TOYS
 
@@ -118,6 +119,8 @@ def test_parameters_that_change_at_run_time_are_a_struct() -> None:
     assert printed.spelling.inputs == ["q", "prepared->value"]
     assert "value" in printed.reserved_names
     as_arrays = replace(printed, arrays=True)
+    assert [p["struct"] for p in definition.function(as_arrays)["parameters"]] == [""] * 3
+    assert [p["struct"] for p in definition.function(printed)["parameters"]] == structs
     assert as_arrays.structs == []
     assert as_arrays.spelling.inputs == ["q", "prepared"]
     assert "value" not in as_arrays.reserved_names
@@ -153,6 +156,11 @@ ANGLES = written("sin(a) * cos(a)", "_s = a + b", "cos(_s)", "sin(cos(c) + a)", 
 def test_initial_angles_need_no_other_sine() -> None:
     assert definition.initial_angles(ANGLES) == [[0], [10 + 1], [2], [3]]
     assert definition.angles_together(ANGLES) == [[0], [11], [2], [3]]
+    two = written("sin(a)", "cos(b)")
+    assert definition.angles_together(two) == [[0], [1]]
+    rows = (Row("input", (), (0, 0)),) * 2 + (Row("sin", (0,)), Row("cos", (1,)))
+    twice_read = Program("f", "m", (Port("x", (1,)),), (Port("y", (2,), (2, 3)),), rows)
+    assert definition.initial_angles(twice_read) == [[0, 1]]
     one_angle = written("sin(a) * cos(a)", "sin(cos(a) + b)")
     assert definition.initial_angles(one_angle) == [[0]]
     assert definition.angles_together(one_angle) == []
@@ -190,6 +198,8 @@ def test_functions_of_loops_and_parts_use_sines_where_a_step_does() -> None:
     assert not definition.uses_sincos(TOYS["sums"](), target("inline"))
     for parts in (in_parts((2, 1)), in_elements(3, 2, 2)):
         assert not definition.uses_sincos(parts, target("inline"))
+    assert definition.uses_sincos(of_sines(6, "sin", "cos"), target("auto"))
+    assert not definition.uses_sincos(of_sines(1, "sin", "cos"), target("auto"))
     steps = [
         replace(stage, steps=chain.sweeps[0].steps[:1]) if k == 0 else stage
         for k, stage in enumerate(in_parts((2, 1)).stages)
@@ -197,6 +207,11 @@ def test_functions_of_loops_and_parts_use_sines_where_a_step_does() -> None:
     with_sines = replace(in_parts((2, 1)), stages=tuple(steps))
     for trig, uses in (("inline", True), ("auto", True), ("libm", False), ("macro", False)):
         assert definition.uses_sincos(with_sines, target(trig)) == uses
+    one_link = in_parts((1,))
+    (first, *others) = one_link.stages
+    of_one = replace(one_link, stages=(replace(first, steps=chain.sweeps[0].steps[:1]), *others))  # type: ignore[call-arg]
+    assert of_one.operations["sin"] == 1
+    assert definition.uses_sincos(of_one, target("auto"))
 
 
 def test_calls_are_those_of_the_real_type_or_macros_of_the_user() -> None:
@@ -213,6 +228,8 @@ def test_a_constant_result_that_is_zero_in_the_real_type_is_refused() -> None:
         program = Program("mass_matrix_determinant", "m", (), (output,), rows, real=real)
         return PrintedFunction(program, target())
 
+    argument = Program("f", "m", (Port("x", ()),), (Port("T", (), (0,)),), (ENERGY.rows[0],))
+    definition.function(PrintedFunction(argument, target()))
     definition.function(printed("1e-60", "double"))
     definition.function(printed("0", "float"))
     definition.function(printed("1e-60", "float", (1,)))
@@ -350,6 +367,8 @@ def test_a_function_in_cpp_returns_a_number_an_array_or_a_struct() -> None:
     assert "struct forward_kinematics_results" in header
     assert "kinetic_energy_results" not in header
     assert "using real = double;" in header
+    assert "// T = v^T M(q) v / 2\n" in header
+    assert "// toy\n" in cpp17.header({"toy": of("toy", {"q": (7,)}, {"y": (1,)})}, target())
     floats = {name: program.in_real("float") for name, program in ALL.items()}
     assert "using real = float;" in cpp17.header(floats, target())
 
@@ -490,6 +509,7 @@ def test_a_function_in_parts_computes_the_program(
     assert run_printed(facts, values) == evaluate(derived, values, numbers)
     assert bool(facts["parts"]) == (part is not None)
     assert facts["uses_sincos"] == (trig != "libm")
+    assert ("angle[" in str(facts)) == (trig == "auto")
     assert facts["angles"] == (4 if trig == "auto" else 0)
     symbols = [p["symbol"] for p in facts["parts"]]
     assert symbols == [f"arm_f_part_{k}" for k in range(1, len(symbols) + 1)]
@@ -501,6 +521,32 @@ def test_a_function_in_parts_computes_the_program(
             written_to = {"y": True, facts["work"]["name"]: bool(each["puts"])}
             is_written = written_to.get(parameter["name"], False)
             assert parameter["qualifier"] == ("" if is_written else "const ")
+
+
+def test_sines_are_locals_only_in_parts() -> None:
+    derived = written("sin(a) * b + cos(c)")
+    for part, count in ((None, 1), (100, 3)):
+        facts = definition.function(PrintedFunction(derived, target(), part=part))
+        groups = [g for each in (facts, *facts["parts"]) for g in each["groups"]]
+        assert sum(len(group["locals"]) for group in groups) == count
+
+
+@pytest.mark.parametrize(
+    ("checked", "part", "indent"), [(False, None, 0), (True, None, 4), (True, 100, 0)]
+)
+def test_statements_of_a_checked_function_are_indented(
+    checked: bool, part: int | None, indent: int
+) -> None:
+    """They stand in a block, so that a line has four columns less."""
+    text = " + ".join(f"x[{k}]" for k in range(8))
+    for length in range(30, 60):
+        name = "n" * length
+        derived = written(f"{name} = {' + '.join('abcdefgh')}", name)
+        facts = definition.function(PrintedFunction(derived, target(checked=checked), part=part))
+        groups = [g for each in (facts, *facts["parts"]) for g in each["groups"]]
+        lines = sum(len(group["locals"]) for group in groups)
+        fits = len(C.declared("double", name, text)) <= WIDTH - indent
+        assert (lines == 1) == fits
 
 
 def test_angles_are_checked_before_the_other_parts() -> None:

@@ -425,6 +425,20 @@ def test_a_copy_is_a_loop_over_elements() -> None:
     )
 
 
+def test_only_steps_by_one_have_signs_of_their_own() -> None:
+    changes = [Assign("k", "1", sign) for sign in ("+=", "-=", "*=", "/=")]
+    assert printing.write([*changes, Assign("k", "2", "+=")], C) == (
+        "++k;\n--k;\nk *= 1;\nk /= 1;\nk += 2;\n"
+    )
+
+
+def test_an_empty_line_stands_between_functions_alone() -> None:
+    text = printing.write([COUNT, replace(COUNT, name="again")], C)
+    assert text.count("\n\n") == 1
+    assert text.startswith("int count(void)\n")
+    assert "}\n\nint again(void)" in text
+
+
 # -- strides -----------------------------------------------------------------------------------------------------------------
 
 
@@ -537,6 +551,13 @@ MORE_FAULTS = {
     "'passed' is used and not declared": _function(Call("step", ("passed",))),
     "'given' is used and not declared": replace(_function(Return("given")), returns="int"),
     "'qdd' has 1 dimensions": _function(Declare("double", "p", Row("qdd", 0), pointer="*")),
+    "'before' is used and not declared": replace(
+        _function(Assign("k", "before"), Return("k")), returns="int"
+    ),
+    "'constant' is assigned and constant": _function(
+        Declare("const double", "constant", Address("q", 0), pointer="*"),
+        Assign(Element("constant", 0), "1.0"),
+    ),
 }
 
 
@@ -564,8 +585,12 @@ def test_check_accepts_the_last_elements_and_the_ends_of_loops() -> None:
         Assign("pointed", "q"),
         Assign("k", "row + OK"),
     )
-    function = _function(*accepted)
-    assert s.check([function], KNOWN) == (function,)
+    deep = Declare("double", "deep", Row("blocks", 1), pointer="*")
+    function = _function(*accepted, deep, Assign(Element("qdd", 0), "sin(0.5)"))
+    function = replace(
+        function, parameters=(*function.parameters, Declare("double", "any_size", size=("",)))
+    )
+    assert s.check([function], {**KNOWN, "blocks": (2, 3, 4)}) == (function,)
     empty = Function("nothing", (), ())
     assert s.check([empty], {}) == (empty,)
     with pytest.raises(ProgramError, match="nothing: 'int' is not what the last statement returns"):

@@ -19,7 +19,6 @@ from symgen.emission.part_layout import (
     size_of,
 )
 from symgen.ir.loops import (
-    CARRY,
     SAVED,
     LinkClass,
     LoopProgram,
@@ -28,13 +27,12 @@ from symgen.ir.loops import (
     Sweep,
     check,
 )
-from symgen.ir.loops import CONSTANTS as LINK_CONSTANTS
 from symgen.ir.program import Port, Program
 from symgen.vocabulary.arrays import Sizes
 from symgen.vocabulary.options import TextOptions
 from symgen.vocabulary.sines import CONSTANTS
 from symgen.vocabulary.target import Target
-from tests.ir.loop_toys import in_elements, in_parts, in_tree, in_two_scans
+from tests.ir.loop_toys import in_elements, in_parts, in_tree, in_two_scans, of_sines
 from tests.shared.c_programs import Builder
 from tests.shared.recursions import BRANCHED, TOYS, mixed
 
@@ -309,37 +307,6 @@ def test_results_of_parts_are_stored_when_all_is_read() -> None:
 
 
 # -- blocks of sines -----------------------------------------------------------------------------------------------------
-
-
-def of_sines(count: int, *operations: str, real: str = "double", classes: int = 1) -> LoopProgram:
-    """Return a chain whose first sweep saves functions of k + q; the last class saves nothing."""
-    b = Builder("toy", [Port(LINK_CONSTANTS, (1,)), Port("q", (1,))], real)
-    angle = b.op("add", b.input(0, 0), b.input(1, 0))
-    rows = tuple(b.op(op, angle) for op in operations)
-    saving = b.program([Port(SAVED, (len(rows),), rows)])
-    nothing = Builder("toy", [], real).program([])
-    b = Builder("toy", [Port(SAVED, (2,)), Port(CARRY, (1,))], real)
-    total = b.op("add", b.input(1, 0), b.input(0, 0))
-    adding = b.program([Port(CARRY, (1,), (total,)), Port("g", (1,), (total,))])
-    steps = (saving, nothing)[:classes]
-    return check(
-        LoopProgram(
-            "toy",
-            "by_hand",
-            (Port("q", (count,)),),
-            (Port("g", (count,)),),
-            tuple(LinkClass(f"class {c}", 1, 1, 1) for c in range(classes)),
-            tuple(range(-1, count - 1)),
-            tuple(i % classes for i in range(count)),
-            ((Fraction(1),),) * count,
-            (
-                Sweep(False, steps, (), (), (0,) * classes),
-                Sweep(False, (adding,) * classes, (Fraction(0),), (), (0,) * classes),
-            ),
-            2,
-            real=real,
-        )
-    )
 
 
 @pytest.mark.parametrize(

@@ -328,6 +328,37 @@ def saving() -> LoopProgram:
     )
 
 
+def of_sines(count: int, *operations: str, real: str = "double", classes: int = 1) -> LoopProgram:
+    """Return a chain whose first sweep saves functions of k + q; the last class saves nothing."""
+    b = Builder("toy", [Port(CONSTANTS, (1,)), Port("q", (1,))], real)
+    angle = b.op("add", b.input(0, 0), b.input(1, 0))
+    rows = tuple(b.op(op, angle) for op in operations)
+    saving = b.program([Port(SAVED, (len(rows),), rows)])
+    nothing = Builder("toy", [], real).program([])
+    b = Builder("toy", [Port(SAVED, (2,)), Port(CARRY, (1,))], real)
+    total = b.op("add", b.input(1, 0), b.input(0, 0))
+    adding = b.program([Port(CARRY, (1,), (total,)), Port("g", (1,), (total,))])
+    steps = (saving, nothing)[:classes]
+    return check(
+        LoopProgram(
+            "toy",
+            "by_hand",
+            (Port("q", (count,)),),
+            (Port("g", (count,)),),
+            tuple(LinkClass(f"class {c}", 1, 1, 1) for c in range(classes)),
+            tuple(range(-1, count - 1)),
+            tuple(i % classes for i in range(count)),
+            ((Fraction(1),),) * count,
+            (
+                Sweep(False, steps, (), (), (0,) * classes),
+                Sweep(False, (adding,) * classes, (Fraction(0),), (), (0,) * classes),
+            ),
+            2,
+            real=real,
+        )
+    )
+
+
 def with_epilogue() -> LoopProgram:
     """Return the product of the sums of q and of k·q along a chain of three."""
     b = Builder("toy", [one(CONSTANTS), one("q"), Port(CARRY, (2,))])
