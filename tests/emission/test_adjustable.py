@@ -47,6 +47,10 @@ def test_fields_have_the_numbers_of_their_parameters_in_order() -> None:
     assert [field["defaults"] for field in fields] == [["2.5"], ["1.0"], ["0.0", "0.0", "-9.81"]]
     assert fields[2]["what"] == "gravity (m/s^2)"
     assert adjustable._fields(PARAMETERS[:1], "float")[0]["defaults"] == ["2.5f"]
+    two = Parameter(("range",), "two numbers", (Fraction(1), Fraction(2)))
+    (field,) = adjustable._fields([two], "double")
+    assert (field["size"], field["single"]) == ("[2]", False)
+    assert [copy["field"] for copy in field["copies"]] == ["range[0]", "range[1]"]
 
 
 def test_the_first_number_has_the_name_of_its_field() -> None:

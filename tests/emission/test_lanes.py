@@ -120,7 +120,16 @@ def test_each_lane_computes_the_program(trig: str, checked: bool, part: int | No
     assert [p["call"] for p in facts["parts"]] == [
         f"{p['symbol']}({', '.join(a['name'] for a in p['parameters'])})" for p in facts["parts"]
     ]
-    assert len({p["symbol"] for p in facts["parts"]}) == len(facts["parts"])
+    assert [p["symbol"] for p in facts["parts"]] == [
+        f"arm_f_lanes_{k}" for k in range(1, len(facts["parts"]) + 1)
+    ]
+    for each in facts["parts"]:
+        loop = each["loop"]
+        arrays_of_loop = [name for name in ("x", "y") if name in loop["reads"]]
+        arrays_of_loop += [facts["work"]["name"]] * loop["shares"]
+        assert [array["name"] for array in each["parameters"]] == arrays_of_loop
+    if part != 9:
+        assert (len(facts["loops"]) == 1) == (part is None)
     numbers = facts["work"]["size"] + 3 * len(facts["read"]) + 8 + 5
     assert facts["bytes"] == 8 * count * numbers
 
@@ -223,12 +232,14 @@ def test_a_step_has_sines_of_its_own_where_the_text_has(
 
 
 def test_rows_of_a_table_are_not_too_wide() -> None:
-    rows = lane_steps.wrapped([lane_steps.braced(f"{k}.125" for k in range(60)), "{1.0}"])
-    assert rows[1] == "{1.0}"
-    lines = rows[0].split("\n")
-    assert max(map(len, lines)) <= WIDTH
-    assert max(map(len, lines)) > WIDTH - 15
-    assert all(line.startswith("     ") for line in lines[1:])
-    assert "".join(line.strip() + " " for line in lines).strip() == (
-        "{" + ", ".join(f"{k}.125" for k in range(60)) + "}"
-    )
+    assert lane_steps.wrapped(["{1.0}"]) == ["{1.0}"]
+    longest = 0
+    for digits in range(3, 14):
+        number = "1" * digits
+        (row,) = lane_steps.wrapped([lane_steps.braced([number] * 60)])
+        lines = row.split("\n")
+        assert max(map(len, lines)) <= WIDTH
+        longest = max(longest, *map(len, lines))
+        assert all(line.startswith("     ") for line in lines[1:])
+        assert " ".join(line.strip() for line in lines) == f"{{{', '.join([number] * 60)}}}"
+    assert longest >= WIDTH - 1

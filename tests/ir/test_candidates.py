@@ -221,6 +221,12 @@ def test_a_new_quantity_has_no_value_that_exists() -> None:
     assert len({abs(value) for value in values}) == len(values)
 
 
+def test_a_value_and_its_negative_have_one_key() -> None:
+    for value in (1, 12345, PRIME // 2, PRIME - 2):
+        assert _candidates._key(value) == _candidates._key(PRIME - value)
+    assert len({_candidates._key(value) for value in range(1, 50)}) == 49
+
+
 # -- divisions -----------------------------------------------------------------------------------------------------------
 
 
@@ -438,6 +444,19 @@ def test_only_rows_of_a_span_are_compared() -> None:
     last = named(derived)["t"]
     for span, expected in ((range(last + 1), 2), (range(last), 4), (range(8, 9), 4)):
         after = _search.improve(derived, Limits(), Random(2), span, 60, thorough=True)
+        assert cost(after) == expected
+
+
+@pytest.mark.usefixtures("round_off_of_any_size")
+def test_a_quick_search_adds_no_rows_to_a_program_longer_than_its_span() -> None:
+    """Row 0 is an argument that is not read; the other rows are in both spans."""
+    derived = written("b - e", "(b + c) - (d + e)")
+    for span, thorough, expected in (
+        (range(len(derived.rows)), False, 3),
+        (range(1, len(derived.rows)), False, 4),
+        (range(1, len(derived.rows)), True, 3),
+    ):
+        after = _search.improve(derived, Limits(), Random(2), span, 60, thorough)
         assert cost(after) == expected
 
 

@@ -251,8 +251,13 @@ def test_the_same_numbers_give_the_same_changes_and_no_move_gives_none() -> None
     assert totals[2] == totals[3]
 
 
+@pytest.mark.parametrize("warmth", [_search.WARMTH, 1.0])
 @pytest.mark.parametrize("seed", range(8))
-def test_a_search_never_ends_above_the_lowest_price_that_it_saw(seed: int) -> None:
+def test_a_search_never_ends_above_the_lowest_price_that_it_saw(
+    seed: int, warmth: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With warmth 1, many changes that add operations are accepted, and taken back in the end."""
+    monkeypatch.setattr(_search, "WARMTH", warmth)
     random = Random(seed)
     network, results = random_network(random)
     changeable = [c for c, way in enumerate(network.way) if way is not None]
@@ -264,28 +269,66 @@ def test_a_search_never_ends_above_the_lowest_price_that_it_saw(seed: int) -> No
         for c in changeable
     }
     totals = [network.total]
-    change = network.change
 
-    def recorded_change(c: int, way: Way) -> int | None:
-        added = change(c, way)
-        totals.append(network.total)
-        return added
+    class WatchedRandom(Random):
+        def random(self) -> float:
+            totals.append(network.total)
+            return super().random()
 
-    network.change = recorded_change  # type: ignore[method-assign]
-    _search.anneal(network, ways, random, 80)
-    assert network.total == min(totals)
+    _search.anneal(network, ways, WatchedRandom(seed), 80)
+    assert network.total <= min(totals)
     check_network(network, results)
 
 
 def test_a_search_ends_after_a_number_of_visited_quantities() -> None:
-    """A chain of 300 quantities is visited whenever its last one is changed."""
+    """Each change of the last quantity of a chain visits hundreds: what it needs or what it frees."""
     chain = [("add", c + 1, c) for c in range(300)]
     quantities = [("input",), ("input",), *chain, ("add", 301, 0)]
     visited = []
-    for moves in (1, 2, 4):
+    for moves in (1, 40, 400):
         network = network_of(*quantities, results=(302,))
         before = network.steps
         ways = {302: [Way("add", 301, 1), Way("add", 0, 1), Way("add", 301, 0)]}
         _search.anneal(network, ways, Random(5), moves)
         visited.append(network.steps - before)
-    assert visited[0] <= visited[1] <= visited[2]
+        assert visited[-1] <= _search.STEPS * moves + 2 * len(quantities)
+    assert visited[0] <= visited[1] < visited[2]
+
+
+def test_earlier_visits_do_not_end_a_search() -> None:
+    network, ways = shared_rest()
+    network.steps += 10**7
+    _search.anneal(network, ways, Random(1), 1500)
+    assert network.total == 3
+
+
+def test_changes_that_add_operations_are_accepted_less_and_less(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With warmth 1, the first are accepted and the last are refused."""
+    monkeypatch.setattr(_search, "WARMTH", 1.0)
+    network = network_of(("input",), ("input",), ("mul", 0, 1), ("add", 0, 1), results=(3,))
+    ways = {3: [Way("add", 2, 1), Way("add", 0, 1)]}  # the first needs the product, too
+    log: list[int | None] = []
+    """0 for each number that is drawn, and what each change adds."""
+
+    class LoggedRandom(Random):
+        def random(self) -> float:
+            log.append(0)
+            return super().random()
+
+    change = network.change
+
+    def logged_change(c: int, way: Way) -> int | None:
+        added = change(c, way)
+        log.append(added)
+        return added
+
+    network.change = logged_change  # type: ignore[method-assign]
+    _search.anneal(network, ways, LoggedRandom(3), 2000)
+    # a refused change is taken back directly after the number that decides
+    accepted = [log[n + 2] != -1 for n, added in enumerate(log[:-2]) if added == 1]
+    tenth = len(accepted) // 10
+    assert tenth > 20
+    assert sum(accepted[:tenth]) > 0.7 * tenth
+    assert sum(accepted[-tenth:]) < 0.3 * tenth
