@@ -260,6 +260,27 @@ def test_no_value_gets_behind_divisions_that_it_was_not_behind(
     assert any({way.a, way.b} & behind for way in ways) == allowed
 
 
+@pytest.mark.usefixtures("round_off_of_any_size")
+def test_only_sums_of_quotients_are_computed_as_sums_of_quotients() -> None:
+    """A product of a reciprocal r stays a product; a sum of products of r may be another sum."""
+    sums_of_quotients = {}
+    for text in ("(a + c) * r * d", "a * d * r + c * d * r"):
+        derived = written("r = 1 / b", f"t = {text}", "a * r", "c * r", "r", "t", "a * d * r")
+        row, candidates = named(derived), candidates_of(derived)
+        network, behind = candidates.network, {row["r"]}
+        ways = candidates.double([row["t"]], EVERYTHING)[row["t"]]
+        for c in range(len(network.way)):
+            if behind & set(network.below[c]):
+                behind.add(c)
+        inner = {c for c in behind if c >= candidates.first and candidates.is_sum(c)}
+        sums_of_quotients[text] = [
+            (way.op == "add" and bool({way.a, way.b} & behind), way.b in inner) for way in ways
+        ]
+    product, sum_of_products = sums_of_quotients.values()
+    assert not any(any(kinds) for kinds in product)
+    assert any(is_of_sum for _, is_of_sum in sum_of_products)
+
+
 def test_every_division_has_a_bit_of_its_own() -> None:
     limits = Limits()
     bits = [limits.division(value) for value in (7, 9, 7, 11, 9)]

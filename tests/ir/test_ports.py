@@ -76,6 +76,8 @@ def test_frames_and_wrenches_are_counted_once_for_all_functions() -> None:
     assert ports.frame_and_wrench_counts([poses(3), poses(3)])["nf"] == 3
     with pytest.raises(ArgumentError, match="the functions mix 2 and 4 frames; one header"):
         ports.frame_and_wrench_counts([poses(4), poses(2)])
+    with pytest.raises(ArgumentError, match="the functions mix 2 and 3 frames; one header"):
+        ports.frame_and_wrench_counts([poses(4), poses(3), poses(2)])
     with pytest.raises(ArgumentError, match="the functions mix 2 and 3 wrenches; one header"):
         ports.frame_and_wrench_counts([dynamics(6, (3, 6)), dynamics(7, (2, 6))])
 

@@ -339,6 +339,8 @@ def test_fractions_have_no_functions() -> None:
         (Row("mul", (0, -1)), r"\(mul\) uses a row that does not stand before it"),
         (Row("sqrt", (0, 1)), r"\(sqrt\) has 2 operands, not 1"),
         (Row("nothing", (0, 1)), "has the unknown operation 'nothing'"),
+        (Row("nothing", (0, 1), None, "scaled", 7), "has the unknown operation 'nothing'"),
+        (Row("mul", (0, 1), None, "scaled", 7), "repeats the name 'scaled'"),
         (Row("input", (), (-1, 0)), r"\(input\) reads an argument that does not exist"),
         (Row("input", (), (0, -1)), r"\(input\) reads an argument that does not exist"),
         (Row("input", (), (1, 0)), r"\(input\) reads an argument that does not exist"),

@@ -218,8 +218,8 @@ def _repeated(all_pairs: Sequence[_Pairs]) -> Iterator[list[Pair]]:
     shared_cells = shared_cells[np.lexsort((codes[shared_cells], values[shared_cells]))]
     keys = values[shared_cells]
     sizes = np.diff(np.flatnonzero(keys[1:] != keys[:-1]) + 1, prepend=0, append=len(keys))
-    place = np.arange(len(keys)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    used = (place < ALIKE) & (np.repeat(sizes, sizes) > 1)
+    number = np.arange(len(keys)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    used = (number < ALIKE) & (np.repeat(sizes, sizes) > 1)
     decoded = _decode(codes[shared_cells[used]], all_pairs[0].count)
     end = 0
     for size in np.minimum(sizes, ALIKE)[sizes > 1].tolist():
