@@ -255,10 +255,22 @@ def magnitudes(derived: Program) -> list[float]:
     ]
 
 
-def test_no_part_of_a_changed_product_is_larger_than_its_factors() -> None:
-    derived = written_product(90, 50, 20, -30, -60, -70)
-    assert max(magnitudes(derived)) >= 160
-    assert max(magnitudes(balance(derived))) <= 90 + 1
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        (90, 50, 20, -30, -60, -70),
+        (90, 80, -60, -50, -40, -10),
+        (-90, -80, 60, 50, 40, 10),
+        (85, 70, 60, -75, -75, -65),
+        (90, 60, -90, -60, 90, -80, 10),
+    ],
+)
+def test_no_part_of_a_changed_product_is_larger_than_its_factors(sizes: tuple[int, ...]) -> None:
+    """The smallest factor is multiplied by the largest, and so on with their product."""
+    derived = written_product(*sizes)
+    largest = max(map(abs, sizes))
+    assert max(magnitudes(derived)) > balancing.WITHIN
+    assert max(magnitudes(balance(derived))) <= largest + 1
 
 
 @pytest.mark.parametrize("also", ["_p * c", "_p", "_p + _p"])

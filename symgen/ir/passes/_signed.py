@@ -55,7 +55,7 @@ class Signed:
                     args = (b, a)
         elif op == "sin":
             sign = operands[0][1]
-        elif op != "cos" and args:
+        elif op != "cos":
             args = tuple([self.positive_row(operand) for operand in operands])
         if name and sign != preferred_sign:
             name = self._opposite_name(name)
