@@ -20,7 +20,15 @@ from pycparser import c_ast
 from symgen.ir.loops import Form, LoopProgram, with_checked_rows
 from symgen.ir.program import Bound, Port, Program
 from symgen.readback import headers, loops, preprocessor
-from symgen.readback.c_machine import Machine, Memory, Pointer, Term, Terms, array
+from symgen.readback.c_machine import (
+    Machine,
+    Memory,
+    Pointer,
+    Term,
+    Terms,
+    array,
+    statements_allowed,
+)
 from symgen.readback.comparisons import (
     Comparisons,
     Group,
@@ -245,7 +253,7 @@ class _LoopBlockRun:
         machine = self.machine = reader.reading.machine(terms, steps=steps)
         machine.compare = self.comparisons if reader.checked else None
         loops.add_tables(machine, reader.tables)
-        machine.patience = 100_000 + 100 * len(terms.terms)
+        machine.patience = statements_allowed(len(terms.terms))
         arguments = [
             Memory(port.name, loops.cells_of_lanes(port, terms, lanes), True)
             for port in form.inputs
@@ -620,7 +628,7 @@ class StatesCall:
             self.terms, steps={f"{self.reader.symbol}_block": block}
         )
         loops.add_tables(machine, self.reader.tables)
-        machine.patience = 20 * self.elements * (self.count + 2 * block.lanes) + 10_000
+        machine.patience = statements_allowed(self.elements * self.count)
         arguments = self.words()
         if self.block.has_work:
             arguments += [array(self.work), *([self.stated_size] if self.block.checked else [])]

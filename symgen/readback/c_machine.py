@@ -211,6 +211,11 @@ class Region:
         return wrong
 
 
+def statements_allowed(numbers: int) -> int:
+    """Return the statements after which a function that works on so many numbers has no end."""
+    return 100_000 + 200 * numbers
+
+
 class Returned(NamedTuple):
     """The value of a return statement."""
 
@@ -251,7 +256,7 @@ class Machine:
     """Decides a comparison of real numbers."""
     aliased: str = ""
     """'aligned' where a result may lie over an argument, both from their first elements on; 'anyhow' where it may in any way."""
-    patience: int = 10**9
+    patience: float = math.inf
     """Statements after which the function has no end."""
     names: dict[str, Variable] = field(default_factory=dict)
     region: Region | None = None
@@ -466,8 +471,7 @@ class Machine:
         local_array = self.new_array(node, kind)
         local_array.memory.role = "local"
         self.count_bytes(local_array)
-        pointer = Kind(kind.base, "pointer", kind.sizes[1:])
-        self.new(node.name, pointer, local_array, node, constant=True)
+        self.new(node.name, kind, local_array, node, constant=True)
 
     def count_bytes(self, local_array: Pointer) -> None:
         """Count the bytes of a local array."""
@@ -511,7 +515,7 @@ class Machine:
             element_kind = Kind(kind.base)
             return [self.converted(element_kind, self.value(item), declared) for item in node.exprs]
         if len(node.exprs) == 1 and not isinstance(node.exprs[0], c_ast.InitList):
-            return self._initial(node, [1], kind, declared)
+            return self._initial(node, sizes[:1], kind, declared)
         if len(node.exprs) != sizes[0]:
             raise self.refuse(
                 declared, f"{declared.name} has {len(node.exprs)} rows, not {sizes[0]}"
@@ -613,7 +617,7 @@ class Machine:
             return left - right
         if operator == "*":
             return left * right
-        if operator in ("/", "%") and right and left >= 0 and right > 0:
+        if operator in ("/", "%") and left >= 0 and right > 0:
             return left // right if operator == "/" else left % right
         if operator == ">>" and left >= 0 and 0 <= right < 31:
             return left >> right
@@ -651,7 +655,7 @@ class Machine:
         covers_array = isinstance(angle, Pointer) and (0, self.angles) == (angle.at, angle.high)
         if not covers_array or angle.shape:
             raise self.refuse(node, f"{self.angles or 1} angles are expected")
-        angles = [self.load(angle.memory, angle.at + k, node) for k in range(self.angles)]
+        angles = [self.load(angle.memory, k, node) for k in range(self.angles)]
         return {
             field: array(Memory(field, [self.terms.of(op, angle) for angle in angles], True))
             for field, op in operations.items()
@@ -709,24 +713,24 @@ def _block(node: Any) -> Run:
     return run
 
 
-def _items(block: Any) -> list[tuple[Any, int, Run]]:
-    """Translate the statements of a block: each with itself, None where it is not counted, and its line."""
-    items: list[tuple[Any, int, Run]] = []
+def _items(block: Any) -> list[tuple[Any, int | None, Run]]:
+    """Translate the statements of a block: each with itself and its line, None where it is not counted."""
+    items: list[tuple[Any, int | None, Run]] = []
     parallel = False
     for item in block.block_items or ():
         if isinstance(item, c_ast.Pragma):
             if item.string != _PARALLEL or parallel:
                 sentence = f"#pragma {item.string} does not belong into this text"
-                items.append((None, 0, _refusal(item, sentence)))
+                items.append((None, None, _refusal(item, sentence)))
             parallel = True
         elif parallel:
-            items.append((None, 0, _parallel(item)))
+            items.append((None, None, _parallel(item)))
             parallel = False
         else:
             translate = _STATEMENTS.get(type(item), _strange)
             items.append((item, line_of(item), translate(item)))
     if parallel:
-        items.append((None, 0, _strange(block)))
+        items.append((None, None, _strange(block)))
     return items
 
 
@@ -892,8 +896,9 @@ def _declare(node: Any) -> Run:
         value = None
         if kind.struct is not None:
             value = machine.struct("struct", kind.struct)
-            for local_array in value.values():
-                machine.count_bytes(local_array)
+            for field_value in value.values():
+                if isinstance(field_value, Pointer):
+                    machine.count_bytes(field_value)
         elif kind.base in machine.structs and not kind.form and _is_empty(node.init):
             value = machine.structs[kind.base]()
         elif initial is not None:

@@ -28,6 +28,7 @@ from symgen.readback.c_machine import (
     Term,
     Terms,
     array,
+    statements_allowed,
 )
 from symgen.readback.device import Names, as_rows, plain_device
 from symgen.readback.headers import STREAM, THREADS
@@ -364,7 +365,7 @@ class _KernelCall(StatesCall):
                 self._require_grid(launch, stream)
                 if self.grid:
                     launch.blocks, launch.threads = self.grid
-                machine.patience = 1000 + 100 * self.elements * (self.count + 1)
+                machine.patience = statements_allowed(self.elements * self.count)
                 _run_kernel(machine, launch)
         except ProgramError as error:
             raise ProgramError(f"{self.function}: {error}") from None

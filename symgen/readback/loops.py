@@ -40,6 +40,7 @@ from symgen.readback.c_machine import (
     Terms,
     array,
     first_difference,
+    statements_allowed,
 )
 from symgen.readback.comparisons import (
     Comparisons,
@@ -327,7 +328,7 @@ class RowRun:
         ]
         none_overlap = all(parameter.restrict for parameter in parameters)
         machine.aliased = "" if none_overlap else "anyhow"
-        machine.patience = 100 * len(terms.terms) + 1000
+        machine.patience = statements_allowed(len(terms.terms))
 
     def call(self, *more: Any) -> None:
         """Run the function."""
@@ -717,7 +718,7 @@ class Run:
         self.work = Memory(name, [None] * room, role="workspace")
         self.arguments.append(array(self.work))
         self.machine.aliased = "aligned" if reader.form.part_count else ""
-        self.machine.patience = 100_000 + 100 * len(terms.terms)
+        self.machine.patience = statements_allowed(len(terms.terms))
 
     def call(self, *more: Any) -> Any:
         """Run the function; return what it returns."""

@@ -15,7 +15,15 @@ from typing import Any, NamedTuple
 
 from pycparser import c_ast
 
-from symgen.readback.c_machine import Machine, Memory, Reference, Term, Terms, array
+from symgen.readback.c_machine import (
+    Machine,
+    Memory,
+    Reference,
+    Term,
+    Terms,
+    array,
+    statements_allowed,
+)
 from symgen.readback.parsing import parse_text
 from symgen.readback.preprocessor import disguises, without_comments
 from symgen.readback.required_checks import FARTHEST
@@ -138,7 +146,7 @@ class _Text:
             integers={f"{self.name}_ANGLES": case.angles},
             compare=_Comparisons(terms, angles, case.far) if far else None,
             externals={REALS[self.real].libm("sincos"): _sincos},
-            patience=1000 * (case.angles + 1),
+            patience=statements_allowed(case.angles),
         )
         machine.structs = {
             kind: partial(machine.struct, kind, declared) for kind, declared in self.types.items()

@@ -14,7 +14,7 @@ from pycparser import c_ast
 from symgen.ir.loops import WORK, LoopProgram, with_checked_rows
 from symgen.ir.program import Port
 from symgen.readback import loops
-from symgen.readback.c_machine import Memory, Term, Terms, array
+from symgen.readback.c_machine import Memory, Term, Terms, array, statements_allowed
 from symgen.readback.comparisons import (
     Comparisons,
     Group,
@@ -168,7 +168,7 @@ class _Run:
         terms.line = 0
         machine = reader.reading.machine(terms, steps=steps, **more)
         loops.add_tables(machine, reader.tables)
-        machine.patience = 100_000 + 200 * len(terms.terms)
+        machine.patience = statements_allowed(len(terms.terms))
         arguments = loops.argument_terms(reader.form, terms)
         arrays = [
             _spread(port, distance, arguments.get(port.name))
