@@ -344,6 +344,8 @@ def test_prototypes_of_headers_are_read_between_what_else_belongs_there() -> Non
         "f", "int", ((False, "double", "q", "2*3*n"), (False, "int", "size", ""))
     )
     assert second == Prototype("g", "void", ((True, "arm_prepared", "p", ""),))
+    (unnamed,) = prototypes.read(declarations("void f(int);"))
+    assert unnamed.parameters == ((False, "int", "?", ""),)
     sines = "typedef struct { double sine; } arm_pair; static int f(int x);"
     assert prototypes.read(declarations(sines, "arm_sincos.h")) == ()
 

@@ -278,6 +278,11 @@ def test_texts_for_many_states_are_read_without_attributes() -> None:
     [
         ("#define arm_RESTRICT restrict\n", "", "arm_lanes.h has other directives than generated"),
         ("noinline", "cold", "arm_lanes.h has other directives than generated headers"),
+        (
+            "static arm_PART",
+            'static __attribute__((target_clones("avx512f", "avx2", "default"))) arm_PART',
+            "line 17 contains '\"'",
+        ),
         ("static arm_PART", "// static arm_PART", "line 17 contains '//'"),
         ("static arm_PART", "static 'x' arm_PART", 'line 17 contains "\'"'),
     ],
