@@ -131,7 +131,6 @@ class Matcher:
         self.zeros = ""
         self.done = 0
         self.stored: dict[tuple[str, int], int] = {}
-        self.size = text.work.element if text.work is not None else 0
         self.work: dict[int, int] = {}
         self.before: list[dict[int, int]] = []
         """Rows in the work array before each statement of the function, and after the last."""
@@ -341,10 +340,12 @@ class Matcher:
     def _store(self, target: str, element: int, expression: Any, line: int) -> None:
         """A store to an element of a result, or of the work array, where it may be done again."""
         if self._is_work(target) and self.scope.parameters is not None:
+            assert self.text.work is not None
+            size = self.text.work.element
             self.work[element] = self._value(expression, line, f"{target}[{element}]")
-            if element >= self.size:
+            if element >= size:
                 self.found.append(
-                    f"line {line}: {target}[{element}] is beyond the {self.size} numbers of that array"
+                    f"line {line}: {target}[{element}] is beyond the {size} numbers of that array"
                 )
             return
         port = self.outputs.get(target) if self.scope.sees(target) else None

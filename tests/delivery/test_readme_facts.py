@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 import symgen
+from symgen.delivery import folder as folder_module
 from symgen.delivery.contents import FolderContents
 from symgen.delivery.folder import (
     SHOWN,
@@ -23,7 +25,7 @@ from symgen.delivery.folder import (
 from symgen.delivery.manifest import manifest
 from symgen.emission import printer
 from symgen.ir.program import Port
-from symgen.mechanism.mechanism import Body, Joint, Part
+from symgen.mechanism.mechanism import Body, Frame, Joint, Part
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions, TextOptions
 from tests.shared.c_programs import Builder, arm, vector
@@ -192,6 +194,15 @@ def test_verdicts_of_eva_are_printed_with_what_they_admit() -> None:
     assert proof()["proof_states"] == 0
 
 
+def test_the_readme_has_the_evidence_of_the_manifest() -> None:
+    text = TextOptions(target="cortex-m4f")
+    evidence = {"cost": {"functions": {"f0": COST}}, "proof": {}}
+    facts = context(contents(text=text, evidence=evidence))
+    assert facts["most_stack"] == COST["stack"]
+    assert facts["proof_states"] == 0
+    assert context(contents(text=text))["costs"] == []
+
+
 # -- functions and options -----------------------------------------------------------------------
 
 
@@ -269,6 +280,15 @@ def test_the_wrench_is_explained_where_a_function_takes_one() -> None:
     folder = contents(options=options)
     facts = context(replace(folder, programs={form.function: form}))
     assert facts["wrenches"] == ["`lower`", "`upper`"]
+
+
+def test_a_wrench_on_the_base_has_no_effect() -> None:
+    options = ProgramOptions(wrench=("pedestal", "upper"))
+    on_base = replace(mechanism(), frames=(*mechanism().frames, Frame("pedestal", -1)))
+    builder = Builder("gravity_force", [vector("q"), vector("wrench", 6)])
+    form = builder.program([Port("g", (1,), (builder.input(1, 0),))])
+    folder = FolderContents(on_base, {form.function: form}, options=options)
+    assert context(folder)["wrenches"] == ["`pedestal` (on the base: no effect)", "`upper`"]
 
 
 def test_the_example_calls_the_first_function() -> None:
@@ -353,7 +373,9 @@ def test_a_folder_of_functions_only_has_sources_and_headers(tmp_path: Any) -> No
     }
 
 
-def test_cmake_lists_the_files_of_functions_and_of_wrappers() -> None:
+def test_cmake_lists_the_files_of_functions_and_of_wrappers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     programs = {"mass_matrix": arm()["mass_matrix"]}
     folder = FolderContents(
         mechanism(),
@@ -365,6 +387,8 @@ def test_cmake_lists_the_files_of_functions_and_of_wrappers() -> None:
     for file in ("arm_mass_matrix.c", "arm_mass_matrix_batch.c", "arm_casadi.c", "arm.hpp"):
         assert file in cmake
     assert f"{'.'.join(symgen.__version__.split('.')[:2])}." in cmake
+    monkeypatch.setattr(folder_module, "__version__", "1.20.3.dev4+g5")
+    assert re.search(r"VERSION 1\.20\.3\b(?!\.)", texts(folder)["CMakeLists.txt"])
     plain = texts(replace(folder, text=TextOptions()))["CMakeLists.txt"]
     assert "batch" not in plain
     assert "casadi" not in plain

@@ -391,6 +391,7 @@ PART_ERRORS = [
     ),
     ("t + 0.5", "s + 0.5", 0, "w[0]: s is not a local that is declared before"),
     ("- v[0]", "- q[0]", 0, "w[0]: q[0] is not an element of an argument"),
+    ("    w[0] = t;", "    (void)q;\n    w[0] = t;", 0, "q is not at its place in generated code"),
     ("w[0] = t;", "g[0] = t;", 0, "a store to g[0], which the Program does not have or has once"),
 ]
 
@@ -546,6 +547,16 @@ CHECKS = {
         "(fabs(q[1]) <= 32768.0) && (fabs(q[1]) <= 32768.0)",
         "the condition of arm_OUT_OF_RANGE is not the one that the Program asks for",
     ),
+    "a sum above an element": (
+        "none >= 0.0",
+        "none >= q[0]",
+        "the condition of arm_NOT_FINITE is not the one that the Program asks for",
+    ),
+    "a bound that is a local": (
+        "(u >= 0.0)",
+        "(u >= t)",
+        "the condition of arm_DIVISOR is not the one that the Program asks for",
+    ),
     "a divisor with its sign": (
         "fabs(t) >=",
         "t >=",
@@ -665,6 +676,75 @@ def test_a_looped_sine_needs_no_range_of_angles() -> None:
     assert differences(text, checked=True) == []
 
 
+CHECKED_PARTS = f"""{HEAD}{FINITE}static void arm_gravity_force_part_1(const double q[arm_NQ], double w[3])
+{{
+    const double s = sin(q[0]);
+    const double t = s*cos(q[0]);
+    w[0] = t;
+    w[1] = t*cos(q[1]);
+    w[2] = t + 0.5;
+}}
+static void arm_gravity_force_part_2(const double v[2], double w[3])
+{{
+    w[2] = (sqrt(w[2]) - v[0])/w[0];
+    w[1] = -w[1];
+}}
+static void arm_gravity_force_part_3(const double w[3], double g[arm_NV])
+{{
+    g[0] = w[2];
+    g[1] = w[1];
+}}
+int {SIGNATURE}{{
+    double w[3];
+    int status = arm_OK;
+    const double none = (0.0*q[0]) + (0.0*q[1]) + (0.0*v[0]) + (0.0*v[1]);
+    if (!(none >= 0.0)) {{
+        status = arm_NOT_FINITE;
+    }} else {{
+        arm_gravity_force_part_1(q, w);
+        if (!((w[2] >= 0.0) && (fabs(w[0]) >= 2.2250738585072014e-308))) {{
+            status = arm_DIVISOR;
+        }} else {{
+            arm_gravity_force_part_2(v, w);
+            if (!(((0.0*w[2]) + (0.0*w[1]) + (0.0*w[0])) >= 0.0)) {{
+                status = arm_RESULT_NOT_FINITE;
+            }} else {{
+                arm_gravity_force_part_3(w, g);
+            }}
+        }}
+    }}
+    return status;
+}}
+"""
+
+
+def test_checks_between_parts_compare_what_the_work_array_holds_there() -> None:
+    assert differences(CHECKED_PARTS, checked=True) == []
+    first, second = "        arm_gravity_force_part_1(q, w);\n", "arm_gravity_force_part_2(v, w);\n"
+    both = CHECKED_PARTS.replace(f"            {second}", "").replace(
+        first, f"{first}        {second}"
+    )
+    (sentence,) = differences(both, checked=True)
+    assert sentence.startswith("the condition of arm_DIVISOR is not the one that the Program asks")
+    late = CHECKED_PARTS.replace(f"            {second}", "").replace(
+        "                arm_gravity_force_part_3", f"{second}arm_gravity_force_part_3"
+    )
+    assert differences(late, checked=True)[0].startswith(
+        "the condition of arm_RESULT_NOT_FINITE is"
+    )
+    stored = CHECKED_PARTS.replace("                arm_gravity_force_part_3(w, g);\n", "").replace(
+        second, f"{second}arm_gravity_force_part_3(w, g);\n"
+    )
+    assert differences(stored, checked=True) == ["a result is stored before the last check"]
+
+
+def test_only_prepared_parameters_are_behind_a_pointer() -> None:
+    text = PLAIN.replace("const double v[2]", "const arm_prepared *v").replace(
+        "v[0]", "v->value[0]"
+    )
+    assert differences(text)[0] == "parameter 1 is const arm_prepared v[], not the Program's v"
+
+
 def quaternion() -> tuple[Program, str]:
     """Return a Program of a joint with a unit quaternion q_1 … q_4, and its checked text."""
     builder = Builder("gravity_force", [vector("q", 5)])
@@ -707,6 +787,10 @@ def quaternion() -> tuple[Program, str]:
         ("<= 9", ">= 9"),
         ("fabs((q", "sqrt((q"),
         ("(q[1]*q[1]) +", "(q[1]*q[1]) -"),
+        ("(q[2]*q[2])", "(q[02]*q[02])"),
+        ("(q[2]*q[2])", "q[2]"),
+        ("9.5367431640625e-07", "q[0]"),
+        ("fabs((q[1]", "((q[1]"),
     ],
 )
 def test_a_quaternion_has_unit_length_within_a_bound(old: str, new: str) -> None:
