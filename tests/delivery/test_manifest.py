@@ -229,6 +229,14 @@ def test_a_long_command_is_broken_between_options() -> None:
 def test_a_line_is_as_long_as_the_width_allows() -> None:
     lines = wrapped_command("aaaa bbbb cccc dddd", 9)
     assert lines == ["aaaa bbbb \\", "  cccc \\", "  dddd"]
+    assert wrapped_command("aaaaaaaa bb", 5) == ["aaaaaaaa \\", "  bb"]
+    assert wrapped_command("x -f a b -g -h", 4) == [
+        "x \\",
+        "  -f a \\",
+        "  b \\",
+        "  -g \\",
+        "  -h",
+    ]
 
 
 # -- folders of another version ------------------------------------------------------------------

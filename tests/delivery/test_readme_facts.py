@@ -333,6 +333,23 @@ def test_with_several_frames_the_functions_of_all_and_of_the_first_are_named() -
     assert single["not_following"] == [f"`{n}`" for n in fixed if n != "forward_kinematics"]
 
 
+@pytest.mark.parametrize(
+    ("count", "word"), [(1, ""), (3, "three"), (4, "four"), (5, "five"), (6, "six"), (8, "eight")]
+)
+def test_solves_of_redundant_contacts_are_counted_in_words(
+    count: int, word: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folder_module, "solve_count", lambda mechanism, points: count)
+    name = next(name for name, function in FUNCTIONS.items() if function.counts("NT"))
+    folder = contents(options=ProgramOptions(contact=("lower:1,0,0", "upper")))
+    assert folder_module._contacts(folder) == {"contacts": [], "redundant": ""}
+    of_contacts = replace(folder, programs={name: arm()["mass_matrix"]})
+    assert folder_module._contacts(of_contacts) == {
+        "contacts": ["`lower:1,0,0`", "`upper`"],
+        "redundant": word,
+    }
+
+
 def test_no_function_of_rows_runs_on_several_threads() -> None:
     assert not threaded(arm())
 

@@ -267,6 +267,7 @@ TURNED_ERRORS = [
     ("arm_sincos(q[0])", "arm_sincos(v[1])", "turn_1: no row of the Program is v[1]"),
     ("arm_sincos(q[0])", "arm_sincos(q[0], q[1])", "turn_1 is not the sine and cosine of an angle"),
     ("arm_sincos(q[0])", "leg_sincos(q[0])", "turn_1 is not the sine and cosine of an angle"),
+    ("arm_sincos(q[0])", "arm_sincos[0]", "turn_1 is not the sine and cosine of an angle"),
     ("arm_sincos(q[0])", "arm_sincos()", "turn_1 is not the sine and cosine of an angle"),
     ("arm_sincos(q[0])", "q[0]", "turn_1 is not the sine and cosine of an angle, is declared twic"),
     (" turn_2 = ", " s = ", "s is not the sine and cosine of an angle, is declared twice, or"),
