@@ -287,7 +287,7 @@ def _loop_comparisons(
     return LaneComparisons(
         of_arguments(form, loops.argument_terms(form, terms, lane), terms),
         Group("RESULT_NOT_FINITE", finite=results),
-        has_parts=form.part_count > 0,
+        has_parts=bool(form.part_count),
     )
 
 

@@ -638,8 +638,8 @@ class _Reader:
             lane = LaneComparisons(
                 of_arguments(form, arguments, terms),
                 Group("RESULT_NOT_FINITE", finite=results),
-                has_parts=form.part_count > 0,
-                goes_on=form.part_count > 0,
+                has_parts=bool(form.part_count),
+                goes_on=bool(form.part_count),
             )
             comparisons = Comparisons([lane], failing)
             guarded_steps = {

@@ -13,14 +13,18 @@ import pytest
 import symgen
 from symgen.emission.backends import c99
 from symgen.ir.loops import LoopProgram
-from symgen.ir.program import Port
+from symgen.ir.program import Port, Program
 from symgen.pipeline.loops import recursion
 from symgen.readback import batches
 from symgen.readback.batches import RESULT_LAYOUTS, BatchText, Block, _cases, _layouts
 from symgen.readback.c_machine import Memory, Pointer, array
 from symgen.support.errors import ProgramError
+from symgen.vocabulary.arrays import Sizes
+from symgen.vocabulary.options import TextOptions
+from symgen.vocabulary.target import Target
 from tests.readback.c_texts import machine
 from tests.segments import aimed
+from tests.shared.c_programs import Builder, vector
 
 
 @cache
@@ -217,6 +221,146 @@ def test_the_header_states_enough_stack_and_workspace(checked: bool) -> None:
     header = text.header.replace(f"WORK {work}", f"WORK {int(work) - 1}")
     (sentence,) = batches.compare(form(), text._replace(header=header), "arm", checked, {})
     assert re.search(r"work has no room|fewer than|is outside", sentence)
+
+
+# -- the rows of a Program ---------------------------------------------------------------------------
+
+
+@cache
+def rows_batch(checked: bool = True) -> tuple[Program, BatchText]:
+    """Return g_0 = (sqrt(s cos q_0 + 1/2) - v_0)/s and g_1 = -(s cos q_1) with s = sin q_0."""
+    builder = Builder("gravity_force", [vector("q"), vector("v")])
+    q_0, q_1, v_0 = builder.input(0, 0), builder.input(0, 1), builder.input(1, 0)
+    s = builder.op("sin", q_0)
+    product = builder.op("mul", s, builder.op("cos", q_0))
+    root = builder.op("sqrt", builder.op("add", product, builder.const("1/2")))
+    first = builder.op("div", builder.op("sub", root, v_0), s)
+    second = builder.op("neg", builder.op("mul", s, builder.op("cos", q_1)))
+    program = builder.program([Port("g", (2,), (first, second))])
+    target = Target("arm", Sizes(2, 2, 2), TextOptions("libm", checked=checked, batch=True))
+    files = c99.batches({"gravity_force": program}, target, {"gravity_force": {}})
+    names = target.batch_file("gravity_force"), target.lanes_file, target.batch_header
+    return program, BatchText(*(files[name] for name in names))
+
+
+ROWS = [
+    (
+        " v[arm_RESTRICT 2][8]",
+        " v[2][8]",
+        f"{F}_block: v[1] is read after a result that may alias it is stored",
+    ),
+    (
+        " v[arm_RESTRICT 2][8]",
+        " v[arm_RESTRICT 2]",
+        f"{F}_block: a ArrayRef that generated code nev",
+    ),
+    (" v[arm_RESTRICT 2][8]", " v[arm_RESTRICT 3][8]", f"v of {F}_block is not v[2]"),
+    (", int status[8])", ")", f"{F}_block has 3 parameters, not 4"),
+    (
+        "lane < 8; ++lane) {\n        const double",
+        "lane < 7; ++lane) {\n        const double",
+        f"{F}_block:",
+    ),
+    (
+        "- v[0][lane]",
+        "+ v[0][lane]",
+        f"{F}_block: this is not a comparison that the checked function",
+    ),
+    (
+        "(0.0*v[1][lane])",
+        "(0.0*v[0][lane])",
+        f"{F}_block: this is not a comparison that the checked",
+    ),
+    (
+        "arm_DIVISOR :",
+        "arm_NOT_FINITE :",
+        f"where this does not hold {F}_block stores something, or",
+    ),
+    ("status[lane] =", "status[0] =", f"{F}_block gives another status where all holds"),
+    ("            arm_OK;", "            3;", f"{F}_block gives another status where all holds"),
+    (
+        "? arm_RESULT_NOT_FINITE :",
+        "? arm_OK :",
+        f"where this does not hold {F}_block stores something",
+    ),
+    ("g[1][lane] = out_g_1;", "g[1][lane] = out_g_0;", f"{F}_block:"),
+    ("q_block, v_block, g", "v_block, q_block, g", f"{STRIDED}: lane 0 of the block does not hold"),
+    ("&v[first*v_state], v_state", "&v[first*q_state], v_state", f"{STRIDED}"),
+    (
+        "double g_block[2][8];",
+        "double g_block[1][8];",
+        f"{STRIDED}: g_block has no room for a block",
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "sentence"), ROWS)
+def test_a_slip_in_a_block_of_rows_has_its_sentence(old: str, new: str, sentence: str) -> None:
+    program, text = rows_batch()
+    assert old in text.source
+    changed = text._replace(source=text.source.replace(old, new, 1))
+    (first, *_) = batches.compare(program, changed, "arm", True, {})
+    assert re.sub(r"\bline \d+: ", "", first).startswith(sentence)
+
+
+UNCHECKED_ROWS = [
+    ("- v[0][lane]", "+ v[0][lane]", "no row of the Program is this add of these operands"),
+    (
+        "g[1][lane] = out_g_1;",
+        "g[1][lane] = out_g_0;",
+        f"{F}_block: g[1][0] is another row, not row",
+    ),
+    (
+        "        g[0][lane]",
+        "        const double more = out_g_0*out_g_0;\n        g[0][lane]",
+        "no row of the Pro",
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "sentence"), UNCHECKED_ROWS)
+def test_a_slip_in_an_unchecked_block_of_rows_has_its_sentence(
+    old: str, new: str, sentence: str
+) -> None:
+    program, text = rows_batch(checked=False)
+    assert batches.compare(program, text, "arm", False, {}) == []
+    assert old in text.source
+    changed = text._replace(source=text.source.replace(old, new, 1))
+    assert sentence in batches.compare(program, changed, "arm", False, {})[0]
+
+
+@pytest.mark.parametrize(
+    ("declared", "read"), [(" v[2][8]", "v[0][lane]"), (" v[arm_RESTRICT 2]", "v[0]")]
+)
+def test_all_arrays_of_a_block_have_lanes_and_do_not_overlap(declared: str, read: str) -> None:
+    """Read v before a result is stored, so that nothing else is wrong."""
+    program, text = rows_batch(checked=False)
+    source = text.source.replace(" v[arm_RESTRICT 2][8]", declared, 1)
+    source = source.replace(
+        "    double angle[16];\n", "    double angle[16];\n    double copy[8];\n"
+    )
+    source = source.replace("= q[0][lane];\n", f"= q[0][lane];\n        copy[lane] = {read};\n", 1)
+    source = source.replace("- v[0][lane]", "- copy[lane]")
+    (sentence,) = batches.compare(program, text._replace(source=source), "arm", False, {})
+    assert sentence == f"{F}_block has an array without lanes, or not restrict"
+
+
+@pytest.mark.parametrize("checked", [True, False])
+def test_the_stack_of_a_block_is_added_to_that_of_its_caller(checked: bool) -> None:
+    """Count rows of 8 doubles: q, v and g in the caller; two angles, sines and cosines in the block.
+
+    A checked block has two rows more, for the numbers that it compares.
+    """
+    program, text = rows_batch(checked)
+    stack = 8 * 8 * (3 * 2 + 3 * 2 + 2 * checked)
+    for stated, expected in (
+        (stack, []),
+        (stack - 1, [f"arm_batch.h states {stack - 1} bytes of stack, and {stack} are taken"]),
+    ):
+        header = re.sub(r"STACK \d+", f"STACK {stated}", text.header)
+        assert (
+            batches.compare(program, text._replace(header=header), "arm", checked, {}) == expected
+        )
 
 
 # -- the calls that are tried ----------------------------------------------------------------------
