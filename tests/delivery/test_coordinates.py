@@ -38,9 +38,11 @@ KINDS = {
 }
 """The unit of the first entry of q and the entries of q, of joints in a row."""
 VELOCITIES = {
-    "free": "v[0..2] linear velocity x y z (m/s), v[3..5] angular velocity x y z (rad/s), in the body's axes",
+    "free": "v[0..2] linear velocity x y z (m/s), v[3..5] angular velocity x y z (rad/s), "
+    "in the body's axes",
     "revolute": "v[6] its rate",
-    "planar": "v[7..8] linear velocity x y (m/s), v[9] angular velocity z (rad/s), in the body's axes",
+    "planar": "v[7..8] linear velocity x y (m/s), v[9] angular velocity z (rad/s), "
+    "in the body's axes",
     "spherical": "v[10..12] angular velocity x y z (rad/s), in the body's axes",
     "cylindrical": "v[13..14] the rates",
     "prismatic": "v[15] its rate",

@@ -1,4 +1,4 @@
-"""Short C functions on the machine that reads C: values are those of C, and any other text is refused."""
+"""Short C functions on the machine that reads C: values are those of C, other texts are refused."""
 
 from __future__ import annotations
 
@@ -53,7 +53,11 @@ int maximum(int a, int b) { return (a > b) ? a : b; }
 int sign(int a, int b) {
     if (a > b) { return 1; } else if (a == b) { return 0; } else { return -1; }
 }
-int without_else(int a, int b) { int x = 4; if (a > b) { x = 5; } else if (a == b) { x = 6; } return x; }
+int without_else(int a, int b) {
+    int x = 4;
+    if (a > b) { x = 5; } else if (a == b) { x = 6; }
+    return x;
+}
 int triangle(int a, int b) {
     int i, total = 0;
     for (i = 0; i < a + b; ++i) { total = total + i; }
@@ -114,14 +118,22 @@ int returns_from_do(int a, int b) {
     return b;
 }
 int changes(int a, int b) { int x = a; x += b; x *= 3; x -= a; x += 1000; x /= 7; return x; }
-int blocks(int a, int b) { int x = a; { int y = b; { x = y + 1; } y = 7; x += y; } { int y = 2; x += y; } return x; }
+int blocks(int a, int b) {
+    int x = a;
+    { int y = b; { x = y + 1; } y = 7; x += y; }
+    { int y = 2; x += y; }
+    return x;
+}
 int rows(int a, int b) {
     int i, j, total = 0;
     for (i = 0; i < 2; ++i) { for (j = 0; j < 3; ++j) { total = 2*total + table[i][j]; } }
     return total*a + table[1][2]*b;
 }
 int small_numbers(int a, int b) { return weights[0]*a + weights[2]*b + weights[4] + weights[3]; }
-int zeros_behind(int a, int b) { const int x[4] = {2, 3}; return x[0]*a + x[1]*b + 5*x[2] + 7*x[3]; }
+int zeros_behind(int a, int b) {
+    const int x[4] = {2, 3};
+    return x[0]*a + x[1]*b + 5*x[2] + 7*x[3];
+}
 int local_array(int a, int b) {
     int x[4] = {a, b};
     int y[2][2] = {0};
@@ -151,8 +163,18 @@ int halved(int a, int b) { return (int)((ptrdiff_t)a + 100) / 2 + (int)b; }
 int casts(int a, int b) { return (int)((unsigned int)(a + 20) + (unsigned int)(b + 9)) - (short)3; }
 int unused(int a, int b) { (void)b; return a; }
 void stored_behind(int a, int *x, int k) { x[k] = a; }
-int of_a_call(int a, int b) { int x[3] = {1, 2, 3}; stored_behind(a, x, 1); stored_behind(b, &x[1], 1); return 100*x[0] + 10*x[1] + x[2]; }
-int returns_early(int a, int b) { int x[1] = {0}; if (a < b) { stored_behind(9, x, 0); return x[0]; } x[0] = 4; return x[0]; }
+int of_a_call(int a, int b) {
+    int x[3] = {1, 2, 3};
+    stored_behind(a, x, 1);
+    stored_behind(b, &x[1], 1);
+    return 100*x[0] + 10*x[1] + x[2];
+}
+int returns_early(int a, int b) {
+    int x[1] = {0};
+    if (a < b) { stored_behind(9, x, 0); return x[0]; }
+    x[0] = 4;
+    return x[0];
+}
 """
 """Functions that C and the machine evaluate; no number leaves its type, and none is rounded."""
 ARGUMENTS = [(a, b) for a in (-9, -1, 1, 2, 7, 12) for b in (-8, 0, 2, 3, 7)]
@@ -350,7 +372,7 @@ REFUSED = {
     "int f(int a) { for (a = 1; ; ++a) { } return 1; }": "a For that generated code never holds",
     "int f(int a) { for (int i = 0; i < 2; ++i) { } return 1; }": "a For that generated code never",
     "int f(int a) { while (a > 1) { --a; continue; } return 1; }": "a While that generated code",
-    "int f(int a) { while (a > 1) { break; } return 1; }": "a Break that generated code never holds",
+    "int f(int a) { while (a > 1) { break; } return 1; }": "a Break that generated code never",
     "int f(int a) { switch (a) { } return 1; }": "a Switch that generated code never holds there",
     "int f(int a) { goto end; end: return 1; }": "a Goto that generated code never holds there",
     "int f(int a) { a; return 1; }": "a ID that generated code never holds there",
@@ -978,7 +1000,7 @@ GRIDS = """ptrdiff_t f(int n, const stream s) {
 
 
 def of_grids(text: str, calls: list[Any]) -> Any:
-    """Return a machine that knows the types grid and stream, and a function that notes its arguments."""
+    """Return a machine that knows the types grid and stream, and notes arguments of `launch`."""
 
     def grid() -> Struct:
         return Struct("grid", {"x": Narrow(1), "y": Narrow(2), "s": Struct("stream", {})})

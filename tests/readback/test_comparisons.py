@@ -92,7 +92,7 @@ def product(*factors: Term) -> Term:
 
 
 def test_all_arguments_are_finite_and_quaternions_have_unit_length() -> None:
-    """Compare |q_1² + q_2² + q_3² + q_4² - 1| with 2⁻²⁰, for q alone: v has no quaternions."""
+    """Compare the square of a length, less one, with 2⁻²⁰ for q alone: v has no quaternions."""
     q, v = inputs("q", 6), inputs("v", 6)
     form = replace(rows_program(), quaternions=(1,))
     finite, unit = of_arguments(form, {"q": q, "v": v}, TERMS)

@@ -197,8 +197,12 @@ def test_a_function_of_prepared_parameters_needs_their_type() -> None:
 # -- texts of loops ------------------------------------------------------------------------------
 
 
-PART = """#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) && !defined(arm_NO_CLONES)
-#define arm_f_PART __attribute__((noinline, flatten, target_clones("avx512f", "avx2", "default")))
+CLONES = 'target_clones("avx512f", "avx2", "default")'
+CLONED = (
+    "#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)"
+    " && !defined(arm_NO_CLONES)\n"
+)
+PART = f"""{CLONED}#define arm_f_PART __attribute__((noinline, flatten, {CLONES}))
 #elif defined(__GNUC__)
 #define arm_f_PART __attribute__((noinline, flatten))
 #else
@@ -242,11 +246,10 @@ def test_a_second_block_of_attributes_does_not_belong_there() -> None:
     )
 
 
-LANES = """#ifndef arm_LANES_H
+LANES = f"""#ifndef arm_LANES_H
 #define arm_LANES_H
 #include <stddef.h>
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) && !defined(arm_NO_CLONES)
-#define arm_CLONES __attribute__((flatten, target_clones("avx512f", "avx2", "default")))
+{CLONED}#define arm_CLONES __attribute__((flatten, target_clones("avx512f", "avx2", "default")))
 #elif defined(__GNUC__)
 #define arm_CLONES __attribute__((flatten))
 #else
@@ -258,7 +261,7 @@ LANES = """#ifndef arm_LANES_H
 #define arm_PART
 #endif
 #define arm_RESTRICT restrict
-static arm_PART void load(double *arm_RESTRICT x) { }
+static arm_PART void load(double *arm_RESTRICT x) {{ }}
 #endif
 """
 

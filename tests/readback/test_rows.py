@@ -1,4 +1,4 @@
-"""Short C texts, written by hand, against the rows of a Program: each difference has its sentence."""
+"""Short C texts, written by hand, against the rows of a Program: each slip has its sentence."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.shared.c_programs import Builder, vector
 
 
 def program(real: str = "double") -> Program:
-    """Return g_0 = (sqrt(t + 1/2) - v_0)/t and g_1 = -(t cos q_1), with t = s cos q_0, s = sin q_0."""
+    """Return g_0 = (sqrt(t + 1/2) - v_0)/t and g_1 = -(t cos q_1) of t = s cos q_0, s = sin q_0."""
     builder = Builder("gravity_force", [vector("q"), vector("v")], real)
     q_0, q_1, v_0 = builder.input(0, 0), builder.input(0, 1), builder.input(1, 0)
     s = builder.op("sin", q_0, name="s")
@@ -28,6 +28,7 @@ def program(real: str = "double") -> Program:
 
 
 PROGRAM = program()
+F = "arm_gravity_force"
 REFUSAL, FINITE = (
     preprocessor.refusal(checked).replace("NAME", "arm") for checked in (False, True)
 )
@@ -253,7 +254,8 @@ def test_a_sign_in_front_of_a_constant_is_no_operation() -> None:
         assert (
             differences(f"{text}    {local} g[0] = {first};\n g[1] = q[0]*-2.0;\n}}\n", form) == []
         )
-    wrong = f"{text}    const double h = 0.5; const double k = -2.0;\n g[0] = -h;\n g[1] = q[0]*-k;\n}}\n"
+    locals_of_text = "const double h = 0.5; const double k = -2.0;"
+    wrong = f"{text}    {locals_of_text}\n g[0] = -h;\n g[1] = q[0]*-k;\n}}\n"
     assert (
         "no constant of the Program is the opposite of that constant" in differences(wrong, form)[0]
     )
@@ -352,7 +354,7 @@ def test_parts_are_read_where_they_are_called() -> None:
 
 def parts_text() -> str:
     """Return the text of the Program in two parts that share an array of two numbers."""
-    return f"""{HEAD}{REFUSAL}static void arm_gravity_force_part_1(const double q[arm_NQ], double w[2])
+    return f"""{HEAD}{REFUSAL}static void {F}_part_1(const double q[arm_NQ], double w[2])
 {{
     const double s = sin(q[0]);
     const double t = s*cos(q[0]);
@@ -477,12 +479,12 @@ CHECKS = {
     "another order": (
         "status = arm_DIVISOR",
         "status = arm_NOT_UNIT",
-        "the checks are not those of NOT_FINITE, OUT_OF_RANGE, DIVISOR, RESULT_NOT_FINITE, in this order",
+        "the checks are not those of NOT_FINITE, OUT_OF_RANGE, DIVISOR, RESULT_NOT_FINITE, in t",
     ),
     "another number": (
         "status = arm_DIVISOR",
         "status = 4",
-        "the checks are not those of NOT_FINITE, OUT_OF_RANGE, DIVISOR, RESULT_NOT_FINITE, in this order",
+        "the checks are not those of NOT_FINITE, OUT_OF_RANGE, DIVISOR, RESULT_NOT_FINITE, in t",
     ),
     "another beginning": (
         "status = arm_OK",
@@ -677,7 +679,7 @@ def test_a_looped_sine_needs_no_range_of_angles() -> None:
     assert differences(text, checked=True) == []
 
 
-CHECKED_PARTS = f"""{HEAD}{FINITE}static void arm_gravity_force_part_1(const double q[arm_NQ], double w[3])
+CHECKED_PARTS = f"""{HEAD}{FINITE}static void {F}_part_1(const double q[arm_NQ], double w[3])
 {{
     const double s = sin(q[0]);
     const double t = s*cos(q[0]);

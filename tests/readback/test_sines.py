@@ -280,7 +280,7 @@ static __constant__ const float arm_gravity_force_f[1] = {1};
         ),
         (
             "static __device__",
-            "static __device__ __noinline__ void arm_gravity_force_1(double x) { }\nstatic __device__",
+            "static __device__ __noinline__ void arm_gravity_force_1(double);\nstatic __device__",
             "__device__ is not at its place in generated code",
         ),
         (

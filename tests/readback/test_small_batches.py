@@ -223,7 +223,7 @@ def test_the_header_states_enough_stack_and_workspace(checked: bool) -> None:
     assert re.search(r"work has no room|fewer than|is outside", sentence)
 
 
-# -- the rows of a Program ---------------------------------------------------------------------------
+# -- the rows of a Program -------------------------------------------------------------------------
 
 
 @cache
@@ -347,7 +347,7 @@ def test_all_arrays_of_a_block_have_lanes_and_do_not_overlap(declared: str, read
 
 @pytest.mark.parametrize("checked", [True, False])
 def test_the_stack_of_a_block_is_added_to_that_of_its_caller(checked: bool) -> None:
-    """Count rows of 8 doubles: q, v and g in the caller; two angles, sines and cosines in the block.
+    """Count rows of 8 doubles: q, v and g in the caller; angles, sines and cosines in the block.
 
     A checked block has two rows more, for the numbers that it compares.
     """

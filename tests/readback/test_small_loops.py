@@ -499,7 +499,7 @@ def test_an_array_of_a_step_has_room_and_the_right_elements() -> None:
 def test_results_lie_over_no_other_result_but_may_lie_over_arguments(
     c: int, d: int, refused: str
 ) -> None:
-    """Arguments a and b are at 0 and 3 of one array; without `restrict` all is read before a store."""
+    """Put a and b at 0 and 3 of one array; without `restrict` all is read before a store."""
     step, whole = read(STEP), memory("x", 14)
     arguments = [at(whole, 0), at(whole, 3), at(whole, c), at(whole, d)]
     if refused:
