@@ -423,7 +423,7 @@ class Machine:
     def _is_pointer(kind: Kind, value: Any) -> bool:
         """True if a value is a pointer of that type, or none."""
         if not isinstance(value, Pointer):
-            return isinstance(value, int) and value == 0
+            return bool(value == 0)
         return value.shape == kind.sizes and value.memory.integers == (kind.base in WIDTHS)
 
     @staticmethod
