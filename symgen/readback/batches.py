@@ -204,7 +204,7 @@ def _read_loops(reader: _Reader, form: LoopProgram) -> Block:
     )
     cells = run.work.cells
     used = max((at + 1 for at, cell in enumerate(cells) if cell is not None), default=0)
-    stack = run.machine.most + max((step.stack for step in block.steps.values()), default=0)
+    stack = run.machine.most + max(step.stack for step in block.steps.values())
     return Block(form.inputs, form.outputs, block.lanes, used, reader.checked, stack, has_work=True)
 
 

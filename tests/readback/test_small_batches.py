@@ -397,6 +397,8 @@ def block(inputs: int = 2, outputs: int = 1, lanes: int = 4, **settings: Any) ->
 def test_all_numbers_of_states_and_all_layouts_are_tried() -> None:
     cases = [*_cases(block())]
     assert {case.states for case in cases} == {-1, *range(7), 9}
+    by_element = [c.states for c in cases if set(c.layouts) == {"element by element"}]
+    assert by_element == [1, 2, 3, 4], "any number of lanes is filled"
     for port in range(3):
         strided = [case.layouts[port] for case in cases if not case.batch]
         assert set(RESULT_LAYOUTS) <= set(strided)
