@@ -153,7 +153,7 @@ def _read_rows(reader: _Reader, program: Program) -> Block:
         parameters = loops.parameters_of(machine, function, program, more)
         rows = loops.RowRun(machine, function, program, parameters)
         lanes = []
-        for lane in range(rows.lanes if reader.checked else 0):
+        for lane in range(rows.lanes) if reader.checked else ():
             arguments = loops.argument_terms(program, terms, lane)
             groups = of_rows(
                 program, rows.rows[lane], arguments, reader.divisor_bounds, reader.sines
@@ -239,7 +239,7 @@ class _LoopBlockRun:
         self.block = block
         reader, form, terms, lanes = block.reader, block.form, block.terms, block.lanes
         terms.line = 0
-        checked = range(lanes if reader.checked else 0)
+        checked = range(lanes) if reader.checked else ()
         self.comparisons = Comparisons(
             [_loop_comparisons(form, terms, block.wanted[lane], lane) for lane in checked], failing
         )
