@@ -20,6 +20,7 @@ from symgen.readback.c_machine import (
     Struct,
     Terms,
     first_difference,
+    statements_allowed,
 )
 from symgen.support.errors import ProgramError
 from symgen.vocabulary.reals import DOUBLE, FLOAT
@@ -283,6 +284,7 @@ REFUSED = {
     "int f(int a) { return (a < 1) + 1; }": "a BinaryOp that generated code never holds there",
     "int f(int a) { return 1 + (a < 1); }": "a BinaryOp that generated code never holds there",
     "int f(int a) { return -(a < 1); }": "a UnaryOp that generated code never holds there",
+    "int f(int a) { return -t; }": "a UnaryOp that generated code never holds there",
     "int f(int a) { return !a; }": "a UnaryOp that generated code never holds there",
     "int f(int a) { return ~a; }": "a UnaryOp that generated code never holds there",
     "int f(int a) { if (a) { return 1; } return 0; }": "a ID that generated code never holds",
@@ -796,6 +798,20 @@ def test_each_statement_and_each_turn_of_a_while_is_counted(body: str, statement
             machine(text, patience=statements - 1).call("f", [3])
 
 
+def test_each_turn_of_a_loop_with_an_empty_body_is_counted() -> None:
+    for patience, refused in ((3, False), (2, True)):
+        answers = iter([1, 1, 0])
+        externals = {"more": lambda machine, values, node, answers=answers: next(answers)}
+        reading = machine(
+            "void f(int n) { while (more(n) > 0) { } }", patience=patience, externals=externals
+        )
+        if refused:
+            with pytest.raises(ProgramError, match="this loop does not end"):
+                reading.call("f", [3])
+        else:
+            reading.call("f", [3])
+
+
 @pytest.mark.parametrize(
     ("loop", "message"),
     [
@@ -808,6 +824,12 @@ def test_each_statement_and_each_turn_of_a_while_is_counted(body: str, statement
 def test_a_loop_without_an_end_is_refused(loop: str, message: str) -> None:
     with pytest.raises(ProgramError, match=message):
         machine(f"void f(int n) {{ {loop} }}", patience=100).call("f", [3])
+
+
+def test_a_function_of_many_numbers_may_run_many_statements() -> None:
+    for numbers in (0, 10, 10**6):
+        assert statements_allowed(numbers) >= 1000 + 100 * numbers
+        assert statements_allowed(numbers) < 10**6 + 1000 * numbers, "an endless loop is noticed"
 
 
 def test_operations_are_counted_without_sines_and_magnitudes() -> None:

@@ -221,6 +221,7 @@ def test_a_sum_of_other_terms_does_not_show_that_numbers_are_finite() -> None:
         (">=", TERMS.of("add", total, product(unit, X)), zero),
         (">=", TERMS.of("sub", total, product(zero, X)), zero),
         (">=", zero, zero),
+        (">=", TERMS.of("add", total, TERMS.of("sub", zero, X)), zero),
         zeros(X, Y, Z),
     ):
         assert LaneComparisons([group]).decide(condition, "line", 0) is None
@@ -251,6 +252,23 @@ def test_a_group_is_finished_before_the_next_one_begins() -> None:
         "DIVISOR",
         "RESULT_NOT_FINITE",
     ]
+
+
+def test_a_group_that_is_begun_is_not_complete() -> None:
+    group = Group("DIVISOR", frozenset({at_least(0)}), frozenset({X}))
+    for made, missing in ((zeros(X), at_least(0)), (at_least(0), zeros(X))):
+        comparisons = LaneComparisons([group])
+        assert comparisons.decide(made, "a", 0) is True
+        assert not comparisons.all_made
+        assert not comparisons.complete
+        assert comparisons.decide(missing, "a", 0) is True
+        assert comparisons.complete
+        of_parts = LaneComparisons([], has_parts=True)
+        of_parts.owe(TERMS.of("call", 0), (0, 0), [group])
+        assert of_parts.decide(made, "a", 0) is True
+        assert not of_parts.complete
+        assert of_parts.decide(missing, "a", 0) is True
+        assert of_parts.complete
 
 
 def test_comparisons_behind_calls_come_before_those_that_are_due() -> None:

@@ -235,6 +235,15 @@ def test_a_slip_in_the_header_of_loops_has_its_sentence(old: str, new: str, sent
     assert loops.compare(form(), text, slipped(header, old, new)) == [sentence]
 
 
+def test_a_header_without_a_workspace_has_one_of_no_numbers() -> None:
+    text, header = text_and_header("libm")
+    (size,) = re.findall(r"arm_WORK (\d+)", header)
+    stated = text.replace("work[arm_WORK]", f"work[{size}]")
+    assert loops.compare(form(), stated, slipped(header, "#define arm_WORK", "#define arm_NS")) == [
+        f"the header's array for the function's work has fewer than {size} numbers"
+    ]
+
+
 def test_a_text_without_the_function_is_refused() -> None:
     text, _ = text_and_header("libm")
     assert loops.compare(form(), "int x;") == ["the C has no function"]
@@ -362,6 +371,15 @@ def test_a_step_reads_what_its_results_depend_on() -> None:
     assert all(parameter.restrict for parameter in in_lanes.parameters)
     assert loops.operations_of(step_program()) == 2
     assert loops.elements_read(step_program()) == step.reads
+
+
+def test_signs_of_constants_are_no_operations() -> None:
+    builder = Builder("arm_step", [Port("a", (1,))])
+    minus = builder.op("neg", builder.const(2))
+    turned = builder.op("neg", minus)
+    product = builder.op("mul", builder.op("neg", builder.input(0, 0)), turned)
+    program = builder.program([Port("c", (3,), (minus, turned, product))])
+    assert loops.operations_of(program) == 2, "the product, and the sign of an argument"
 
 
 STEP_SLIPS = [
