@@ -207,7 +207,7 @@ class Region:
         if write:
             self.writes[key] = iteration
         elif self.reads.setdefault(key, iteration) != iteration:
-            self.reads[key] = -1
+            self.reads[key] = 0  # several iterations; they are counted from 1
         return wrong
 
 

@@ -98,6 +98,8 @@ def test_a_coarse_tolerance_is_stated_if_half_of_the_states_have_it(
     """Compare with the largest entry, 4."""
     of_cases = [case(tolerances=((0.0, 0.0, allowed, 0.0),)) for allowed in tolerances]
     assert _coarse(of_cases) == remark
+    single = {"mass_matrix": PROGRAMS["mass_matrix"]}
+    assert context(of_cases, single)["tests"][0]["label"] == f"mass_matrix{remark}"
     zero = case(results=((0.0,) * 4,), tolerances=((1.0,) * 4,))
     assert _coarse([zero]) == ""
 

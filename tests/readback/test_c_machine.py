@@ -150,6 +150,13 @@ int pointers(int a, int b) {
     const int *last = &row[2];
     return a*row[0] + b*second[1] + third[0] + last[0] + behind(&row[1], 1) + behind(row, 2 - 1);
 }
+int pointers_to_rows(int a, int b) {
+    const int (*whole)[3] = table;
+    const int (*second)[3] = whole + 1;
+    const int (*third)[3] = &whole[1];
+    const int (*first)[3] = second + -1;
+    return a*second[0][2] + b*third[0][1] + first[0][0] + whole[1][0];
+}
 int no_pointer(int a, int b) {
     const int *x = 0;
     const int *y = table[0];
@@ -314,6 +321,7 @@ REFUSED = {
     "int f(int a) { return t + t; }": "a BinaryOp that generated code never holds there",
     "int f(int a) { if (t == 1) { return 1; } return 0; }": "a BinaryOp that generated code never",
     "int f(int a) { if (t < 0) { return 1; } return 0; }": "a BinaryOp that generated code never",
+    "int f(int a) { const int (*p)[2] = (const int (*)[2])r; return p[0][0]; }": "a Cast that gen",
     "int f(int a) { return (double)a; }": "a Cast that generated code never holds there",
     "int f(int a) { return (int)1.0; }": "a Cast that generated code never holds there",
     "int f(int a) { return (int)5000000000; }": "a value of another type than int is given",
@@ -554,6 +562,20 @@ void f(const double x[1], double y[1]) {
     assert square.line == total.line == 2, "the last statement that ran is that of the function"
 
 
+def test_a_function_of_math_h_has_the_line_of_its_call() -> None:
+    text = """double half(const double x[1]) {
+    return x[0]/2.0;
+}
+void f(const double x[1], double y[1]) {
+    y[0] = log(half(x));
+}
+"""
+    reading, result = machine(text), empty("y", 1)
+    reading.call("f", [argument(reading.terms, "x", 1), result])
+    (logarithm,) = result.memory.cells
+    assert (logarithm.line, logarithm.operands[0].line) == (5, 2)
+
+
 def test_the_first_difference_is_the_deepest_wrong_term_on_the_left() -> None:
     terms = Terms(DOUBLE)
     x, y = inputs(terms, "x", 2)
@@ -567,6 +589,8 @@ def test_the_first_difference_is_the_deepest_wrong_term_on_the_left() -> None:
     assert first_difference(wrong) is wrong
     assert first_difference(right) is right
     assert first_difference(terms.of("neg", right)).operation == "neg"
+    argument_of_a_slip = terms.of("input", "x", 9)
+    assert first_difference(argument_of_a_slip) is argument_of_a_slip
 
 
 # -- memory --------------------------------------------------------------------------------------
@@ -609,6 +633,8 @@ def test_a_restricted_array_lies_over_no_other_one() -> None:
     first.memory.cells[:] = inputs(Terms(DOUBLE), "x", 2)
     machine(text).call("f", [first, second, third])
     machine(text).call("f", [first, second, first])
+    with pytest.raises(ProgramError, match="y is given no array of its type"):
+        machine(text).call("f", [first, 0, third])
     for arguments in ([first, first, third], [first, second, second]):
         with pytest.raises(ProgramError, match="y lies over another array"):
             machine(text).call("f", arguments)

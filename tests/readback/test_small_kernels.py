@@ -12,13 +12,17 @@ import pytest
 import symgen
 from symgen.emission import printer, wrapper
 from symgen.ir.loops import LoopProgram
-from symgen.ir.program import Port
+from symgen.ir.program import Port, Program
 from symgen.pipeline.loops import recursion
 from symgen.readback import kernels
 from symgen.readback.batches import RESULT_LAYOUTS
 from symgen.readback.device import Names
 from symgen.readback.kernels import LARGEST, CudaText, Options, _cases, _Device, _grid
+from symgen.vocabulary.arrays import Sizes
+from symgen.vocabulary.options import TextOptions
+from symgen.vocabulary.target import Target
 from tests.segments import aimed
+from tests.shared.c_programs import Builder, vector
 
 
 @cache
@@ -53,6 +57,16 @@ F = "arm_gravity_force"
 STRIDED = f"{F}_cuda_strided"
 PASSED = "count, q, q_state, q_element, g, g_state, g_element, work, status"
 KERNEL = [
+    (
+        "&work[thread], step",
+        "status, step",
+        f"{STRIDED}: the function of one state is given no array of numbers",
+    ),
+    (
+        "&work[thread], step",
+        "&work[thread], (int)step",
+        f"{STRIDED}: the function of one state is given no array of numbers",
+    ),
     ("__global__ void", "void", "__launch_bounds__ is not at its place in generated code"),
     ("#include <limits.h>\n", "", f"{F}_cuda.cu has other directives than generated text"),
     (
@@ -369,6 +383,116 @@ def test_some_words_may_differ(part: str, old: str, new: str) -> None:
     if "g_," in new:
         changed = changed.replace(" g[i*g_element]", " g_[i*g_element]")
     assert differences(files()._replace(**{part: changed})) == []
+
+
+# -- the rows of a Program -------------------------------------------------------------------------
+
+
+@cache
+def rows(checked: bool) -> tuple[Program, CudaText]:
+    """Return g_0 = sqrt(q_0 v_1)/v_0 and g_1 = sin q_1."""
+    builder = Builder("gravity_force", [vector("q"), vector("v")])
+    q_0, q_1, v_0, v_1 = (builder.input(port, k) for port in (0, 1) for k in (0, 1))
+    quotient = builder.op("div", builder.op("sqrt", builder.op("mul", q_0, v_1)), v_0)
+    program = builder.program([Port("g", (2,), (quotient, builder.op("sin", q_1)))])
+    target = Target("arm", Sizes(2, 2, 2), TextOptions("inline", checked=checked))
+    programs = {program.function: program}
+    texts = wrapper("cuda").files(programs, target, {program.function: {}})
+    device = texts[target.device_file(program.function)]
+    kernel = texts[target.kernel_file(program.function)]
+    header = printer().headers(programs, target)[target.header]
+    return program, CudaText(device, kernel, texts[target.cuda_header], header)
+
+
+def of_rows(text: CudaText, checked: bool = True, bounded: bool = True) -> list[str]:
+    program, _ = rows(checked)
+    names = Names("arm", "arm_gravity_force")
+    sentences = kernels.compare(program, text, names, Options(checked, bounded, {}))
+    return [re.sub(r"\bline \d+: ", "", sentence) for sentence in sentences]
+
+
+@pytest.mark.parametrize("checked", [True, False])
+def test_generated_rows_for_a_gpu_are_accepted(checked: bool) -> None:
+    _, text = rows(checked)
+    assert of_rows(text, checked) == []
+    assert (of_rows(text, checked, bounded=False) == []) != checked
+    (sentence, *_) = of_rows(text._replace(device=text.device.replace("sqrt", "log")), checked)
+    assert "no row of the Program is this log" in sentence
+
+
+ROWS = [
+    (
+        "q[i*q_state + k*q_element]",
+        "q[i*q_state]",
+        "a thread does not hold all arguments of one st",
+    ),
+    (
+        "g[i*g_state + k*g_element]",
+        "g[i*g_state]",
+        " of 1 states, element by element: g[0] differs",
+    ),
+    (
+        "(q_block, v_block, g_block)",
+        "(v_block, q_block, g_block)",
+        "a thread does not hold all argum",
+    ),
+    (
+        "(q_block, v_block, g_block)",
+        "(q_block, v_block)",
+        "the function of one state is given 2 arg",
+    ),
+    ("double g_block[2];", "double g_block[1];", "g_block[1] is outside of its array"),
+    (
+        "double g_block[2];",
+        "int g_block[2];",
+        "the function of one state is given no array of numbers",
+    ),
+    (
+        "double g_block[2];",
+        "double g_block[2][1];",
+        "the function of one state is given no array of",
+    ),
+    ("            continue;\n", "", "g_block[0] is read before anything is put there"),
+    (
+        "if (found != arm_OK)",
+        "if (found == arm_OK)",
+        " of 1 states, element by element: g[0] differs",
+    ),
+    (
+        "status[i] = found;",
+        "status[i] = arm_OK;",
+        " of 3 states: the statuses are not those of the st",
+    ),
+    (
+        "/arm_CUDA_THREADS + 1",
+        "/arm_CUDA_THREADS",
+        "arm_gravity_force_kernel is launched with 0 blo",
+    ),
+    ("(&launch, ", "(&stream, ", "this is not a launch of a kernel"),
+    (f"(&launch, {F}_kernel, count", "(&launch, count, count", "this is not a launch of a kernel"),
+    ("(&launch, ", "(&count, ", "a UnaryOp that generated code never holds there"),
+    (f"int {F}_cuda(", f"inline int {F}_cuda(", f"{F}_cuda.cu: a function has another linkage"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "sentence"), ROWS)
+def test_a_slip_in_a_kernel_of_rows_has_its_sentence(old: str, new: str, sentence: str) -> None:
+    _, text = rows(True)
+    assert old in text.kernel
+    (first, *_) = of_rows(text._replace(kernel=text.kernel.replace(old, new, 1)))
+    first = first.removeprefix(f"{STRIDED}: ").removeprefix(STRIDED)
+    assert first.startswith(sentence)
+
+
+def test_a_grid_has_one_dimension() -> None:
+    """Sizes of the other dimensions are one, and places in them are zero."""
+    _, text = rows(True)
+    sizes, places = ("gridDim.y*gridDim.z*blockDim.y*blockDim.z", "blockIdx.y + threadIdx.z")
+    kernel = text.kernel.replace("gridDim.x*blockDim.x;", f"gridDim.x*blockDim.x*{sizes};")
+    kernel = kernel.replace("+ threadIdx.x;", f"+ threadIdx.x + {places} + threadIdx.y;")
+    kernel = kernel.replace("+ threadIdx.y;", "+ threadIdx.y + blockIdx.z;")
+    assert kernel.count("blockDim.z") == kernel.count("blockIdx.z") == 1
+    assert of_rows(text._replace(kernel=kernel)) == []
 
 
 # -- the launches that are tried -------------------------------------------------------------------
