@@ -18,6 +18,7 @@ from symgen.pipeline.loops import recursion
 from symgen.readback import loops
 from symgen.readback.c_machine import Memory, Pointer, Terms
 from symgen.readback.loops import Reading, StepFunction, StepText
+from symgen.readback.preprocessor import without_comments
 from symgen.support.errors import ProgramError
 from symgen.vocabulary.reals import DOUBLE
 from tests.readback.c_texts import declarations, empty, machine
@@ -244,6 +245,32 @@ def test_a_header_without_a_workspace_has_one_of_no_numbers() -> None:
     ]
 
 
+def test_a_table_of_whole_numbers_may_hold_any_number() -> None:
+    text, header = text_and_header("libm")
+    table = "static const int more[2] = {3, 7};\nstatic const double arm_"
+    assert loops.compare(form(), slipped(text, "static const double arm_", table), header) == []
+
+
+def test_the_prototype_of_a_preprocessed_header_is_that_of_the_function() -> None:
+    text, header = text_and_header("libm")
+    (size,) = re.findall(r"arm_WORK (\d+)", header)
+    code = without_comments(text)
+    for macro, value in (("arm_NQ", "2"), ("arm_NV", "2"), ("arm_WORK", size)):
+        code = code.replace(f"[{macro}]", f"[{value}]")
+    code = re.sub(r"^#.*\n", "", code, flags=re.MULTILINE)
+    prototype = f"void arm_gravity_force(const double q[2], double g[2], double work[{size}]);"
+    seen = f'# 1 "arm.h" 1\n{prototype}\n# 2 "arm_gravity_force.c" 2\n{code}'
+    assert loops.compare(form(), text, header, seen) == []
+    for old, new in (("q[2]", "q[3]"), ("void", "int")):
+        assert loops.compare(form(), text, header, slipped(seen, old, new)) == [
+            "the header declares arm_gravity_force with other parameters, or another result, "
+            "than it has"
+        ]
+    assert loops.compare(form(), text, header, seen.replace(prototype, "int x(int y);")) == [
+        "the header declares arm_gravity_force 0 times"
+    ]
+
+
 def test_a_text_without_the_function_is_refused() -> None:
     text, _ = text_and_header("libm")
     assert loops.compare(form(), "int x;") == ["the C has no function"]
@@ -309,6 +336,7 @@ def test_a_slip_in_checked_loops_has_its_sentence(old: str, new: str, sentence: 
 def test_generated_checked_loops_are_accepted() -> None:
     text, header = text_and_header("auto", checked=True)
     assert loops.compare(form(), text, header, checked=True) == []
+    assert loops.compare(form(), text, checked=True) == []
     assert loops.compare(form(), text, header) != []
 
 
