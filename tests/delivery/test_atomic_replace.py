@@ -589,7 +589,7 @@ def test_a_leftover_is_removed_again_only_if_it_was_not_empty(
     assert leftover.exists() == (removals == 1)
 
 
-# -- entries of the user, one at a time --------------------------------------------------------------
+# -- entries of the user, one at a time ------------------------------------------------------------
 
 
 def test_a_recovered_entry_has_a_name_that_is_free(disk_folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Sheets of costs and proofs, without the tools that measure: what stands in them, and what is missing."""
+"""Sheets of costs and proofs, without the tools that measure and prove."""
 
 from __future__ import annotations
 

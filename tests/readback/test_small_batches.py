@@ -24,7 +24,7 @@ from symgen.vocabulary.options import TextOptions
 from symgen.vocabulary.target import Target
 from tests.readback.c_texts import machine
 from tests.segments import aimed
-from tests.shared.c_programs import Builder, vector
+from tests.shared.c_programs import Builder, arm, vector
 
 
 @cache
@@ -301,6 +301,19 @@ def test_a_slip_in_a_block_of_rows_has_its_sentence(old: str, new: str, sentence
     changed = text._replace(source=text.source.replace(old, new, 1))
     (first, *_) = batches.compare(program, changed, "arm", True, {})
     assert re.sub(r"\bline \d+: ", "", first).startswith(sentence)
+
+
+@pytest.mark.parametrize("checked", [True, False])
+def test_a_function_with_several_results_is_accepted(checked: bool) -> None:
+    program = arm()["mass_matrix_and_bias"]
+    target = Target("arm", Sizes(2, 2, 2), TextOptions("libm", checked=checked, batch=True))
+    files = c99.batches({program.function: program}, target, {program.function: {}})
+    names = target.batch_file(program.function), target.lanes_file, target.batch_header
+    text = BatchText(*(files[name] for name in names))
+    assert batches.compare(program, text, "arm", checked, {}) == []
+    exchanged = text.source.replace("&M[first*M_state]", "&c[first*c_state]")
+    assert exchanged != text.source
+    assert batches.compare(program, text._replace(source=exchanged), "arm", checked, {}) != []
 
 
 UNCHECKED_ROWS = [

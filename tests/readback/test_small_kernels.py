@@ -22,7 +22,7 @@ from symgen.vocabulary.arrays import Sizes
 from symgen.vocabulary.options import TextOptions
 from symgen.vocabulary.target import Target
 from tests.segments import aimed
-from tests.shared.c_programs import Builder, vector
+from tests.shared.c_programs import Builder, arm, vector
 
 
 @cache
@@ -418,6 +418,22 @@ def test_generated_rows_for_a_gpu_are_accepted(checked: bool) -> None:
     assert (of_rows(text, checked, bounded=False) == []) != checked
     (sentence, *_) = of_rows(text._replace(device=text.device.replace("sqrt", "log")), checked)
     assert "no row of the Program is this log" in sentence
+
+
+def test_a_function_with_several_results_is_accepted() -> None:
+    program = arm()["mass_matrix_and_bias"]
+    target = Target("arm", Sizes(2, 2, 2), TextOptions())
+    programs = {program.function: program}
+    texts = wrapper("cuda").files(programs, target, {program.function: {}})
+    device = texts[target.device_file(program.function)]
+    kernel = texts[target.kernel_file(program.function)]
+    header = printer().headers(programs, target)[target.header]
+    text = CudaText(device, kernel, texts[target.cuda_header], header)
+    names, options = Names("arm", target.symbol(program.function)), Options(False, False, {})
+    assert kernels.compare(program, text, names, options) == []
+    exchanged = kernel.replace("M_block, c_block)", "c_block, M_block)")
+    assert exchanged != kernel
+    assert kernels.compare(program, text._replace(kernel=exchanged), names, options) != []
 
 
 ROWS = [
