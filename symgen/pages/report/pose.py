@@ -68,12 +68,10 @@ def middle(mechanism: Mechanism) -> list[float]:
         if coupling is not None:
             continue
         low, high = limits.lower, limits.upper
-        ranged = joint.type.nq == 1 and low is not None and high is not None
-        q += (
-            [float(low + high) / 2]
-            if ranged and low is not None and high is not None
-            else map(float, joint.type.neutral)
-        )
+        if joint.type.nq == 1 and low is not None and high is not None:
+            q.append(float(low + high) / 2)
+        else:
+            q += map(float, joint.type.neutral)
     return q
 
 

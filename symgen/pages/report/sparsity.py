@@ -154,7 +154,7 @@ def _forbidden(H: Array, joints: Sequence[slice]) -> Array:
         basis: list[Array] = []
         for direction in (*H[columns, at], *np.eye(6)):
             remainder = direction - sum((b * (b @ direction) for b in basis), np.zeros(6))
-            if np.linalg.norm(remainder) > 1e-6 and len(basis) < 6:
+            if np.linalg.norm(remainder) > 1e-6:
                 basis.append(remainder / np.linalg.norm(remainder))
         for column in basis[columns.stop - columns.start :]:
             forbidden[at, filled] = column
