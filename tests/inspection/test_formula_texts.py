@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -210,6 +211,30 @@ def test_a_case_is_zero_if_no_numerator_has_terms() -> None:
             r"0.5 \left(n - 1\right) n",
         ),
         ([sum_over([], [], NUMBER, polynomial(n=1, one=-1))], None, "n - 1", "n - 1"),
+        (  # the minus is that of both terms
+            [sum_over([], [], NUMBER, polynomial(j=-1, one=2))],
+            None,
+            "-(j - 2)",
+            r"-\left(j - 2\right)",
+        ),
+        (
+            [sum_over([], [], NUMBER, polynomial(i=-3, n=-3))],
+            None,
+            "-3*(i + n)",
+            r"-3 \left(i + n\right)",
+        ),
+        (
+            [sum_over([], [LINK, LINK], WAVE, polynomial(n=1, i=-1))],
+            None,
+            "(n - i)*cos(q[i])",
+            r"\left(n - i\right) \cos\left(q_{i}\right)",
+        ),
+        (
+            [sum_over([], [LINK, LINK], WAVE, polynomial(nn=1, n=-1))],
+            None,
+            "(n - 1)*n*cos(q[i])",
+            r"\left(n - 1\right) n \cos\left(q_{i}\right)",
+        ),
         (
             [sum_over([], [], NUMBER, polynomial(nn=1, n=2, one=1))],
             None,
@@ -260,6 +285,15 @@ def test_sums_that_differ_in_their_symbols_only_are_one_sum() -> None:
     single = sum_over([], [LINK, LINK, LINK], Kind(True, (1,), (("v", 1),)))
     single_with_k = sum_over([], [LINK, LINK, K], Kind(True, (1,), (("v", 1),)))
     assert entry_text(((single, single_with_k), None), "text") == "v[i]*sin(q[i]) + v[k]*sin(q[i])"
+    # so do terms without a range, unless their coefficient is a polynomial of several terms
+    linear = [
+        sum_over([], [LINK, LINK, at], Kind(True, (1,), (("v", 1),)), polynomial(n=x, i=-x))
+        for at, x in ((LINK, 1), (K, -2))
+    ]
+    text = entry_text((tuple(linear), None), "text")
+    assert text == "(n - i)*(v[i] - 2*v[k])*sin(q[i])"
+    half = [replace(item, coefficient=polynomial(n="-1/2", i="1/2")) for item in linear]
+    assert entry_text((tuple(half), None), "text") == "-0.5*(n - i)*(v[i] + v[k])*sin(q[i])"
     plain, double = (
         sum_over([("k", LINK, LAST)], [K, K], WAVE, polynomial(one=factor)) for factor in (1, 2)
     )

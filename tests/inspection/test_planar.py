@@ -21,7 +21,7 @@ from symgen.inspection.general.request import chain_of
 from symgen.mechanism.drives import Drive
 from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.mechanics import Reference
-from symgen.vocabulary.poses import Shift
+from symgen.vocabulary.poses import X_AXIS, Angle, Shift, Turn
 
 ROW, COLUMN = Affine("i", 0), Affine("j", 0)
 COUNT = 4
@@ -238,13 +238,20 @@ def changed(mechanism: Mechanism, link: int, **changes: Any) -> Mechanism:
 def test_only_chains_of_parallel_axes_without_drives_are_planar() -> None:
     assert planar_chain(bars()) is not None
     for link in range(COUNT):
-        assert planar_chain(changed(bars(), link, kind="prismatic")) is None
+        for kind, parameters in (
+            ("prismatic", ()),
+            ("spherical", ()),
+            ("helical", (("pitch", Fraction(1)),)),
+        ):
+            assert planar_chain(changed(bars(), link, kind=kind, parameters=parameters)) is None
         assert planar_chain(changed(bars(), link, drive=Drive(damping=Fraction(1)))) is None
         if link:
-            base = bars().joints[0].pose
-            assert planar_chain(changed(bars(), link, pose=base)) is None
+            turned = (*bars().joints[link].pose, Turn(X_AXIS, Angle(pi=Fraction(1, 2))))
+            assert planar_chain(changed(bars(), link, pose=turned)) is None
             shifted = (Shift((Fraction(1), Fraction(1), Fraction(0))),)
             assert planar_chain(changed(bars(), link, pose=shifted)) is None
+    irrational = (Turn(X_AXIS, Angle(Fraction(3, 10))), Shift((Fraction(1),) * 3))
+    assert planar_chain(changed(bars(), 0, pose=irrational)) is None
     part = replace(bars().bodies[2].parts[0], gravcomp=Fraction(1, 2))
     bodies = (*bars().bodies[:2], replace(bars().bodies[2], parts=(part,)), bars().bodies[3])
     assert planar_chain(replace(bars(), bodies=bodies)) is None
@@ -262,6 +269,18 @@ def test_the_numbers_of_a_planar_chain_are_those_of_its_links() -> None:
     assert chain_of(bars(), COUNT, "M[i,j]").bodies[1].parts == bars().bodies[1].parts
 
 
+def test_the_origin_of_a_link_has_the_heights_of_the_links_before_it() -> None:
+    """Every joint is 1 along x and 1 along z from the one before it, and the first at its place."""
+    raised, step = bars(), Shift((Fraction(1), Fraction(0), Fraction(1)))
+    for link in range(1, COUNT):
+        raised = changed(raised, link, pose=(step,))
+    _, origins, _ = poses_of_links(raised)
+    for axis in range(3):
+        (pieces,) = defined(raised, "", "p_links", [ROW, Affine("", axis)])
+        for i in range(COUNT):
+            assert value_at(pieces, i=i) == pytest.approx(origins[i][axis], abs=1e-12)
+
+
 def test_letters_of_lc_need_point_masses_at_rational_distances() -> None:
     """Link 2 is like link 1, so that the numbers of links 0, 1 and 3 are those of the chain."""
     assert definition(bars(), ("lc", "H_L_L"), [ROW, COLUMN]) is None
@@ -270,8 +289,11 @@ def test_letters_of_lc_need_point_masses_at_rational_distances() -> None:
         {"moments": (*[Fraction(0)] * 5, Fraction(1))},
         {"mass": Fraction(0)},
         {"pose": (Shift((Fraction(1), Fraction(1), Fraction(0))),)},  # of length √2
+        {"pose": (Shift((Fraction(1), Fraction(0), Fraction(0))),)},  # not at the next joint
     )
     for link, change in product((0, 1, 3), changes):
+        if (link, change) == (3, changes[-1]):  # no joint is at the end of the last link
+            continue
         bodies = list(masses().bodies)
         bodies[link] = replace(bodies[link], parts=(replace(bodies[link].parts[0], **change),))
         without = definition(
@@ -296,12 +318,14 @@ def test_transforms_need_joints_along_z_and_links_at_one_height() -> None:
         assert definition(massless, ("udut", "T"), [ROW, COLUMN]) is None
         assert definition(massless, ("udut", "B"), [ROW, COLUMN]) is None
         assert definition(massless, ("riccati", "phi"), [ROW, COLUMN]) is not None
-    assert (
-        definition(
-            changed(bars(), 1, axis=(Fraction(0), Fraction(1), Fraction(0))),
-            ("riccati", "phi"),
-            [ROW, COLUMN],
-        )
-        is None
-    )
+    uneven = replace(bodies[1].parts[0], pose=(Shift((Fraction(0), Fraction(1), Fraction(9))),))
+    wavy = replace(bars(), bodies=(bodies[0], replace(bodies[1], parts=(uneven,)), *bodies[2:]))
+    assert definition(wavy, ("udut", "B"), [ROW, COLUMN]) is None
+    assert definition(wavy, ("udut", "T"), [ROW, COLUMN]) is not None
+    assert definition(wavy, ("riccati", "phi"), [ROW, COLUMN]) is not None
+    about_y = bars()
+    for link in range(COUNT):
+        about_y = changed(about_y, link, axis=(Fraction(0), Fraction(1), Fraction(0)))
+    assert definition(about_y, ("", "M"), [ROW, COLUMN]) is not None
+    assert definition(about_y, ("riccati", "phi"), [ROW, COLUMN]) is None
     assert definition(bars(), ("riccati", "psi"), [ROW, COLUMN]) is None

@@ -10,8 +10,13 @@ import pytest
 
 from symgen.inspection.pattern import Pattern
 from symgen.pages.pictures.pattern import (
+    CELL,
+    EDGE,
+    GAP,
     _dividers,
     _dots,
+    _draw,
+    _legend,
     _lines,
     _matrix,
     _names,
@@ -239,3 +244,92 @@ def test_names_are_in_the_middle_of_their_groups_and_some_are_omitted_in_small_c
     assert rows.yaxis.get_ticklocs().tolist() == [0.0, 4.5]
     assert {label.get_rotation() for label in labels} == {0.0}
     assert min(label.get_fontsize() for label in labels) == 7.5
+
+
+class Boxes:
+    """Boxes (left, bottom, right, top) in inches of the parts of a picture."""
+
+    def __init__(self, pattern: Pattern) -> None:
+        figure = _draw(Figure, "arm", pattern)
+        figure.draw_without_rendering()
+        self.width, self.height = figure.get_size_inches()
+        self.dpi = figure.dpi
+        chart, *scales = figure.axes
+        self.chart = self.of(chart)
+        self.title, self.under = (
+            self.of(text) for text in chart.texts if text.get_transform() == figure.transFigure
+        )
+        self.rows = [self.of(label) for label in chart.get_yticklabels()]
+        self.columns = [self.of(label) for label in chart.get_xticklabels()]
+        self.legend = self.of(chart.get_legend())
+        self.scale = [self.of(scale) for scale in scales]
+        self.ticks = [self.of(label) for scale in scales for label in scale.get_yticklabels()]
+
+    def of(self, part: Any) -> tuple[float, float, float, float]:
+        box = part.get_window_extent()
+        left, bottom, right, top = (float(x) / self.dpi for x in box.extents)
+        return left, bottom, right, top
+
+
+def test_the_parts_of_a_picture_have_equal_distances_and_no_name_is_cut() -> None:
+    boxes = Boxes(pattern_of(VALUES, KINDS, rows=(("a long name", 1), ("r1", 1))))
+    left, bottom, right, top = boxes.chart
+    # names are half a gap away from the matrix, and a gap and a half from the edge or the text
+    assert min(row[0] for row in boxes.rows) == pytest.approx(EDGE + GAP / 2, abs=0.03)
+    assert max(row[2] for row in boxes.rows) == pytest.approx(left - GAP / 2, abs=0.03)
+    assert min(column[1] for column in boxes.columns) == pytest.approx(top + GAP / 2, abs=0.03)
+    above = boxes.under[1] - max(column[3] for column in boxes.columns)
+    assert above == pytest.approx(1.5 * GAP, abs=0.03)
+    # the cells are as large as allowed
+    assert (right - left, top - bottom) == pytest.approx((3 * CELL, 2 * CELL))
+    # title and pose are at the upper left, the legend at the lower left
+    assert (boxes.title[0], boxes.height - boxes.title[3]) == pytest.approx((EDGE, EDGE), abs=0.03)
+    assert (boxes.under[0], boxes.title[1] - boxes.under[3]) == pytest.approx((EDGE, GAP), abs=0.03)
+    assert boxes.legend[:2] == pytest.approx((EDGE, EDGE), abs=0.03)
+    assert bottom - boxes.legend[3] == pytest.approx(2 * GAP, abs=0.03)
+    # the scale is beside the matrix, and as high
+    (scale,) = boxes.scale
+    assert scale == pytest.approx((right + 3 * GAP, bottom, right + 3 * GAP + 0.22, top))
+    assert max(tick[2] for tick in boxes.ticks) < boxes.width - EDGE
+    # a twentieth is spared for the text, which is the widest part of this picture
+    text = max(boxes.under[2], boxes.title[2], boxes.legend[2]) - EDGE
+    assert 1.04 * text < boxes.width - 2 * EDGE < 1.12 * text
+
+
+@pytest.mark.parametrize("is_zero", [False, True])
+def test_a_wide_matrix_decides_the_width(is_zero: bool) -> None:
+    """A matrix of 15 columns is 9.6 inches wide; one that is zero has no scale."""
+    boxes = Boxes(pattern_of([[0.0 if is_zero else 5.0] * 15], [[2] * 15]))
+    left, _, right, _ = boxes.chart
+    assert right - left == pytest.approx(9.6)
+    if is_zero:
+        assert boxes.scale == []
+        assert boxes.width == pytest.approx(right + EDGE)
+        return
+    widest = max(tick[2] - tick[0] for tick in boxes.ticks)
+    assert boxes.width == pytest.approx(right + 4 * GAP + 0.22 + widest + 0.45 + EDGE, abs=0.03)
+
+
+@pytest.mark.parametrize(("count", "side"), [(1, CELL), (14, 9.24), (24, 9.6)])
+def test_a_matrix_is_at_most_ten_inches_high_and_its_scale_about_three(
+    count: int, side: float
+) -> None:
+    boxes = Boxes(pattern_of([[1.0]] * count, [[2]] * count))
+    _, bottom, _, top = boxes.chart
+    assert top - bottom == pytest.approx(side)
+    (scale,) = boxes.scale
+    assert (scale[3], scale[3] - scale[1]) == pytest.approx((top, min(side, 3.2)))
+
+
+@pytest.mark.parametrize(
+    ("kinds", "texts"),
+    [
+        ([[0, 1, 2]], ["zero at every pose", "the same at every pose"]),
+        ([[0, 2]], ["zero at every pose"]),
+        ([[1, 2]], ["the same at every pose"]),
+        ([[2, 2]], []),
+    ],
+)
+def test_the_legend_explains_only_what_is_drawn(kinds: list[list[int]], texts: list[str]) -> None:
+    legend = _legend(chart(), pattern_of([[1.0] * len(kinds[0])], kinds))
+    assert [text.get_text() for text in legend.get_texts()] == texts

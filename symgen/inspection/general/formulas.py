@@ -346,7 +346,7 @@ def _term(summand: Sum, products: Sequence[tuple[list[str], Fraction]], format: 
     for polynomial, power in reversed(polynomials):
         text = polynomial.text(format)
         if len(polynomial.terms) > 1 and (
-            len(polynomials) > 1 or power > 1 or factors or summand.ranges or abs(scale) != 1
+            len(polynomials) > 1 or power > 1 or factors or summand.ranges or scale != 1
         ):
             text = rf"\left({text}\right)" if is_latex else f"({text})"
         if power > 1:

@@ -247,7 +247,7 @@ def _add_pair(
         positions = [plus(low, 1), high]
         for sine, value in ((False, x), (True, -sign * y)):
             add_terms(total, sine, (1,), positions, symbol, value, where)
-    if symbol[0] != "v" and along is None:  # the derivative of a constant is zero
+    if along is None:  # the derivative of a constant is zero
         add_terms(total, False, (), [], symbol, amount[0], (*common, *equal(ROW, COLUMN)))
 
 
