@@ -161,14 +161,12 @@ def _apply_unit_circle(product: Any, unit: Sequence[Any]) -> Any:
 
 def _sine_or_cosine(angle: Any, op: str, unknowns: Sequence[Any], n: int, entry: str) -> Any:
     """Return sin or cos of ±q + β, where β is a constant of KEPT_DIGITS digits."""
-    joint, sign, offset = None, 1, fmpq(0)
-    for powers, x in angle.to_dict().items():
-        if not any(powers):
-            offset = x
-        elif sum(powers) == 1 and abs(x) == 1 and 1 in powers[2 * n : 3 * n]:
-            joint, sign = powers.index(1) - 2 * n, int(x.p)
-    if joint is None or len(angle) > 2:
+    terms = dict(angle.to_dict())
+    offset = terms.pop((0,) * len(unknowns), fmpq(0))
+    powers, x = terms.popitem() if len(terms) == 1 else ((), fmpq(0))
+    if sum(powers) != 1 or abs(x) != 1 or 1 not in powers[2 * n : 3 * n]:
         raise ProgramError(f"{entry} contains the {op} of an expression that is not a joint angle")
+    joint, sign = powers.index(1) - 2 * n, int(x.p)
     c, s = unknowns[joint], unknowns[n + joint] * sign
     if offset != 0:
         with k.precision():
