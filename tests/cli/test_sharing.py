@@ -198,6 +198,15 @@ def test_the_table_of_costs_has_columns_for_cycles_workspace_and_rate_only_if_th
     assert row[-4:] == ["0", "476", "20000", "cosf sinf"]
 
 
+def test_names_in_a_table_of_costs_begin_below_their_headings() -> None:
+    long = Cost(**{**LARGE.__dict__, "function": "a_long_name", "method": "a_method:variant"})
+    rows = cost_command._table(Measured((SMALL, long), 21, 61, 40, ()), None, False)
+    heading, first, second, _ = (row for row in rows if "--" not in row)
+    assert [row.index(x) for row, x in ((heading, "function"), (first, "f "))] == [0, 0]
+    assert heading.index("method") == first.index("m ") == second.index("a_method")
+    assert heading.index("needs") == first.index("nothing") == second.index("cosf")
+
+
 def test_the_total_of_a_table_of_costs_is_in_the_columns_of_flash() -> None:
     for clock, timed in ((None, False), (1e6, True)):
         rows = cost_command._table(Measured((SMALL, LARGE), 21, 61, 40, ()), clock, timed)

@@ -18,6 +18,7 @@ from symgen.inspection.structure import (
     LETTERS,
     PARAMETERS,
     Structure,
+    _echelon,
     combination,
     contributions,
     inertia_entries,
@@ -309,3 +310,76 @@ def test_a_quantity_without_a_structure_is_refused() -> None:
         RequestError, match="no quantity with a structure is named 'Minv'; there are: M, c, g, tau"
     ):
         structure(robot("scara"), "Minv")
+
+
+# -- texts and linear algebra --------------------------------------------------------------------------
+
+
+def test_a_combination_is_written_with_signs_and_without_factors_of_one() -> None:
+    terms = {"J_0_zz": Fraction(1), "m_1": Fraction(1, 4), "h_1_x": Fraction(-1)}
+    assert combination(terms) == "J_0_zz + 0.25*m_1 - h_1_x"
+    assert combination({"a": Fraction(-2), "b": Fraction(1, 3)}) == "-2*a + 1/3*b"
+    assert combination({"a": Fraction(-1)}) == "-a"
+
+
+def dependence(letter: str) -> Structure:
+    of_vector = ((0,), (0, 1))
+    of_matrix = (((), (1,)), ((1,), (0, 1)))
+    names = ((("m_0",), ("m_1", "h_1_x")), (("m_1", "h_1_x"), ()))
+    return Structure(
+        "arm",
+        letter,
+        ("a", "b"),
+        of_matrix if letter == "M" else of_vector,
+        names if letter == "M" else names[0],
+        (("m_0", {"m_0": Fraction(1), "m_1": Fraction(1)}),),
+        (Fraction(5, 2),),
+    )
+
+
+def test_entries_of_a_symmetric_matrix_are_listed_once() -> None:
+    assert dependence("M").entries() == [
+        ("M[0,0]", (), ("m_0",)),
+        ("M[0,1]", (1,), ("m_1", "h_1_x")),
+        ("M[1,1]", (0, 1), ()),
+    ]
+    assert dependence("g").entries() == [
+        ("g[0]", (0,), ("m_0",)),
+        ("g[1]", (0, 1), ("m_1", "h_1_x")),
+    ]
+
+
+def test_the_text_of_a_structure_has_a_line_for_each_entry_and_base_parameter() -> None:
+    lines = dependence("M").text().splitlines()
+    assert lines[0] == "M of 'arm': joints 0 a, 1 b"
+    joints = lines.index("depends on the coordinates of joints")
+    assert lines[joints + 1 : joints + 4] == ["  M[0,0]  -", "  M[0,1]  1", "  M[1,1]  0 1"]
+    assert "  M[0,1]  m_1 h_1_x" in lines
+    assert "  M[1,1]  -" in lines
+    assert lines[lines.index("1 base parameters (SI units)") + 1] == "  m_0 + m_1 = 2.5"
+    assert dependence("M").rank == 1
+    assert 0 < dependence("M").chance < 1e-6
+
+
+def test_the_echelon_form_has_a_pivot_of_one_in_each_independent_row() -> None:
+    """Rational rows, and rows with √2 that need no elimination."""
+
+    def numbers(row: list[int]) -> list[constants.Constant]:
+        return [constants.rational(Fraction(x)) for x in row]
+
+    with constants.precision():
+        exact = _echelon([numbers(row) for row in ([0, 2, 4, 6], [0, 1, 3, 1], [0, 3, 7, 7])])
+        assert {c: [int(x) for x in row] for c, row in exact.items()} == {
+            1: [0, 1, 0, 7],
+            2: [0, 0, 1, -2],
+        }
+        root = constants.square_root(constants.rational(Fraction(2)))
+        zero = constants.ZERO
+        irrational = _echelon([[zero, zero, root, 3 * root], numbers([0, 2, 0, 1])])
+        assert {
+            c: [round(constants.as_float(x), 9) for x in row] for c, row in irrational.items()
+        } == {
+            1: [0, 1, 0, 0.5],
+            2: [0, 0, 1, 3],
+        }
+    assert _echelon([]) == {}

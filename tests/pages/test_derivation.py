@@ -23,11 +23,12 @@ from symgen.inspection.paper_letters import PAPERS_OF_METHOD
 from symgen.inspection.reading import read
 from symgen.pages.derivation import FORMATS, Document, derive, written
 from symgen.pages.derivation import document as document_module
-from symgen.pages.derivation.document import SIDE_BY_SIDE, _symbol, notation
+from symgen.pages.derivation import formats as formats_module
+from symgen.pages.derivation.document import SIDE_BY_SIDE, Step, _symbol, notation
 from symgen.pages.derivation.formats import _breaking_code, _escaped
 from symgen.pages.derivation.notation import symbols
 from symgen.pages.derivation.wide_blocks import block_equations
-from symgen.papers.identities import PAPERS, paper
+from symgen.papers.identities import PAPERS, EquationResult, PaperResult, paper
 from symgen.support.errors import RequestError, UnknownName
 
 CASES = [
@@ -411,3 +412,84 @@ def test_a_block_that_is_too_long_is_refused_by_its_own_name(
         with pytest.raises(TooLong, match=rf"^the canonical form of P\[{i}\] takes more than 5"):
             document_module._computed(operators, operators.letter("P"), (i,), derived, reasons)
     assert requested == [(1,)]
+
+
+# -- sentences and choices of a document ---------------------------------------------------------------
+
+
+def checked(fails: tuple[int, ...] = (), symbolically: bool | None = None) -> EquationResult:
+    return EquationResult("(1)", "x", "says", fails, symbolically)
+
+
+@pytest.mark.parametrize(
+    ("equations", "words"),
+    [
+        ([checked(), checked()], "All 2 equations of P hold exactly, in rational numbers, at 3"),
+        ([checked((1,)), checked()], "1 of the 2 equations of P hold exactly"),
+        ([checked(), checked()], "random states."),
+        (
+            [checked(symbolically=False), checked(symbolically=False)],
+            "; all of them were also computed over rational functions",
+        ),
+        (
+            [checked(symbolically=False), checked()],
+            "; 1 of them were also computed over rational functions",
+        ),
+    ],
+)
+def test_the_coverage_counts_the_equations_that_hold(
+    equations: list[EquationResult], words: str
+) -> None:
+    result = PaperResult("p", "P", tuple(equations))
+    assert words in document_module._coverage(result, 3, False)
+    rounded = document_module._coverage(result, 3, True)
+    assert rounded.endswith("; rotations are rounded as stated above.")
+    assert ("rational functions" in rounded) == any(
+        equation.fails_symbolically is not None for equation in equations
+    )
+
+
+@pytest.mark.parametrize(
+    ("result", "verdict"),
+    [
+        (checked(), "holds exactly at the random states"),
+        (checked(symbolically=False), "holds exactly, for every state"),
+        (checked((0, 2)), "does NOT hold at the random states 0, 2"),
+        (checked(symbolically=True), "does NOT hold symbolically"),
+    ],
+)
+def test_the_verdict_of_an_equation_is_what_was_computed(
+    result: EquationResult, verdict: str
+) -> None:
+    assert formats_module._verdict(Step("h", result, (), (), (), ())) == verdict
+    document = Document("t", "r", ("p",), "P", (), (), (Step("h", result, (), (), (), ()),), "c")
+    assert document.holds == result.holds
+
+
+def test_a_sentence_begins_with_a_capital_except_before_a_coordinate() -> None:
+    assert document_module._sentence("a robot") == "A robot"
+    assert document_module._sentence("q0 is an angle") == "q0 is an angle"
+    assert formats_module._sentence("ab c") == "Ab c."
+    assert formats_module._sentence("") == ""
+
+
+def test_a_large_robot_shows_only_blocks_of_neighbours() -> None:
+    """Links 0 and 1 carry others; a block of one link or of no pair is always shown."""
+    large = document_module.MOST_LINKS + 1
+
+    def shown(count: int) -> list[tuple[int, ...]]:
+        mechanism = load(f"planar_point_mass:{count}")
+        pairs = [(0, 0), (0, 1), (1, 0), (0, 2), (2, 0), (3,), ()]
+        blocks = [(pair, lambda: Canonical("x", (), ())) for pair in pairs]
+        return [indices for indices, _ in document_module._printed_blocks(mechanism, blocks)]
+
+    assert shown(large) == [(0, 0), (0, 1), (1, 0), (3,), ()]
+    assert len(shown(large - 1)) == 7
+
+
+def test_a_structure_marks_the_blocks_that_are_not_zero() -> None:
+    text = document_module._structure("B", [1, 0], [(0, 0), (0, 1)])
+    assert text == (
+        r"B:\quad \begin{array}{c|cc} & 1 & 0 \\ \hline "
+        r"1 & \cdot & \cdot \\ 0 & \ast & \ast \end{array}"
+    )
