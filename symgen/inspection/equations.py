@@ -109,7 +109,7 @@ def equations(
     headings: list[str] = []
     target_set, used_names = set(targets), {row.name for row in derived.rows}
     rows = needed_rows(derived, targets)
-    uses = Counter(a for r in rows for a in derived.rows[r].args) + Counter(targets)
+    uses = Counter(a for r in rows for a in derived.rows[r].args)
     sizes: dict[int, int] = {}
     for r in rows:
         row = derived.rows[r]

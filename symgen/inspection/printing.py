@@ -167,7 +167,7 @@ def print_equations(
     """
     headings = [" ".join(heading.split()).replace("*/", "* /") for heading in headings]
     above = [
-        heading if heading and (n == 0 or headings[n - 1] != heading) else ""
+        heading if n == 0 or headings[n - 1] != heading else ""
         for n, heading in enumerate(headings)
     ]
     above += [""] * (len(named) + 1 - len(above))

@@ -477,14 +477,14 @@ def test_a_large_robot_shows_only_blocks_of_neighbours() -> None:
     """Links 0 and 1 carry others; a block of one link or of no pair is always shown."""
     large = document_module.MOST_LINKS + 1
 
-    def shown(count: int) -> list[tuple[int, ...]]:
+    def printed_blocks(count: int) -> list[tuple[int, ...]]:
         mechanism = load(f"planar_point_mass:{count}")
         pairs = [(0, 0), (0, 1), (1, 0), (0, 2), (2, 0), (3,), ()]
         blocks = [(pair, lambda: Canonical("x", (), ())) for pair in pairs]
         return [indices for indices, _ in document_module._printed_blocks(mechanism, blocks)]
 
-    assert shown(large) == [(0, 0), (0, 1), (1, 0), (3,), ()]
-    assert len(shown(large - 1)) == 7
+    assert printed_blocks(large) == [(0, 0), (0, 1), (1, 0), (3,), ()]
+    assert len(printed_blocks(large - 1)) == 7
 
 
 def test_a_structure_marks_the_blocks_that_are_not_zero() -> None:
