@@ -259,6 +259,8 @@ def test_the_form_of_an_entry_depends_on_its_number_of_operations(
     for limit, is_closed in ((size, True), (size - 1, False)):
         value = read(arm, "tau[1]", options=FormulaOptions(closed_up_to=limit)).value
         assert isinstance(value, sp.Expr) == is_closed
+    closed = FormulaOptions("closed", closed_up_to=2)  # the limit is that of a form by size
+    assert isinstance(read(arm, "tau[1]", options=closed).value, sp.Expr)
     monkeypatch.setattr(module, "CLOSED_AT_MOST", size)
     assert isinstance(read(arm, "tau[1]", options=FormulaOptions("closed")).value, sp.Expr)
     monkeypatch.setattr(module, "CLOSED_AT_MOST", size - 1)
