@@ -52,9 +52,6 @@ def validate_contacts(texts: Iterable[str]) -> tuple[str, ...]:
                 f"the contacts '{printable(texts_by_contact[contact], 60)}' and '{printable(text, 60)}' are the same point; "
                 "name every point once"
             )
-        has_point = contact.point != ZERO3 or text != contact.link
-        point = text.rpartition(":")[2] if has_point else ""
-        texts_by_contact[contact] = (
-            f"{contact.link}:{''.join(point.split())}" if point else contact.link
-        )
+        point = "".join(text.rpartition(":")[2].split())
+        texts_by_contact[contact] = text if text == contact.link else f"{contact.link}:{point}"
     return tuple(texts_by_contact.values())
