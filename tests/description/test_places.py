@@ -103,6 +103,7 @@ POSES: dict[str, Pose] = {
         Turn(Z_AXIS, Angle(Fraction(2, 3))),
     ),
     "the same axis twice": (Turn(Z_AXIS, Angle(Fraction(1))), Turn(Z_AXIS, Angle(Fraction(2)))),
+    "the y axis twice": (Turn(Y_AXIS, Angle(Fraction(1, 2))), Turn(Y_AXIS, Angle(Fraction(1, 3)))),
     "the reverse of an axis": (Turn(vector(0, 0, -1), Angle(Fraction(2, 5))),),
     "many turns": (Turn(X_AXIS, Angle(Fraction(101))), Turn(Y_AXIS, Angle(Fraction(1)))),
     "a backward look": (Rotate((Fraction(0), Fraction(0), Fraction(0), Fraction(1))),),

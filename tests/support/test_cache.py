@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
+import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -432,3 +434,155 @@ def test_a_second_process_gets_its_solver_without_importing_sympy(tmp_path: Path
     ]
     assert runs[0].stdout == runs[1].stdout
     assert runs[1].stderr.strip() == "set()"
+
+
+# -- the parts of the cache ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("variables", "folder"),
+    [
+        ({"SYMGEN_CACHE": "/a", "XDG_CACHE_HOME": "/b"}, "/a"),
+        ({"SYMGEN_CACHE": "~/a"}, "/home/me/a"),
+        ({"SYMGEN_CACHE": "", "XDG_CACHE_HOME": "/b"}, "/b/symgen"),
+        ({}, "/home/me/.cache/symgen"),
+    ],
+)
+def test_the_folder_is_named_by_the_first_variable_that_is_set(
+    variables: dict[str, str], folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("SYMGEN_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", "/home/me")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert cache.cache_folder() == Path(folder)
+
+
+def test_facts_are_found_under_their_whole_key(cache_folder: Path) -> None:
+    facts = {"a": [1, None, "é"], "b": 0.25}
+    cache.keep(facts, "thing", "x", 1)
+    assert cache.find("thing", "x", 1) == facts
+    assert cache.is_kept("thing", "x", 1)
+    for kind, *key in (("thing", "x"), ("thing", "x", 2), ("other", "x", 1), ("thing", "x", 1, 1)):
+        assert cache.find(kind, *key) is None
+        assert not cache.is_kept(kind, *key)
+    cache.keep([2], "thing", "x", 1)
+    assert cache.find("thing", "x", 1) == [2]
+    assert [path.name.partition("-")[0] for path in cache_folder.iterdir()] == ["thing"]
+    assert stat.S_IMODE(cache_folder.stat().st_mode) == 0o700
+
+
+def test_facts_and_keys_that_json_cannot_represent_are_not_stored(cache_folder: Path) -> None:
+    cache.keep(math.nan, "thing", 1)
+    cache.keep(1, "thing", object())
+    assert cache.find("thing", object()) is None
+    assert not cache.is_kept("thing", object())
+    assert cache.find("thing", 1) is None
+    assert not cache_folder.exists() or list(cache_folder.iterdir()) == []
+
+
+def test_an_entry_is_read_and_written_up_to_its_longest_size(
+    cache_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "_LONGEST_ENTRY", 3000)
+    cache.keep("x" * 2000, "thing", 1)
+    assert cache.find("thing", 1) == "x" * 2000
+    cache.keep("x" * 3000, "thing", 2)
+    assert not cache.is_kept("thing", 2)
+    # the file of an entry has a head of 79 bytes; 1000 are allowed
+    monkeypatch.setattr(cache, "_LONGEST_ENTRY", 1000)
+    assert cache.find("thing", 1) is None
+    monkeypatch.setattr(cache, "_LONGEST_ENTRY", 1500)
+    assert cache.find("thing", 1) == "x" * 2000
+
+
+def test_facts_in_memory_are_found_without_a_cache_on_disk(
+    cache_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SYMGEN_CACHE_PROGRAMS", "Off")
+    cache.keep(1, "thing", "x")
+    assert cache.find("thing", "x") is None
+    with cache.in_memory() as outer:
+        cache.keep([1], "thing", "x")
+        assert cache.find("thing", "x") == [1]
+        assert cache.is_kept("thing", "x")
+        assert not cache.is_kept("thing", "y")
+        with cache.in_memory() as inner:
+            assert inner is outer
+        cache.keep(object(), "thing", "y")
+        cache.keep([2], "thing", object())
+        assert [*outer.values()] == ["[1]"]
+        assert cache.find("thing", "y") is None
+    assert cache.find("thing", "x") is None
+    assert not cache_folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("value", "enabled"), [("", True), ("on", True), ("0", False), ("NO", False)]
+)
+def test_the_cache_is_disabled_by_its_variable(
+    value: str, enabled: bool, cache_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SYMGEN_CACHE_PROGRAMS", value)
+    stamp = cache.stamp()
+    assert (stamp is not None) == enabled
+    if stamp is not None:
+        assert stamp[0] == version.__version__
+        assert stamp[2] == f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+def test_only_a_regular_file_of_the_user_that_no_other_may_write_is_private(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("")
+    for mode, private in ((0o600, True), (0o644, True), (0o664, False), (0o646, False)):
+        path.chmod(mode)
+        assert cache.is_private_file(path.stat()) == cache.is_private(path.stat()) == private
+    tmp_path.chmod(0o700)
+    assert cache.is_private(tmp_path.stat())
+    assert not cache.is_private_file(tmp_path.stat())
+    fields_of_status = list(path.stat())
+    assert cache.is_owned(path.stat())
+    fields_of_status[stat.ST_UID] += 1
+    assert not cache.is_owned(os.stat_result(fields_of_status))
+
+
+def test_entries_are_deleted_from_the_oldest_on_until_they_are_small_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twice the size of each deleted entry counts, so that deletion is rare."""
+    for age in range(8):
+        path = tmp_path / f"entry{age}"
+        path.write_bytes(b"x" * 100)
+        os.utime(path, (1000 - age, 1000 - age))
+    monkeypatch.setattr(cache, "LARGEST", 800)
+    monkeypatch.setattr(cache, "_written", 0)
+    cache._delete_oldest(tmp_path, 99)  # less than an eighth of LARGEST was written
+    monkeypatch.setattr(cache, "LARGEST", 400)
+    assert len(list(tmp_path.iterdir())) == 8
+    cache._delete_oldest(tmp_path, 1)
+    assert {path.name for path in tmp_path.iterdir()} == {f"entry{age}" for age in range(6)}
+    assert cache._written == 0
+
+
+def test_source_files_are_those_of_python_and_of_the_templates() -> None:
+    files = cache._files()
+    assert list(files) == sorted(files)
+    assert {os.path.splitext(path)[1] for path in files} == {".py", ".j2"}
+    assert cache.__file__ in files
+    assert not any("__pycache__" in path for path in files)
+
+
+def test_a_file_changed_since_the_start_counts_as_edited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.py"
+    path.write_text("1")
+    monkeypatch.setattr(cache, "_files", lambda: (str(path),))
+    changed = path.stat().st_ctime
+    for started, edited in ((changed + 1, False), (changed, True), (changed - 1, True)):
+        monkeypatch.setattr(version, "STARTED", started)
+        assert cache._edited() == edited
+    os.utime(path, (changed + 5, changed + 5))  # a time in the future
+    monkeypatch.setattr(version, "STARTED", path.stat().st_ctime + 1)
+    assert cache._edited()
