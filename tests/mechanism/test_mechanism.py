@@ -91,6 +91,8 @@ def test_entries_of_joints_with_several_have_the_names_of_their_coordinates() ->
     assert tree.velocities_of["ball.wy"] == (2,)
     assert tree.velocities_of["slide"] == (4,)
     assert len(tree.coordinate_names) == tree.nq
+    two = robot(Joint("tube", "cylindrical", BASE))
+    assert two.coordinate_names == two.velocity_names == ("tube.angle", "tube.distance")
 
 
 def test_the_start_has_declared_and_neutral_coordinates() -> None:
@@ -380,6 +382,9 @@ def test_a_table_indents_the_joints_of_branches() -> None:
     names = [re.findall(r"<td[^>]*>(.*?)</td>", row)[1] for row in rows if "<td" in row]
     # two joints on the base, and two on the second body, are branches
     assert [name.count("\u2003") for name in names] == [1, 1, 2, 2, 1]
+    styles = re.findall(r"text-align:(\w+)\"[^>]*>", rows[0])
+    # the number of the joint and its mass are numbers
+    assert styles == ["right", "left", "left", "left", "left", "right", "left"]
     cells = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in rows if "<td" in row]
     assert cells[3][0] == "3"
     assert cells[3][3:] == ["ball_link", "follower_link", "4", "= -2*slide + 1"]

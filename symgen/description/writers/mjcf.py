@@ -180,9 +180,7 @@ def _world_content(
     ]
     for link in reversed(bodies.links):  # children before parents
         inner = [
-            child.name
-            for child in bodies.children.get(link.name, [])
-            if link is not root or child.name not in outside
+            child.name for child in bodies.children.get(link.name, []) if child.name not in outside
         ]
         if link.name in site_names:
             elements[link.name] = element(
@@ -501,7 +499,7 @@ def _with_own_frames(
     have any pose in its body.
     """
     by_name = {link.name: link for link in all_links}
-    replaced_by = {
+    replaced_by: dict[str | None, Link] = {
         link.name: by_name[link.moves]
         for link in all_links
         if link.moves in by_name
@@ -521,7 +519,7 @@ def _with_own_frames(
             joint, back = link.joint, ()
         if new_link.name in links_by_name:
             continue
-        if (new_parent := replaced_by.get(new_link.parent or "")) is not None:
+        if (new_parent := replaced_by.get(new_link.parent)) is not None:
             new_link = replace(
                 new_link,
                 parent=new_parent.name,
@@ -542,19 +540,17 @@ def _merge_massless_links(
     """Return the links without moving massless ones, whose `joints` go to the next link; and the
     names of the removed links.
     """
-    children_by_link, by_name, merged = (
-        _children_by_link(all_links),
-        {link.name: link for link in all_links},
-        set[str](),
-    )
+    children_by_link = _children_by_link(all_links)
+    by_name: dict[str | None, Link] = {link.name: link for link in all_links}
+    merged: set[str] = set()
     for name in [
         link.name for link in all_links if link.joint is not None and link.name in with_mass
     ]:
-        parent = by_name.get(by_name[name].parent or "")
+        parent = by_name.get(by_name[name].parent)
         while parent is not None and _is_removable(parent, children_by_link, along_axes):
             by_name[name] = _merge(by_name[name], parent, joints)
             merged |= {parent.name, *_fixed_children(parent, children_by_link)}
-            parent = by_name.get(parent.parent or "")
+            parent = by_name.get(parent.parent)
     remaining = [by_name[link.name] for link in all_links if link.name not in merged]
     return remaining, [link.name for link in all_links if link.name in merged]
 
