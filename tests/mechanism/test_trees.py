@@ -102,6 +102,17 @@ def test_each_principal_minor_decides(minor: int) -> None:
     assert is_positive_semidefinite(tuple(moments), Fraction(2))  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("entry", [1, 2, 4])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_product_of_inertia_without_moments_is_not_definite(entry: int, sign: int) -> None:
+    """The determinant is 0, and so is each entry of the diagonal; one minor of two rows is -1."""
+    moments = [Fraction(0)] * 6
+    moments[entry] = Fraction(sign)
+    assert not is_positive_semidefinite(tuple(moments))  # type: ignore[arg-type]
+    assert not is_positive_semidefinite(tuple(moments), Fraction(99, 100))  # type: ignore[arg-type]
+    assert is_positive_semidefinite(tuple(moments), Fraction(1))  # type: ignore[arg-type]
+
+
 def test_second_moments_and_moments_about_the_centre_are_those_of_points() -> None:
     """I = ∫ (|p|² 1 − p pᵀ) dm and Σ = ∫ p pᵀ dm of point masses, exactly."""
     random = Random(1)
