@@ -516,20 +516,16 @@ class Functions(UserDict[str, Function]):
         """Return names of functions in the order of the table; derivatives come last, in the order
         of their modes.
         """
-        index_of, modes = (
-            {name: i for i, name in enumerate((*self, *LOOP_FUNCTIONS, *PREPARING))},
-            [*derivatives.MODES],
+        index_of = {name: i for i, name in enumerate((*self, *LOOP_FUNCTIONS, *PREPARING))}
+        modes = [*derivatives.MODES]
+        parsed = {name: derivatives.parse_derivative(name) for name in names}
+        functions = [name for name, derivative in parsed.items() if derivative is None]
+        keys = sorted(
+            (index_of[derivative.of], modes.index(derivative.mode), derivative.by, name)
+            for name, derivative in parsed.items()
+            if derivative is not None
         )
-
-        def order(name: str) -> tuple[int, int, int, tuple[str, ...]]:
-            derivative = derivatives.parse_derivative(name)
-            return (
-                (0, index_of[name], 0, ())
-                if derivative is None
-                else (1, index_of[derivative.of], modes.index(derivative.mode), derivative.by)
-            )
-
-        return sorted(dict.fromkeys(names), key=order)
+        return [*sorted(functions, key=index_of.__getitem__), *(name for *_, name in keys)]
 
 
 def differentiable(function: Function) -> dict[str, Array]:

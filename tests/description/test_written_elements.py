@@ -210,6 +210,27 @@ def test_urdf_splits_a_cylindrical_joint_into_two() -> None:
     )
 
 
+def test_limits_of_a_joint_that_urdf_splits_are_left_out() -> None:
+    """They do not say to which coordinate they belong."""
+    joint = hinge("j", kind="cylindrical", limits=Limits(F(-1), F(2), F(3), F(4)))
+    (limit,) = in_urdf(joint, "limit")
+    assert set(limit.values()) == {"-1e308", "1e308"}
+    assert urdf.write(robot([joint])).left_out[1:] == (
+        "the limits of j are left out, since these joints have several coordinates",
+    )
+
+
+def test_bodies_are_nested_up_to_the_depth_that_readers_accept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(mjcf, "DEEPEST", 3)
+    chain = [hinge("a"), hinge("b", 0), hinge("c", 1)]
+    branches = [*chain[:2], hinge("c", 0)]
+    assert len(elements(mjcf.write(robot(branches)), "body")) == 4  # with the base
+    with pytest.raises(RequestError, match="nested more than 3 deep"):
+        mjcf.write(robot(chain))
+
+
 def test_joints_that_mimic_others_are_equalities_or_attributes() -> None:
     mimic = Mimic("a", F(-2), F(1, 4))
     joints = [
@@ -440,6 +461,9 @@ def test_joints_of_massless_links_belong_to_the_next_body() -> None:
     assert written.left_out == (
         "without a mass, a_link is not a body, and its joint belongs to the next body",
     )
+    nothing = Part("a_link", (), F(0))
+    again = mjcf.write(replace(tree, bodies=(Body("a_link", (nothing,)), tree.bodies[1])))
+    assert again.text == written.text
     # a ball joint or a branch is not moved to another body
     ball = replace(massless, joints=(hinge("a", kind="spherical"), joints[1]))
     branch = robot([*joints, hinge("c", 0)])
@@ -581,6 +605,9 @@ def test_inertias_of_a_link_are_combined_unless_their_compensation_differs() -> 
         "j_link",
         "lost",
     ]
+    in_world = replace(tree, bodies=(Body("j_link", (part, replace(part, link="world"))),))
+    names = [body["name"] for body in elements(mjcf.write(in_world), "body")]
+    assert names == ["base", "j_link", "world_2"]  # MuJoCo's own body is called world
     different = replace(tree, bodies=(Body("j_link", (part, replace(part, gravcomp=F(1)))),))
     links = [link.get("name") for link in parsed(urdf.write(different)).findall("link")]
     assert links == ["base", "j_link", "j_link_2"]

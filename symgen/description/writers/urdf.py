@@ -116,7 +116,10 @@ def _split_joint(
     for kind, position in zip(kinds, joint.type.positions, strict=True):
         last = len(result) == len(kinds) - 1
         step_joint = replace(
-            joint, name=unused_name(f"{joint.name}_{position.name}", joint_names), kind=kind
+            joint,
+            name=unused_name(f"{joint.name}_{position.name}", joint_names),
+            kind=kind,
+            limits=Limits(),
         )
         name = link.name if last else unused_name(f"{joint.name}_{position.name}", link_names)
         result.append(Link(name, parent, pose, step_joint, link.part if last else None))
