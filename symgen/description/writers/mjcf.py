@@ -546,11 +546,11 @@ def _merge_massless_links(
     for name in [
         link.name for link in all_links if link.joint is not None and link.name in with_mass
     ]:
-        parent = by_name.get(by_name[name].parent)
-        while parent is not None and _is_removable(parent, children_by_link, along_axes):
+        parent = by_name[by_name[name].parent]
+        while _is_removable(parent, children_by_link, along_axes):
             by_name[name] = _merge(by_name[name], parent, joints)
             merged |= {parent.name, *_fixed_children(parent, children_by_link)}
-            parent = by_name.get(parent.parent)
+            parent = by_name[parent.parent]
     remaining = [by_name[link.name] for link in all_links if link.name not in merged]
     return remaining, [link.name for link in all_links if link.name in merged]
 
