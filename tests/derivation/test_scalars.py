@@ -11,7 +11,7 @@ import sympy as sp
 
 from symgen.derivation import constants as k
 from symgen.derivation.scalars import Derivation, Scalar, TooManyRows, lower
-from symgen.ir.program import Numbers, Program, check, evaluate
+from symgen.ir.program import ONES, SPARE, Numbers, Program, check, evaluate
 from symgen.support.errors import ProgramError, SymgenError
 
 EXACT = Numbers(Fraction, Fraction, Fraction, Fraction, Fraction)
@@ -299,3 +299,60 @@ def test_only_numbers_become_constants() -> None:
     for value in (0.5, "1", sp.Rational(1, 2), None):
         with pytest.raises(ProgramError, match="is no constant"):
             derivation.constant(value)
+
+
+def test_of_two_equal_atoms_a_constant_is_taken_and_else_the_first() -> None:
+    derivation, (x, y, _) = new_derivation()
+    two = derivation.constant(2)
+    assert derivation.either(two, x) is derivation.either(x, two) is two
+    assert derivation.either(two, derivation.one) is two
+    assert derivation.either(x, x) is x
+    shapes = {"x": (3,)}
+    without = derivation.freeze("f", "m", [("y", (1,), [x])], shapes, spare=True)
+    assert [port.name for port in without.outputs] == ["y"]
+    assert derivation.either(x, y) is x
+    assert derivation.either(x, y) is x
+    alternatives = derivation.freeze("f", "m", [("y", (1,), [x])], shapes, spare=True).outputs[1]
+    assert (alternatives.name, alternatives.rows) == (SPARE, (y.row,))
+    hidden = derivation.freeze("f", "m", [("y", (1,), [x])], shapes)
+    assert [port.name for port in hidden.outputs] == ["y"]
+
+
+def test_functions_of_negated_atoms_negate_their_operands() -> None:
+    derivation, (x, y, _) = new_derivation()
+    arc = derivation.by_series("arc", x, -y)
+    angle = derivation.atan2(-x, y)
+    for result, operation, operands in ((arc, "arc", (x, y)), (angle, "atan2", (x, y))):
+        op, first, second = derivation.rows[result.row]
+        assert (op, result.sign) == (operation, 1)
+        rows = [derivation.rows[row] for row in (first, second)]
+        negated = [row[0] == "neg" for row in rows]
+        assert negated == ([False, True] if operation == "arc" else [True, False])
+        origin = [
+            row[1] if row[0] == "neg" else at for row, at in zip(rows, (first, second), strict=True)
+        ]
+        assert origin == [operand.row for operand in operands]
+    for constant in ((derivation.one, x), (x, derivation.one)):
+        with pytest.raises(ProgramError, match="atan2 of a constant"):
+            derivation.atan2(*constant)
+
+
+def test_opaque_ones_are_separate_inputs() -> None:
+    derivation, (x, *_) = new_derivation()
+    first, second = derivation.opaque_one(), derivation.opaque_one()
+    assert first.row != second.row
+    program = derivation.freeze("f", "m", [("y", (1,), [x * first * second])], {"x": (3,)})
+    ones = program.inputs[-1]
+    assert (ones.name, ones.shape) == (ONES, (2,))
+    results = evaluate(program, {"x": [3.0, 0.0, 0.0], ONES: [1.0, 1.0]}, FLOATS)
+    assert results["y"] == [3.0]
+
+
+def test_only_numbers_are_constants_and_equal_ones_are_one_atom() -> None:
+    derivation, _ = new_derivation()
+    assert derivation.number(2, 3) is derivation.number(2, 3)
+    assert derivation.number(2, 3).value == k.rational(Fraction(2, 3))
+    with pytest.raises(ProgramError, match="'x' is no constant"):
+        derivation.constant("x")
+    assert derivation.constant(-1).equals(-1)
+    assert not derivation.constant(2).equals(1)
