@@ -385,3 +385,43 @@ def test_the_shift_of_a_twist_equals_the_derived_transport() -> None:
     sixes = sp.Matrix([sp.Rational(s.numerator, s.denominator) for s in x[3:]])
     for shifted, matrix in ((y[:6], derived), (y[6:], derived.T)):
         assert list(matrix * sixes) == [sp.Rational(s.numerator, s.denominator) for s in shifted]
+
+
+class SecondAtoms(Derivation):
+    """A derivation that takes the second of two atoms of equal value."""
+
+    def either(self, first: Scalar, second: Scalar) -> Scalar:
+        return super().either(second, first)
+
+
+@pytest.mark.parametrize("second", [False, True])
+@pytest.mark.parametrize("letters", ["", "x", "z", "zx", "Xz", "zXz"])
+def test_both_forms_of_the_moment_about_z_are_equal(letters: str, second: bool) -> None:
+    b = Bench()
+    if second:
+        b.derivation = SecondAtoms({"x": 120})
+    (rotation, R), (shift, es), (inertia, matrix) = (
+        b.rotation(letters),
+        b.vector(),
+        rigid_inertia(b),
+    )
+    moved = inertia.to_parent(rotation, shift)
+    expected = in_parent_axes(matrix, R, es)[:3, :3]
+    assert b.value([moved.about_z])[0] == expected[2, 2]
+    assert equal(b.of(moved.moments().rows), expected)
+    again = moved.to_parent(rotation, shift)
+    expected = in_parent_axes(in_parent_axes(matrix, R, es), R, es)[:3, :3]
+    assert b.value([again.about_z])[0] == expected[2, 2]
+
+
+@pytest.mark.parametrize("axis", range(3))
+@pytest.mark.parametrize("sine", [1, -1])
+def test_a_constant_quarter_turn_about_an_axis_costs_no_operation(axis: int, sine: int) -> None:
+    b = Bench()
+    factor, R = b.turn(axis, (Fraction(0), Fraction(sine)), constant=True)
+    rotation, (m, em), (s, es) = Rotation([factor]), b.matrix(), b.symmetric()
+    before = len(b.derivation.rows)
+    turned_matrix, turned = rotation.matrix_to_parent(m), rotation.symmetric_to_parent(s)
+    assert len(b.derivation.rows) == before
+    assert equal(b.of(turned_matrix), R @ em @ R.T)
+    assert equal(b.of(turned.rows), R @ es @ R.T)

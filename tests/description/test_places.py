@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -385,6 +386,9 @@ def test_a_sum_of_inertias_without_mass_keeps_their_moments() -> None:
     assert total.moments == tuple(2 * x for x in moments)
     opposite = [Part("a", (Shift((s, Fraction(0), Fraction(0))),), Fraction(1)) for s in (1, -1)]  # type: ignore[arg-type]
     assert sum_of_parts(opposite).pose == ()
+    # turned by an irrational rotation, both offsets are balls whose sum contains zero
+    turned = [replace(part, pose=(LONG, *part.pose)) for part in opposite]
+    assert sum_of_parts(turned).pose == ()
     assert sum_of_parts(opposite).moments == (0, 0, 0, 2, 0, 2)
 
 

@@ -464,6 +464,12 @@ def test_joints_of_massless_links_belong_to_the_next_body() -> None:
     nothing = Part("a_link", (), F(0))
     again = mjcf.write(replace(tree, bodies=(Body("a_link", (nothing,)), tree.bodies[1])))
     assert again.text == written.text
+    # a joint is only moved to a body with mass
+    nowhere = mjcf.write(replace(tree, bodies=(Body("a_link"), Body("b_link"))))
+    assert [body["name"] for body in elements(nowhere, "body")] == ["base", "a_link", "b_link"]
+    assert nowhere.left_out == (
+        "MuJoCo does not compile this: no mass with three moments of inertia moves with a_link, b_link",
+    )
     # a ball joint or a branch is not moved to another body
     ball = replace(massless, joints=(hinge("a", kind="spherical"), joints[1]))
     branch = robot([*joints, hinge("c", 0)])
