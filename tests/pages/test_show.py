@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import symgen
-from symgen.mechanism.mechanism import Limits, Mechanism, Part
+from symgen.mechanism.mechanism import Body, Limits, Mechanism, Part
 from symgen.mechanism.notes import KINDS, Note
 from symgen.pages.report import show as module
 from symgen.pages.report.show import FIRST, LAST, LONGEST, WIDTH, facts, show
@@ -512,3 +512,9 @@ def test_the_assembly_is_described_only_for_closed_loops() -> None:
     assert text.partition("\n\nClosing the loops\n  ")[2].startswith(
         "the loops close at crank_joint"
     )
+
+
+def test_a_robot_without_any_part_is_shown_whole() -> None:
+    robot = symgen.load("planar_arm")
+    bare = replace(robot, bodies=tuple(Body(body.name, ()) for body in robot.bodies))
+    assert "planar_arm" in show(bare, uncut=True)

@@ -55,7 +55,7 @@ def show(mechanism: Mechanism, uncut: bool = False) -> str:
         "",
     ]
     names = (_part_name(part, body) for body in mechanism.bodies for part in body.parts)
-    room = max(_NAME, *map(len, names)) if uncut else _NAME
+    room = max([_NAME, *map(len, names)]) if uncut else _NAME
     sections = (*_drives(mechanism, uncut), *_frames(mechanism, uncut))
     table = (
         *_shortened(_tree(mechanism, uncut)),
