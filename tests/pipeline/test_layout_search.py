@@ -1,0 +1,280 @@
+"""Search for the layout of frames: its moves, what it counts, and the layouts that it finds for short arms."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import symgen
+from symgen.derivation import constants as k
+from symgen.derivation.model import Model, reframe, regroup
+from symgen.derivation.model.share import GROUND
+from symgen.mechanism.mechanism import Mechanism
+from symgen.pipeline import derive, layout
+from symgen.pipeline.layout import PLAIN, Layout, Layouts
+from symgen.vocabulary.functions import FUNCTIONS
+from tests.shared.robots_for_tests import random_mechanism
+
+
+def first_links(name: str, count: int) -> Mechanism:
+    """Return the first links of a built-in chain as a robot."""
+    robot = symgen.load(name).without_drives
+    return replace(
+        robot,
+        name=f"{name}{count}",
+        joints=robot.joints[:count],
+        bodies=robot.bodies[:count],
+        frames=tuple(frame for frame in robot.frames if frame.body < count),
+    )
+
+
+def model_of(mechanism: Mechanism) -> Model:
+    with k.precision():
+        return reframe(mechanism)
+
+
+def branched() -> Mechanism:
+    """Return a trunk of two links, on which two branches of two links stand: 0 - 1 - (2 - 3, 4 - 5)."""
+    mechanism = random_mechanism(6, 2)
+    parents = (-1, 0, 1, 2, 1, 4)
+    joints = tuple(
+        replace(joint, parent=parent)
+        for joint, parent in zip(mechanism.joints, parents, strict=True)
+    )
+    return replace(mechanism, joints=joints)
+
+
+# -- layouts -------------------------------------------------------------------------------------
+
+
+def test_the_plain_layout_has_the_chosen_frames_and_a_declared_one_the_declared_origins() -> None:
+    arm = first_links("ur5", 3)
+    assert derive.model_in_layout(arm, PLAIN).links == derive.models(arm)[0].links
+    declared = derive.model_in_layout(arm, Layout(declared=True))
+    assert all(k.is_zero(x) for link in declared.links for x in link.placement[1])
+    assert any(not k.is_zero(x) for link in derive.models(arm)[0].links for x in link.placement[1])
+
+
+def test_the_start_of_a_frame_is_that_of_its_placement() -> None:
+    arm = first_links("ur5", 3)
+    starts = derive.frame_starts(arm)
+    for start, link in zip(starts, derive.models(arm)[0].links, strict=True):
+        assert start == tuple(map(k.as_float, link.placement[1]))
+    assert len({*starts}) > 1
+
+
+def test_a_slide_makes_a_link_level_with_its_parent_or_its_child() -> None:
+    """After a slide towards the parent the origins lie in one plane across the axis, as they do after one towards a child."""
+    with k.precision():
+        model = reframe(first_links("ur5", 3))
+        to_parent, to_child = (Layout(((1, toward),)).lay(model) for toward in (GROUND, 2))
+        assert k.is_zero(layout.axial_offset(to_parent, 1, GROUND))
+        assert k.is_zero(to_child.links[2].shift[2])
+        both = Layout(((1, GROUND), (2, GROUND)))
+        steps = dict(both.steps(model))
+        assert [*steps] == [1, 2]
+        first, second = (layout.axial_offset(model, i, GROUND) for i in (1, 2))
+        assert k.is_zero(k.normalize(steps[1] - first))
+        # the slide of link 1 has moved the origin from which link 2 is measured
+        assert k.is_zero(k.normalize(steps[2] - second - first))
+        assert not k.is_zero(first)
+
+
+def test_layouts_survive_as_plain_data() -> None:
+    general = Layout(((1, -1), (2, 3)), ((2, -1),))
+    layouts = Layouts(general, (("mass_matrix", PLAIN), ("inverse_dynamics", Layout(((0, 1),)))))
+    assert layout._layouts_from_facts(layout.layouts_to_plain(layouts)) == layouts
+
+
+def test_candidates_are_the_general_layout_that_of_the_function_and_the_plain_one() -> None:
+    panda = symgen.load("panda")
+    layouts = layout.layouts(panda)
+    by_function = dict(layouts.by_function)
+    assert layout.candidate_layouts(panda, "mass_matrix") == (
+        layouts.general,
+        by_function["mass_matrix"],
+        PLAIN,
+    )
+    assert layout.candidate_layouts(panda, "jacobian") == (layouts.general, PLAIN)
+    assert layout.candidate_layouts(panda, "regressor") == (
+        Layout((), layouts.general.axes, declared=True),
+        Layout(declared=True),
+    )
+    assert layout.candidate_layouts(first_links("ur5", 2), "jacobian") == (PLAIN,)
+
+
+@pytest.mark.usefixtures("polished_here")
+def test_methods_that_weigh_each_link_use_its_own_axes() -> None:
+    """A method that does not move inertia to the parents, and a function of each link's own inertia."""
+    panda = symgen.load("panda")
+    options = symgen.vocabulary.options.ProgramOptions()
+    plain = derive.Attempt(panda, "mass_matrix_solve", "fixman:spatial", options)
+    usual = derive.Attempt(panda, "mass_matrix_solve", "composite_body", options)
+    weighing = derive.Attempt(panda, "interbody_forces", "riccati", options)
+    assert FUNCTIONS["interbody_forces"].own_inertia
+    assert plain._layouts() == weighing._layouts() == (PLAIN,)
+    assert len(usual._layouts()) > 1
+
+
+def test_a_search_is_needed_for_an_unknown_robot_of_few_joints() -> None:
+    assert layout.is_known(symgen.load("panda"))
+    assert layout.is_known(random_mechanism(layout.MOST_JOINTS + 1))
+    assert not layout.is_known(random_mechanism(layout.MOST_JOINTS))
+    assert layout.MOST_JOINTS == 40
+
+
+# -- moves -----------------------------------------------------------------------------------------
+
+
+def test_changed_choices_replace_earlier_ones_and_none_removes_them() -> None:
+    pairs = ((0, 1), (2, -1), (5, 4))
+    assert layout._changed(pairs, {2: None, 1: 3, 0: -1}) == ((0, -1), (1, 3), (5, 4))
+
+
+def test_equal_links_choose_their_own_equal_neighbours() -> None:
+    alike = [(0, 2), (1, 3), (0, 2), (1, 3)]
+    assert layout._corresponding(1, [2, 3], alike) == 3
+    assert layout._corresponding(1, [0, 2], alike) is None
+    assert layout._corresponding(None, [3], alike) is None
+    assert layout._corresponding(GROUND, [3], alike) == GROUND
+
+
+def test_links_are_equal_if_all_behind_and_before_them_is() -> None:
+    quadruped = symgen.load("quadruped")
+    with k.precision():
+        model = reframe(quadruped)
+        alike = layout._alike(model, regroup(model))
+    legs = [links for links in alike if len(links) == 4]
+    assert {*legs} == {(1, 4, 7, 10), (2, 5, 8, 11), (3, 6, 9, 12)}
+    assert alike[0] == (0,)
+    with k.precision():
+        chain = reframe(symgen.load("planar_arm"))
+        assert layout._alike(chain, regroup(chain)) == [(0,), (1,)]
+
+
+def test_moves_of_a_link_change_its_axes_or_its_origin() -> None:
+    with k.precision():
+        model = reframe(first_links("ur5", 3))
+        alike = [(0,), (1,), (2,)]
+        start = Layout(((2, GROUND),), ((2, GROUND),))
+        moves = [*layout._moves(model, start, (1,), alike)]
+        axes = [move for move in moves if move.slides == start.slides]
+        slides = [move for move in moves if move not in axes]
+        # links 1 and 2 turn about parallel axes, and link 0 about another
+        assert [dict(move.axes).get(1) for move in axes] == [None, GROUND, 2, None]
+        assert [dict(move.slides).get(1) for move in slides] == [GROUND]
+        assert all(dict(move.axes)[2] == GROUND for move in moves)
+        assert all(dict(move.slides)[2] == GROUND for move in moves)
+        ball = reframe(symgen.load("spherical_pendulum"))
+        assert not [*layout._moves(ball, PLAIN, (0,), [(0,)])]
+
+
+# -- counts ----------------------------------------------------------------------------------------
+
+
+def test_a_limb_is_a_link_with_its_ancestors_and_descendants() -> None:
+    with k.precision():
+        counting = layout._Counting(reframe(branched()))
+    assert [counting._limb(i) for i in range(6)] == [
+        (0, 1, 2, 3, 4, 5),
+        (0, 1, 2, 3, 4, 5),
+        (0, 1, 2, 3),
+        (0, 1, 2, 3),
+        (0, 1, 4, 5),
+        (0, 1, 4, 5),
+    ]
+
+
+def test_a_limb_is_a_robot_of_its_links_alone() -> None:
+    model = model_of(branched())
+    limb = layout._Limb(model, (0, 1, 4, 5))
+    assert [link.parent for link in limb.model.links] == [-1, 0, 1, 2]
+    assert [(link.q.start, link.v.stop) for link in limb.model.links] == [
+        (i, i + 1) for i in range(4)
+    ]
+    assert (limb.sizes.NQ, limb.sizes.NV, limb.sizes.NB) == (4, 4, 4)
+    assert [link.shift for link in limb.model.links] == [model.links[i].shift for i in (0, 1, 4, 5)]
+    whole = Layout(((1, GROUND), (2, 3), (4, 5)), ((1, 2), (3, GROUND), (5, 4)))
+    assert limb.restrict(whole) == Layout(((1, GROUND), (2, 3)), ((3, 2),))
+
+
+def test_counts_are_operations_after_the_first_passes_and_recorded_rows() -> None:
+    arm = first_links("ur5", 2)
+    limb = layout._Limb(model_of(arm), (0, 1))
+    operations, rows = limb.count(PLAIN)
+    programs = [limb.derived(PLAIN, *measured) for measured in layout.MEASURED]
+    assert rows == sum(len(program.rows) for program in programs)
+    assert (
+        operations
+        == sum(layout.passes.cost(layout.passes.begin(program)) for program in programs)
+        < rows
+    )
+    assert [len(port.rows) for program in programs for port in program.outputs[:1]] == [2, 4]
+
+
+def test_each_choice_is_counted_once() -> None:
+    counting = layout._Counting(model_of(first_links("ur5", 2)))
+    first = counting(1, PLAIN)
+    rows = counting.rows
+    assert rows > 0
+    assert counting(0, PLAIN) == counting(1, PLAIN) == first
+    assert counting.rows == rows
+    counting(1, Layout(((1, GROUND),)))
+    assert counting.rows > rows
+
+
+# -- the search ------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("full_search")
+def test_no_single_move_shortens_the_layout_of_a_search() -> None:
+    """It is shorter than the plain layout, and the layouts of single functions are shorter still."""
+    count = 3
+    arm = first_links("ur5", count)
+    layouts = layout.search(arm)
+    with k.precision():
+        model = reframe(arm)
+        alike = layout._alike(model, regroup(model))
+        counting = layout._Counting(model)
+        least = counting(0, layouts.general)
+        assert least < counting(0, PLAIN)
+        for links in alike:
+            for move in layout._moves(model, layouts.general, links, alike):
+                assert counting(links[0], move) >= counting(links[0], layouts.general)
+        whole = layout._Limb(model, tuple(range(count)))
+        assert layouts.by_function
+        for function, method in layout.MEASURED:
+            where_shortest = dict(layouts.by_function).get(function, layouts.general)
+            costs = [
+                layout.passes.finish(
+                    layout.passes.begin(whole.derived(where, function, method))
+                ).cost
+                for where in (where_shortest, layouts.general)
+            ]
+            if function in dict(layouts.by_function):
+                assert costs[0] < costs[1]
+            else:
+                assert where_shortest == layouts.general
+
+
+@pytest.mark.usefixtures("full_search")
+@pytest.mark.parametrize("name", ["planar_arm", "scara"])
+def test_the_search_finds_the_recorded_layout_of_a_short_robot(name: str) -> None:
+    robot = symgen.load(name).without_drives
+    recorded = layout.committed()[robot.content]
+    assert layout.layouts_to_plain(layout.search(robot)) == recorded
+
+
+@pytest.mark.usefixtures("full_search")
+def test_links_of_arms_with_parallel_axes_share_axes_and_planes() -> None:
+    """The upper arm and the forearm of this arm turn about parallel axes, across that of the shoulder."""
+    general = layout.search(first_links("puma560", 3)).general
+    assert general == Layout(((1, GROUND), (2, GROUND)), ((1, GROUND), (2, GROUND)))
+
+
+@pytest.mark.usefixtures("full_search")
+def test_a_search_ends_at_its_number_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plain layout stays if no other one may be counted."""
+    monkeypatch.setattr(layout, "MOST_ROWS", 1)
+    assert layout.search(first_links("ur5", 3)) == Layouts()
