@@ -186,3 +186,17 @@ def test_an_error_in_the_coriolis_method_is_caught_by_algebra_and_identities(
     )
     failed = {check.kind for check in report.checks if not check.passed}
     assert {"algebra", "identities"} <= failed
+
+
+def test_wrenches_on_a_link_and_its_descendants_add_up() -> None:
+    """c beside C is the bias force, whose wrenches go inward with the forces of inertia."""
+    chain = replace(random_mechanism(3, 4), name="chain")
+    links = ("link0", "link1", "link2")
+    states = draw(chain, 2, wrench=links)
+    free = machine_runner(symgen.program(chain, BOTH))(states)["c"]
+    bias, beside = (
+        machine_runner(symgen.program(chain, function, wrench=links))(states)["c"]
+        for function in ("bias_force", BOTH)
+    )
+    np.testing.assert_allclose(beside, bias, atol=1e-12)
+    assert np.abs(beside - free).min() > 1e-3

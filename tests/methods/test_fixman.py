@@ -16,12 +16,14 @@ import pytest
 import sympy as sp
 
 import symgen
+from symgen import methods
 from symgen.derivation import constants
 from symgen.derivation.linkage import Linkage
-from symgen.derivation.model import declared
+from symgen.derivation.model import declared, reframe
 from symgen.derivation.scalars import Derivation
+from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Body, Mechanism, Part
-from symgen.methods.fixman import geometry
+from symgen.methods.fixman import applicability, geometry
 from symgen.methods.fixman.factor import PlanarFactor
 from symgen.methods.fixman.planar import point_masses
 from symgen.support.errors import RequestError
@@ -38,6 +40,7 @@ from tests.shared.robots_for_tests import (
     ONE_DEGREE,
     PURE,
     draw,
+    flat_chain,
     planar_rods,
     point_mass_arm,
     random_mechanism,
@@ -177,6 +180,104 @@ def test_the_partition_solves_with_the_mass_matrix_exactly(n: int, kind: str) ->
     assert mass.det() == sp.Rational(det.numerator, det.denominator)
 
 
+# -- in a plane ---------------------------------------------------------------------------------------------------------
+
+
+def flipped_arm(*masses: int) -> Mechanism:
+    """Return point masses whose every second axis points the other way."""
+    arm = point_mass_arm(*masses)
+    joints = tuple(
+        replace(joint, axis=(Fraction(0), Fraction(0), Fraction(1 - 2 * (i % 2))))
+        for i, joint in enumerate(arm.joints)
+    )
+    return replace(arm, joints=joints)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [planar_rods(1), planar_rods(2), planar_rods(4), flipped_arm(2, 1, 3), flipped_arm(1)],
+    ids=["one rod", "two rods", "four rods", "three points", "one point"],
+)
+def test_planar_chains_solve_with_the_mass_matrix_exactly(mechanism: Mechanism) -> None:
+    """M x = b and det M hold exactly, also for axes that point opposite ways."""
+    n = mechanism.nv
+    source = Random(n)
+    inputs = {"q": rationals(source, n), "b": rationals(source, n)}
+    mass, inverse = (
+        np.array(exactly(mechanism, function, method, inputs), dtype=object).reshape(n, n)
+        for function, method in (
+            ("mass_matrix", "composite_body"),
+            ("inverse_mass_matrix", "fixman:planar"),
+        )
+    )
+    x = np.array(exactly(mechanism, "mass_matrix_solve", "fixman:planar", inputs), dtype=object)
+    assert (mass @ x == inputs["b"]).all()
+    assert (mass @ inverse == np.eye(n, dtype=int)).all()
+    (det,) = exactly(mechanism, "mass_matrix_determinant", "fixman:planar", inputs)
+    assert det == sp.Matrix(n, n, [sp.Rational(*y.as_integer_ratio()) for y in mass.flat]).det()
+
+
+@pytest.mark.parametrize(
+    "mechanism", [planar_rods(3), flipped_arm(2, 1, 3)], ids=["rods", "points"]
+)
+def test_the_gradient_in_a_plane_is_that_of_the_determinant(mechanism: Mechanism) -> None:
+    """Central differences of ln det M along each joint, whose error is of the order of 1e-6 squared."""
+    (q,) = draw(mechanism, 1)["q"]
+    moved = np.array([q + sign * 1e-6 * e for e in np.eye(mechanism.nv) for sign in (1, -1)])
+    determinant = symgen.program(mechanism, "mass_matrix_log_determinant", "composite_body")
+    ahead, behind = run(determinant, {"q": moved})["logdet"].reshape(-1, 2).T
+    gradient = run(
+        symgen.program(mechanism, "mass_matrix_log_determinant_gradient", "fixman:planar"),
+        {"q": q[None]},
+    )["grad"][0]
+    np.testing.assert_allclose(gradient, (ahead - behind) / 2e-6, atol=1e-8)
+    assert np.abs(gradient[1:]).min() > 1e-3
+
+
+def links_of_steps(program: Program, words: str) -> list[int]:
+    """Return the link of each comment with these words, in the order of the rows."""
+    numbers = dict.fromkeys(row.step for row in program.rows if row.step >= 0)
+    comments = [program.steps[number] for number in numbers]
+    return [int(text.split()[1]) for text in comments if words in text]
+
+
+def test_comments_name_the_links_in_the_order_of_the_sweeps() -> None:
+    """Moments come from the tip, forces are completed from the base, and rates follow from the tip again."""
+    arm = symgen.load("planar_point_mass:4")
+    with constants.precision():
+        derivation = Derivation({"q": 4, "b": 4})
+        linkage = Linkage(declared(arm), derivation)
+        linkage.link_by_link = True
+        x = PlanarFactor(linkage, point_masses(linkage)).solve(linkage.inputs["b"])
+        by_link = derivation.freeze("f", "fixman", [("x", (4,), x)], {"q": (4,), "b": (4,)})
+    for program in (by_link, symgen.program(planar_rods(4), "mass_matrix_solve", "fixman:planar")):
+        assert links_of_steps(program, "moment on the direction of the link") == [3, 2, 1]
+    assert links_of_steps(by_link, "the rate of its joint") == [4, 3, 2, 1]
+    inward = links_of_steps(by_link, "forces of the hard coordinates without the term")
+    assert inward == sorted(inward, reverse=True)
+    assert {*inward} == {1, 2, 3, 4}
+    outward = links_of_steps(by_link, "forces of the hard coordinates, and the rate")
+    assert outward == [1, 2, 3, 4]
+
+
+def test_sweeps_link_by_link_have_the_results_of_the_elimination() -> None:
+    for arm in (flipped_arm(2, 1, 3, 2), point_mass_arm(1, 2)):
+        n = arm.nv
+        solutions = []
+        for link_by_link in (True, False):
+            with constants.precision():
+                derivation = Derivation({"q": n, "b": n})
+                linkage = Linkage(declared(arm), derivation)
+                linkage.link_by_link = link_by_link
+                x = PlanarFactor(linkage, point_masses(linkage)).solve(linkage.inputs["b"])
+                solutions.append(
+                    derivation.freeze("f", "m", [("x", (n,), x)], {"q": (n,), "b": (n,)})
+                )
+        states = draw(arm, 2)
+        first, second = (run(program, states)["x"] for program in solutions)
+        np.testing.assert_allclose(first, second, rtol=1e-12)
+
+
 # -- refused robots ------------------------------------------------------------------------------------------------------
 
 
@@ -249,6 +350,113 @@ def test_unsuitable_robots_are_refused_with_the_reason(case: str) -> None:
     assert sentence in text
     assert text.count(";") == 1
     assert text.endswith("another method, such as riccati")
+
+
+def with_armature(arm: Mechanism) -> Mechanism:
+    joints = tuple(
+        replace(joint, drive=replace(joint.drive, armature=Fraction(i)))
+        for i, joint in enumerate(arm.joints)
+    )
+    return replace(arm, joints=joints)
+
+
+def opposite_points() -> Mechanism:
+    """Return three point masses, of which the axis of the third is opposite."""
+    arm = point_mass_arm(1, 2, 3)
+    opposite = replace(arm.joints[2], axis=(Fraction(0), Fraction(0), Fraction(-1)))
+    return replace(arm, joints=(*arm.joints[:2], opposite))
+
+
+SEGMENTED = {
+    "rigid links": (
+        lambda: planar_rods(2),
+        "needs a chain of point masses, and links of 'rods' are rigid bodies; use fixman:planar",
+    ),
+    "an opposite axis": (
+        opposite_points,
+        "needs axes of one direction, and the axis of joint 'j2' of 'arm' is opposite to the one before; use "
+        "fixman:planar",
+    ),
+    "an armature": (
+        lambda: with_armature(point_mass_arm(1, 2, 3)),
+        "uses the directions of links in a plane instead of joint angles, and joint 'j1' of 'arm' has an "
+        "armature; leave that out by --drives, or use another method, such as riccati",
+    ),
+    "a slide": (
+        lambda: robot("scara"),
+        "needs a serial chain of revolute joints with parallel axes, and in 'scara' joint 'joint3' is prismatic; "
+        "use fixman:spatial, or another method, such as riccati",
+    ),
+}
+
+
+@pytest.mark.parametrize("method", ["fixman:segments", "fixman:parallel"])
+@pytest.mark.parametrize("case", SEGMENTED)
+def test_only_point_masses_with_axes_of_one_direction_have_segments(case: str, method: str) -> None:
+    make_robot, sentence = SEGMENTED[case]
+    assert methods.find(method).refusal(make_robot()) == f"{method} {sentence}"
+    assert methods.find(method).refusal(point_mass_arm(1, 2, 3)) is None
+
+
+def test_an_armature_is_refused_by_the_planar_form_alone() -> None:
+    """`fixman` takes the spatial form of a robot whose planar form is refused, if that accepts it."""
+    rods, flat = with_armature(planar_rods(2)), with_armature(flat_chain(2))
+    for method in ("fixman", "fixman:planar"):
+        assert str(methods.find(method).refusal(rods)).startswith(
+            f"{method} uses the directions of links in a plane instead of joint angles, and joint 'j1' of"
+        )
+    assert methods.find("fixman:planar").refusal(flat) is not None
+    assert methods.find("fixman").refusal(flat) is None
+    stands_for = methods.find("fixman").stands_for
+    assert stands_for is not None
+    assert stands_for(flat) == "spatial"
+    assert stands_for(flat_chain(2)) == stands_for(point_mass_arm(1, 2)) == "planar"
+
+
+@pytest.mark.parametrize("fault", ["beside the end", "no length", "no mass", "moment"])
+def test_every_link_of_a_chain_of_point_masses_has_its_mass_at_its_end(fault: str) -> None:
+    arm = point_mass_arm(1, 2, 3)
+    assert applicability.only_points(arm)
+    (part,) = arm.bodies[1].parts
+    if fault == "beside the end":
+        arm = with_parts(
+            arm, 1, replace(part, pose=pose((Fraction(1), Fraction(1, 9), Fraction(0))))
+        )
+    elif fault == "no length":
+        joints = (*arm.joints[:2], replace(arm.joints[2], pose=()))
+        arm = with_parts(replace(arm, joints=joints), 1, replace(part, pose=()))
+    elif fault == "no mass":
+        arm = with_parts(arm, 1)
+    else:
+        arm = with_parts(arm, 1, replace(part, moments=(Fraction(0),) * 5 + (Fraction(1),)))
+    assert not applicability.only_points(arm)
+    # the height along the axes and moments about axes in the plane have no effect
+    high = replace(
+        part,
+        pose=pose((Fraction(1), Fraction(0), Fraction(5))),
+        moments=(Fraction(0),) * 6,
+    )
+    assert applicability.only_points(with_parts(point_mass_arm(1, 2, 3), 1, high))
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "suited"),
+    [
+        (planar_rods(3), True),
+        (point_mass_arm(1, 2), True),
+        (with_armature(point_mass_arm(1, 2)), False),
+        (with_parts(planar_rods(3), 1, Part("b1", (), Fraction(1))), False),
+        (branched(planar_rods(3)), False),
+        (random_mechanism(3, 1), False),
+    ],
+    ids=["rods", "points", "armature", "rods and a point", "branch", "space"],
+)
+def test_the_planar_form_is_taken_of_the_robots_that_it_accepts(
+    mechanism: Mechanism, suited: bool
+) -> None:
+    with constants.precision():
+        assert applicability.is_planar(reframe(mechanism)) == suited
+    assert (methods.find("fixman:planar").refusal(mechanism) is None) == suited
 
 
 def test_a_payload_on_a_point_mass_is_refused_by_fixman_and_not_by_the_default() -> None:
