@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
 import symgen
 from symgen.derivation.scalars import Derivation, TooManyRows
-from symgen.ir.program import EXACT, evaluate
+from symgen.ir.program import EXACT, Program, evaluate
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import derive
 from symgen.pipeline.derive import Attempt, relevant
@@ -158,6 +159,24 @@ def test_a_program_within_its_limits_is_derived_once() -> None:
     assert derivation.polished().cost <= program.cost <= derivation.cost < derivation.length
 
 
+def test_a_derivation_is_recorded_once_in_each_layout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a refused call nor a finished one records the rows again."""
+    recorded: list[str] = []
+    record = derive.record
+
+    def counted(*arguments: Any) -> Program:
+        recorded.append(arguments[1])
+        return record(*arguments)
+
+    monkeypatch.setattr(derive, "record", counted)
+    derivation = attempt()
+    with pytest.raises(TooManyRows):
+        derivation.program(dearest=1)
+    for _ in range(2):
+        derivation.program()
+    assert recorded == ["mass_matrix"] * len(derivation._layouts())
+
+
 def test_rows_above_the_budget_are_refused_with_their_number() -> None:
     derivation = attempt()
     rows = len(derivation.program().rows)
@@ -226,7 +245,7 @@ def test_a_refusal_is_remembered() -> None:
 def test_layouts_close_to_the_shortest_one_are_kept() -> None:
     """Later passes change counts by a few per cent, of a long Program at the cost of minutes."""
 
-    def of_cost(cost: int) -> symgen.ir.program.Program:
+    def of_cost(cost: int) -> Program:
         derivation = Derivation({"x": 1})
         (x,) = derivation.inputs["x"]
         y = x
