@@ -99,6 +99,11 @@ def test_options_without_effect_are_the_default_ones() -> None:
         ), function
 
 
+def test_options_that_are_not_requested_stay_at_their_defaults() -> None:
+    for function in ("integrate", "jacobian", "inverse_dynamics", "contact_impulse", PREPARING[0]):
+        assert replace(relevant(BALL, function, ProgramOptions()), frame=None) == ProgramOptions()
+
+
 def test_rounds_matter_to_a_search_alone() -> None:
     assert relevant(TURNS, "mass_matrix", ProgramOptions(rounds=5)) == ProgramOptions()
     searched = ProgramOptions(effort=HIGH, rounds=5)
@@ -187,13 +192,19 @@ def test_rows_above_the_budget_are_refused_with_their_number() -> None:
         derivation.polished(rows - 1)
 
 
-def test_a_budget_far_below_the_rows_is_refused_before_the_later_passes() -> None:
+def test_a_budget_below_half_of_the_rows_is_refused_before_the_later_passes() -> None:
     """The later passes do not halve the number of rows."""
+    measured = attempt()
+    with pytest.raises(TooManyRows):
+        measured.program(dearest=1)
+    rows = len(measured.begun[0].rows)
     derivation = attempt()
-    with pytest.raises(TooManyRows, match=r"^\d+ rows$"):
-        derivation.program(2, longest=10**6)
+    with pytest.raises(TooManyRows, match=f"^{rows} rows$"):
+        derivation.program((rows - 1) // 2, longest=10**6)
     assert derivation.finished is None
-    assert derivation.begun
+    with pytest.raises(TooManyRows, match=r"^\d+ rows$"):
+        derivation.program((rows + 1) // 2, longest=10**6)
+    assert derivation.finished is not None
 
 
 def test_a_derivation_may_have_four_times_as_many_rows_as_its_program() -> None:
