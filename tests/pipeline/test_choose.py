@@ -190,9 +190,9 @@ def test_a_method_with_a_precision_loss_is_chosen_if_there_is_no_other(
         "_has_precision_loss",
         lambda mechanism, function, method, options, depth: method == usual.method,
     )
-    other = choose.best_program(TURNS, "mass_matrix_solve", PLAIN)
-    assert other.method != usual.method
-    assert other.cost >= usual.cost
+    second = choose.best_program(TURNS, "mass_matrix_solve", PLAIN)
+    assert second.method != usual.method
+    assert second.cost >= usual.cost
     monkeypatch.setattr(choose, "_has_precision_loss", lambda *_: True)
     assert choose.best_program(TURNS, "mass_matrix_solve", PLAIN).function == "mass_matrix_solve"
 
