@@ -84,6 +84,13 @@ def _parts(numbers: Adjusting) -> list[tuple[Fraction, ...]]:
     return [numbers.defaults[sum(sizes[:i]) : sum(sizes[: i + 1])] for i in range(len(sizes))]
 
 
+def test_moments_about_the_origin_follow_by_the_parallel_axis_theorem() -> None:
+    """With m = 2 and the centre (3, 5, 7), xx grows by 2 (5² + 7²) and xy by -2 · 3 · 5, and so on."""
+    centre = (k.rational(3), k.rational(5), k.rational(7))
+    moments = adjusting._about_the_origin(Fraction(2), centre, [k.rational(x) for x in range(1, 7)])
+    assert moments == [1 + 148, 2 - 30, 3 - 42, 4 + 116, 5 - 70, 6 + 68]
+
+
 def test_slots_follow_each_other() -> None:
     parameters = make_adjusting(pendulum(), ("bob.centre", "gravity", "bob.mass")).parameters
     assert adjusting._parameter_slots(parameters) == {

@@ -269,9 +269,9 @@ def test_a_known_argument_is_a_constant_of_the_first_step() -> None:
             Row("sin", (4,)),
         ),
     )
-    known = {(CARRY, 0): Fraction(0), (SAVED, 1): Fraction(2), (SAVED, 0): Fraction(7)}
+    known_values = {(CARRY, 0): Fraction(0), (SAVED, 1): Fraction(2), (SAVED, 0): Fraction(7)}
     for drops_carry, names in ((True, ["tau"]), (False, [CARRY, "tau"])):
-        first = base_steps._specialized(step, known, drops_carry)
+        first = base_steps._specialized(step, known_values, drops_carry)
         assert [port.name for port in first.inputs] == ["q"]
         assert [port.name for port in first.outputs] == names
         (result,) = first.outputs[-1].rows
