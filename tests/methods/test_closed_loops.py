@@ -14,13 +14,19 @@ import pytest
 import symgen
 from symgen import methods
 from symgen.delivery import writing
+from symgen.derivation import constants
+from symgen.derivation.closing import closings
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.model import reframe
 from symgen.derivation.scalars import Derivation
 from symgen.ir.program import Program
 from symgen.mechanism.closed_loops import End, Loop
 from symgen.mechanism.closures import Unspun, closure, closures
 from symgen.mechanism.mechanism import BASE, Mechanism
+from symgen.methods.shared import closures as closures_of_links
 from symgen.methods.shared import constrained
 from symgen.pipeline.build import program
+from symgen.pipeline.layout import PLAIN, Layout
 from symgen.pipeline.loop_closure import assembly
 from symgen.reference import closing, minimum_norm
 from symgen.reference.assembling import (
@@ -46,6 +52,7 @@ from symgen.vocabulary.poses import X_AXIS, Angle, Shift, Turn
 from tests.shared.bent_loops import bent
 from tests.shared.inspected import numbers
 from tests.shared.looped import arms, bennett, doubled
+from tests.shared.robots_for_tests import BALLS, draw, run
 
 KINDS = closures()
 FACTORED = [name for name in methods.names() if methods.find(name).factor is not None]
@@ -328,6 +335,144 @@ def test_inspected_quantities_of_loops_equal_the_reference(kind: str) -> None:
                 robot, letter, "composite_body" if letter == "S_loops" else "kinematics", state
             )
             assert np.abs(actual - exact).max() < 1e-40, letter
+
+
+# -- rows of the derivation alone -----------------------------------------------------------------------------------------------
+
+
+def rows_of(robot: Mechanism, may_be_open: bool, layout: Layout = PLAIN) -> Program:
+    """Return A, γ, γ with gains, and C of all rows of all loops."""
+    with constants.precision():
+        derivation = Derivation({"q": robot.nq, "v": robot.nv, "gains": 2})
+        linkage = Linkage(layout.lay(reframe(robot)), derivation)
+        every_row = [tuple(range(len(loop.type.rows))) for loop in robot.loops]
+        linkage.loops = closings(linkage.model, robot, every_row, [(0, 0)] * len(every_row))
+        linkage.loops_may_be_open = may_be_open
+        gains = linkage.inputs.pop("gains")
+        (A,), (gamma,), (C,) = (
+            closures_of_links.constraint_jacobian(linkage),
+            closures_of_links.constraint_bias(linkage),
+            closures_of_links.constraint_residual(linkage),
+        )
+        linkage.inputs["gains"] = gains
+        (stabilized,) = closures_of_links.constraint_bias(linkage)
+        return derivation.freeze(
+            "f",
+            "m",
+            [
+                (name, (len(x),), x)
+                for name, x in (("A", A), ("gamma", gamma), ("C", C), ("pulled", stabilized))
+            ],
+            {"q": (robot.nq,), "v": (robot.nv,), "gains": (2,)},
+        )
+
+
+def check_rows(program: Program, reference: Reference, q: Array, v: Array, *names: str) -> None:
+    """Compare these results with the series of the reference; the gains are 3 on C and 5 on A v."""
+    scalars = reference.scalars
+    gains = scalars.array([[3, 5]])
+    results = run(program, {"q": q, "v": v, "gains": gains}, BALLS)
+    with scalars.working():
+        A, gamma, C = (
+            closing.jacobian(reference, None, q)[0],
+            closing.bias(reference, None, q, v)[0],
+            closing.residual(reference, None, q)[0],
+        )
+        expected = {
+            "A": A.reshape(-1),
+            "gamma": gamma,
+            "C": C,
+            "pulled": gamma + 3 * C + 5 * (A @ v[0]),
+        }
+        for name in names:
+            assert np.abs(results[name][0] - expected[name]).max() < 1e-40, name
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_of_every_closing_joint_hold_at_closed_states(kind: str) -> None:
+    reference, q, v = reference_at_closed_states(arms(kind), 1)
+    program = rows_of(arms(kind), may_be_open=False)
+    check_rows(program, reference, q, v, "A", "gamma", "C")
+
+
+OPEN_ENDS = {
+    "on a trunk": lambda kind: arms(kind),
+    "on the base": lambda kind: arms(kind, trunk=False),
+    "on a free trunk": lambda kind: arms(kind, ("spherical", "prismatic"), base="free"),
+    "ends on the base": lambda kind: with_end_on_the_base(arms(kind), "second"),
+    "begins on the base": lambda kind: with_end_on_the_base(arms(kind), "first"),
+}
+
+
+def with_end_on_the_base(robot: Mechanism, which: str) -> Mechanism:
+    (loop,) = robot.loops
+    pose = (Shift((Fraction(0), Fraction(3, 10), Fraction(4, 5))), Turn(X_AXIS, Angle(Fraction(1))))
+    return replace(robot, loops=(replace(loop, **{which: End(BASE, pose)}),))
+
+
+@pytest.mark.parametrize(
+    ("kind", "ends"),
+    [(kind, "on a trunk") for kind in KINDS]
+    + [("universal", ends) for ends in OPEN_ENDS if ends != "on a trunk"]
+    + [("distance", "begins on the base")],
+)
+def test_rows_of_every_closing_joint_hold_at_open_states(kind: str, ends: str) -> None:
+    robot = OPEN_ENDS[ends](kind)
+    states = draw(robot, 1, BALLS)
+    program, reference = rows_of(robot, may_be_open=True), Reference(robot, BALLS)
+    check_rows(program, reference, states["q"], states["v"], "A", "gamma", "C", "pulled")
+
+
+@pytest.mark.parametrize("may_be_open", [False, True])
+def test_rows_do_not_depend_on_shared_axes(may_be_open: bool) -> None:
+    """Links with parallel axes may be written in the axes of one of them."""
+    robot = symgen.load("four_bar")
+    shared = Layout(((1, -1),), ((1, 0), (2, -1)))
+    state = {
+        "q": np.array([[0.3, -0.8, 1.1]]),
+        "v": np.array([[0.4, 0.9, -0.2]]),
+        "gains": np.array([[3.0, 5.0]]),
+    }
+    plain, in_shared_axes = (
+        run(rows_of(robot, may_be_open, layout), state) for layout in (PLAIN, shared)
+    )
+    for name, values in plain.items():
+        np.testing.assert_allclose(in_shared_axes[name], values, atol=1e-13)
+
+
+def motions_of_ends(robot: Mechanism, shares_bias_sweep: bool) -> list[np.ndarray]:
+    """Return the accelerations of both frames of a robot's loop that is at rest."""
+    with constants.precision():
+        derivation = Derivation({"q": robot.nq, "v": robot.nv})
+        linkage = Linkage(reframe(robot), derivation)
+        linkage.loops = closings(
+            linkage.model, robot, [tuple(range(len(robot.loops[0].type.rows)))], [(0, 0)]
+        )
+        (loop,) = closures_of_links.closed_loops(linkage)
+        ends = loop.end_motions(shares_bias_sweep)
+        program = derivation.freeze(
+            "f",
+            "m",
+            [(name, (3,), [*end.dv]) for name, end in zip(("first", "second"), ends, strict=True)],
+            {"q": (robot.nq,), "v": (robot.nv,)},
+        )
+    q = draw(robot, 1)["q"]
+    return [*run(program, {"q": q, "v": np.zeros((1, robot.nv))}).values()]
+
+
+def test_gravity_enters_the_motions_of_both_ends_of_a_spatial_loop_or_of_none() -> None:
+    """Planar loops leave it out even beside a bias force, whose sweep they do not share."""
+    spatial, planar = arms("spherical"), symgen.load("four_bar")
+    gravity = np.linalg.norm(np.array([float(x) for x in spatial.gravity]))
+    assert [np.linalg.norm(x) for x in motions_of_ends(spatial, True)] == pytest.approx(
+        [gravity] * 2
+    )
+    for robot, shares in ((spatial, False), (planar, False), (planar, True)):
+        for acceleration in motions_of_ends(robot, shares):
+            np.testing.assert_allclose(acceleration, 0, atol=1e-12)
+    crank, coupler, rocker = planar.joints
+    out_of_plane = replace(planar, joints=(crank, replace(coupler, axis=X_AXIS), rocker))
+    assert max(np.abs(x).max() for x in motions_of_ends(out_of_plane, True)) > 1
 
 
 # -- redundant rows -----------------------------------------------------------------------------------------------------------
