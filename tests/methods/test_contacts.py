@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,10 @@ import pytest
 
 import symgen
 from symgen.cli import main
+from symgen.derivation import constants
+from symgen.derivation.linkage import Linkage
+from symgen.derivation.model import reframe
+from symgen.derivation.scalars import Derivation
 from symgen.derivation.spatial import Vector
 from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
@@ -25,6 +30,7 @@ from symgen.methods.shared import contacts as _contacts
 from symgen.pipeline import build, derive
 from symgen.pipeline.choose import methods_for
 from symgen.reference import contacts
+from symgen.reference.mechanics import Reference
 from symgen.reference.precision import arb
 from symgen.reference.states import draw_states
 from symgen.support.errors import ArgumentError, RequestError, UnknownName
@@ -36,7 +42,7 @@ from symgen.verification.subject import Subject
 from symgen.vocabulary.contacts import Contact, parse_contact, validate_contacts
 from symgen.vocabulary.options import ProgramOptions
 from tests.shared.contact_cases import DYNAMICS, IMPACT, driven, undone
-from tests.shared.robots_for_tests import random_mechanism
+from tests.shared.robots_for_tests import BALLS, draw, random_mechanism, run
 
 AROUND = ("forward_dynamics", "inverse_dynamics", "kinetic_energy")
 FEET = [f"{leg}_FOOT" for leg in ("FL", "FR", "HL", "HR")]
@@ -95,6 +101,92 @@ def test_contact_dynamics_satisfy_their_identities(
         )
         >= 4
     )
+
+
+POINTS = ("link4", "link3:0.1,0,-0.2", "link0:0,0.3,0.1")
+
+
+def point_equations(mechanism: Mechanism) -> Program:
+    """Return rows, accelerations and residuals of the contacts POINTS, in base axes where they are vectors."""
+    n, sizes = mechanism.nv, 3 * len(POINTS)
+    inputs = {"q": n, "v": n, "a": n, "forces": sizes, "v_after": n, "impulses": sizes, "lambda": 0}
+    with constants.precision():
+        derivation = Derivation(inputs)
+        linkage = Linkage(reframe(mechanism), derivation)
+        ends = [mechanism.contact(point) for point in POINTS]
+        linkage.contacts = tuple(
+            linkage.model.frame_at(end.name, end.body, end.pose) for end in ends
+        )
+        paths = _contacts.contact_paths(linkage)
+
+        def in_base(vectors: list[Any]) -> list[Any]:
+            pairs = zip(paths, range(0, sizes, 3), strict=True)
+            return [
+                x
+                for path, k in pairs
+                for x in _contacts.in_base_axes(linkage, path, vectors[k : k + 3])
+            ]
+
+        rows = _contacts.constraint_rows(linkage)
+        columns = [in_base([row[k] for row in rows]) for k in range(n)]
+        net_forces, _, accelerations = contact_equations.contact_equation(linkage)
+        net_impulses, _, velocities = contact_equations.impact_equation(linkage)
+        results = {
+            "J": [column[r] for r in range(sizes) for column in columns],
+            "net_forces": net_forces,
+            "accelerations": in_base(accelerations),
+            "net_impulses": net_impulses,
+            "velocities": in_base(velocities),
+        }
+        return derivation.freeze(
+            "f",
+            "m",
+            [(name, (len(x),), x) for name, x in results.items()],
+            {name: (size,) for name, size in inputs.items()},
+        )
+
+
+@pytest.mark.parametrize("kind", ["tree", "chain"])
+def test_equations_of_contacts_hold_for_the_points_as_frames(kind: str) -> None:
+    """M a + c − Jᵀ f and M (v⁺ − v) − Jᵀ p, and J a + J̇ v and J v⁺ of the points."""
+    mechanism = random_mechanism(5, 2, kind, ("revolute", "prismatic"))
+    points = [mechanism.contact(point) for point in POINTS]
+    frames = tuple(replace(point, name=f"point{k}") for k, point in enumerate(points))
+    mechanism = replace(mechanism, frames=(*mechanism.frames, *frames))
+    states = draw(mechanism, 1, BALLS)
+    q, v, a, v_after = (states[name] for name in ("q", "v", "a", "tau"))
+    with BALLS.working():
+        forces, impulses = BALLS.array([[3, 1, 4, 1, 5, 9, 2, 6, 5]]), BALLS.array([[*range(9)]])
+    arguments = {
+        "q": q,
+        "v": v,
+        "a": a,
+        "forces": forces,
+        "v_after": v_after,
+        "impulses": impulses,
+        "lambda": np.zeros((1, 0)),
+    }
+    results = {name: x[0] for name, x in run(point_equations(mechanism), arguments, BALLS).items()}
+    with BALLS.working():
+        J, drift = [], []
+        for frame in frames:
+            reference = Reference(mechanism, BALLS, frame=frame.name)
+            J.append(reference.evaluate("jacobian", {"q": q})["J"][0][3:])
+            drift.append(reference.evaluate("bias_acceleration", {"q": q, "v": v})["Jdot_v"][0][3:])
+        rows, bias = np.concatenate(J), np.concatenate(drift)
+        mass, c = (
+            reference.mass_matrix(q)[0],
+            reference.evaluate("bias_force", {"q": q, "v": v})["c"][0],
+        )
+        expected = {
+            "J": rows.reshape(-1),
+            "accelerations": rows @ a[0] + bias,
+            "velocities": rows @ v_after[0],
+            "net_forces": mass @ a[0] + c - rows.T @ forces[0],
+            "net_impulses": mass @ (v_after[0] - v[0]) - rows.T @ impulses[0],
+        }
+        for name, exact in expected.items():
+            assert np.abs(results[name] - exact).max() < 1e-35, name
 
 
 @pytest.mark.slow
