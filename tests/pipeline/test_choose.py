@@ -385,6 +385,9 @@ def test_the_mass_centre_needs_a_mass() -> None:
     assert sentence is not None
     assert sentence.startswith("center_of_mass of 'random_chain_2' needs the mass centre, and no")
     assert build.refusal(empty, "center_of_mass", "link1") is None
+    ground = replace(empty.frames[0], name="ground", body=-1)
+    on_ground = replace(empty, frames=(*empty.frames, ground))
+    assert build.refusal(on_ground, "center_of_mass", "ground") == sentence
     assert build.refusal(empty, "mass_matrix", None) is None
     assert build.refusal(TURNS, "center_of_mass", None) is None
 
