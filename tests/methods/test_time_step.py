@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise
+from math import factorial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from symgen import methods
 from symgen.delivery.verifying import verify
 from symgen.derivation import constants
 from symgen.derivation.scalars import Derivation
-from symgen.ir.program import Program
+from symgen.ir.program import EXACT, Program, evaluate
 from symgen.mechanism.mechanism import Body, Mechanism
 from symgen.methods import rk4
 from symgen.pipeline import build, composing, derive
@@ -31,7 +32,7 @@ from symgen.verification.steps import verify_programs
 from symgen.verification.subject import Subject
 from symgen.vocabulary.derivatives import Derivative
 from symgen.vocabulary.options import ProgramOptions
-from tests.shared.robots_for_tests import BALLS, draw, largest, random_mechanism, run
+from tests.shared.robots_for_tests import BALLS, draw, largest, of_kind, random_mechanism, run
 from tests.shared.turning_robots import tree_of
 
 STEPS = ("step", "step_rk4")
@@ -393,3 +394,72 @@ def test_explicit_euler_differs_in_positions_only() -> None:
     with BALLS.working():
         assert largest(step["v_next"] - explicit["v_next"]) < 1e-60
         assert largest(step["q_next"] - explicit["q_next"]) > 1e-12
+
+
+# -- closed forms of one step ----------------------------------------------------------------------------------------------------
+
+
+def oscillator() -> Mechanism:
+    """Return a mass of 2 on a slide with a spring of stiffness 18, whose angular frequency is 3."""
+    text = """
+name = "oscillator"
+gravity = [0, 0, 0]
+[[body]]
+name = "mass"
+parent = "base"
+mass = 2
+joint = { name = "slide", type = "prismatic", axis = [1, 0, 0], stiffness = 18 }
+"""
+    return symgen.load(text, drives="stiffness")
+
+
+@pytest.mark.parametrize(("function", "order"), [("step", 1), ("step_rk4", 4)])
+def test_a_step_of_an_oscillator_is_a_polynomial_in_the_step(function: str, order: int) -> None:
+    """The method of order 4 has the Taylor polynomial; the other one is v + a dt, then q + v_next dt."""
+    q, v, dt = Fraction(1, 2), Fraction(-2, 3), Fraction(1, 7)
+    arguments = {"q": [q], "v": [v], "tau": [Fraction(0)], "dt": [dt]}
+    results = evaluate(symgen.program(oscillator(), function), arguments, EXACT)
+    if order == 1:
+        v_next = v - 9 * q * dt
+        assert results == {"q_next": [q + v_next * dt], "v_next": [v_next]}
+        return
+    derivatives = [q, v, -9 * q, -9 * v, 81 * q, 81 * v]
+
+    def taylor(first: int) -> Fraction:
+        return sum((derivatives[first + k] * dt**k / factorial(k) for k in range(5)), Fraction(0))
+
+    assert results == {"q_next": [taylor(0)], "v_next": [taylor(1)]}
+
+
+def test_the_bracket_of_twists_is_the_derivative_of_one_along_the_other() -> None:
+    """[x, y] has the angular part ω × ω' and the linear part ω × u' + u × ω', and is zero for one axis."""
+    mechanism = random_mechanism(3, 1)
+    kinds_of_joints = ("free", "revolute", "spherical")
+    joints = tuple(
+        of_kind(joint, kind) for joint, kind in zip(mechanism.joints, kinds_of_joints, strict=True)
+    )
+    mechanism = replace(mechanism, joints=joints)
+    n = mechanism.nv
+    derivation = Derivation({"x": n, "y": n})
+    robot = composing.Inlining(mechanism, derivation, lambda name: symgen.program(mechanism, name))
+    result = rk4.bracket(robot, derivation.inputs["x"], derivation.inputs["y"])
+    program = derivation.freeze("f", "m", [("z", (n,), result)], {"x": (n,), "y": (n,)})
+    random = np.random.default_rng(1)
+    x, y = random.integers(-9, 9, (2, n))
+    (u, w, _, spin), (u_y, w_y, _, spin_y) = (
+        (twist[:3], twist[3:6], twist[6:7], twist[7:]) for twist in (x, y)
+    )
+    expected = np.concatenate(
+        [
+            np.cross(w, u_y) + np.cross(u, w_y),
+            np.cross(w, w_y),
+            [0],
+            np.cross(spin, spin_y),
+        ]
+    )
+    values = evaluate(
+        program,
+        {name: [Fraction(int(e)) for e in numbers] for name, numbers in (("x", x), ("y", y))},
+        EXACT,
+    )["z"]
+    assert values == expected.tolist()

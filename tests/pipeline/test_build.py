@@ -325,3 +325,17 @@ def test_a_method_that_composes_a_function_needs_no_comparison() -> None:
     assert build._usual_method(TURNS, "mass_matrix", PLAIN) is None
     ranked = build._usual_method(TURNS, "mass_matrix_log_determinant", PLAIN)
     assert ranked == symgen.program(TURNS, "mass_matrix_determinant").method
+
+
+def test_a_function_that_divides_by_a_singular_matrix_is_refused() -> None:
+    """The joint that loses the rank is named, with the remedy."""
+    empty = replace(
+        TURNS, name="empty", bodies=(TURNS.bodies[0], replace(TURNS.bodies[1], parts=()))
+    )
+    for function in ("mass_matrix_solve", "forward_dynamics"):
+        with pytest.raises(
+            RequestError, match=f"^{function} of 'empty' divides by .*lock it with --lock joint1"
+        ):
+            symgen.program(empty, function)
+    with pytest.raises(RequestError, match="needs contact points; name each with --contact LINK"):
+        symgen.program(TURNS, "contact_impulse")
