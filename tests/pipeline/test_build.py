@@ -339,3 +339,68 @@ def test_a_function_that_divides_by_a_singular_matrix_is_refused() -> None:
             symgen.program(empty, function)
     with pytest.raises(RequestError, match="needs contact points; name each with --contact LINK"):
         symgen.program(TURNS, "contact_impulse")
+
+
+def test_a_search_of_no_rounds_returns_the_program_without_one() -> None:
+    searched = ProgramOptions(effort=HIGH, rounds=0)
+    for function in ("gravity_force", "gravity_force:jvp"):
+        program = build.build_program(TURNS, function, None, searched)
+        assert program.rows == symgen.program(TURNS, function).rows
+        assert program.rounds == 0
+
+
+PARALLELOGRAM = """
+name = "parallelogram"
+start = { left_joint = 1.1, top_joint = -1.1, right_joint = 1.1 }
+[[body]]
+name = "left"
+parent = "base"
+mass = 1
+centre = [0.5, 0, 0]
+inertia = [0.1, 0, 0, 0.1, 0, 0.1]
+joint = { name = "left_joint", type = "revolute", axis = [0, 0, 1] }
+[[body]]
+name = "top"
+parent = "left"
+mass = 1
+centre = [1, 0, 0]
+inertia = [0.1, 0, 0, 0.1, 0, 0.1]
+joint = { name = "top_joint", type = "revolute", axis = [0, 0, 1], xyz = [1, 0, 0] }
+[[body]]
+name = "right"
+parent = "base"
+mass = 1
+centre = [0.5, 0, 0]
+inertia = [0.1, 0, 0, 0.1, 0, 0.1]
+joint = { name = "right_joint", type = "revolute", axis = [0, 0, 1], xyz = [2, 0, 0] }
+[[loop]]
+name = "closing"
+type = "revolute"
+first = { link = "top", xyz = [2, 0, 0] }
+second = { link = "right", xyz = [1, 0, 0] }
+"""
+ROD = """
+[[loop]]
+name = "rod"
+type = "distance"
+distance = 2
+first = { link = "left", xyz = [0.5, 0, 0] }
+second = { link = "right", xyz = [0.5, 0, 0] }
+"""
+
+
+def test_forces_are_redundant_if_one_row_repeats_others() -> None:
+    """A rod between the middles of the cranks of a parallelogram keeps its length by itself."""
+    for text, redundant in ((PARALLELOGRAM, False), (PARALLELOGRAM + ROD, True)):
+        robot = symgen.load(text)
+        assert build.loop_closure.assembly(robot).redundant == int(redundant)
+        assert build._redundant(robot, "constrained_forward_dynamics", PLAIN) == redundant
+        assert not build._redundant(robot, "forward_dynamics", PLAIN)
+
+
+def test_contact_forces_are_redundant_if_points_have_more_rows_than_velocities() -> None:
+    chain = random_mechanism(3, 1)
+    for points, redundant in (("link2:0.1,0.2,0.3", False), (["link2:0.1,0.2,0.3", "link2"], True)):
+        options = ProgramOptions(contact=points)
+        assert build._redundant(chain, "contact_forward_dynamics", options) == redundant
+        assert not build._redundant(chain, "forward_dynamics", options)

@@ -122,6 +122,39 @@ def test_a_function_beyond_the_row_budget_of_every_method_is_too_long(
         choose.best_program(chain, "mass_matrix", PLAIN)
 
 
+def test_a_method_far_above_the_shortest_is_given_up_early(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first method has no limit; later ones have those of the shortest Program so far."""
+    asked: list[tuple[int | None, float | None]] = []
+    costs: list[int] = []
+    attempt = choose.attempt
+
+    def recorded(*request: Any) -> Any:
+        def program(longest: int | None, dearest: float | None) -> Program:
+            asked.append((longest, dearest))
+            derived = attempt(*request).program()
+            costs.append(derived.cost)
+            lengths.append(len(derived.rows))
+            return derived
+
+        return SimpleNamespace(program=program)
+
+    lengths: list[int] = []
+    monkeypatch.setattr(choose, "attempt", recorded)
+    monkeypatch.setattr(choose, "LIMIT_FACTOR", 1.2)
+    monkeypatch.setattr(choose, "LIMIT_MARGIN", 70)
+    choose.best_program(TURNS, "mass_matrix_solve", PLAIN)
+    assert len(asked) > 2
+    assert asked[0] == (None, None)
+    for i in range(1, len(asked)):
+        shortest = costs.index(min(costs[:i]))
+        assert asked[i] == (
+            400 + lengths[shortest] * 4 // 3,
+            pytest.approx(70 + 1.2 * costs[shortest]),
+        )
+
+
 # -- precision -------------------------------------------------------------------------------------
 
 

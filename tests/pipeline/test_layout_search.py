@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
@@ -14,6 +15,7 @@ from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import derive, layout
 from symgen.pipeline.layout import PLAIN, Layout, Layouts
 from symgen.vocabulary.functions import FUNCTIONS
+from symgen.vocabulary.poses import X_AXIS, Z_AXIS, Angle, Pose, Shift, Turn
 from tests.shared.robots_for_tests import random_mechanism
 
 
@@ -122,6 +124,11 @@ def test_a_search_is_needed_for_an_unknown_robot_of_few_joints() -> None:
     assert layout.is_known(random_mechanism(layout.MOST_JOINTS + 1))
     assert not layout.is_known(random_mechanism(layout.MOST_JOINTS))
     assert layout.MOST_JOINTS == 40
+    robot = random_mechanism(3, 9)
+    assert not layout.is_known(robot)
+    with layout.cache.in_memory():
+        layout.cache.keep(layout.layouts_to_plain(Layouts()), "layout", robot.content)
+        assert layout.is_known(robot)
 
 
 # -- moves -----------------------------------------------------------------------------------------
@@ -151,6 +158,59 @@ def test_links_are_equal_if_all_behind_and_before_them_is() -> None:
     with k.precision():
         chain = reframe(symgen.load("planar_arm"))
         assert layout._alike(chain, regroup(chain)) == [(0,), (1,)]
+
+
+def two_branches(*poses: Pose, roots: int = 1) -> list[tuple[int, ...]]:
+    """Return the equal links of two branches with these poses on one root, or on two equal ones."""
+    (joint,), (body,) = random_mechanism(1, 1).joints, random_mechanism(1, 1).bodies
+    (part,) = body.parts
+    parents = (*[-1] * roots, 0, roots - 1)
+    places = (*[()] * roots, *poses)
+    links = range(len(parents))
+    robot = replace(
+        random_mechanism(1, 1),
+        joints=tuple(
+            replace(joint, name=f"j{i}", parent=parents[i], pose=places[i], axis=Z_AXIS)
+            for i in links
+        ),
+        bodies=tuple(
+            replace(body, name=f"b{i}", parts=(replace(part, link=f"b{i}"),)) for i in links
+        ),
+        frames=(),
+        gravity=(Fraction(0), Fraction(0), Fraction(-10)),
+    )
+    with k.precision():
+        model = reframe(robot)
+        return layout._alike(model, regroup(model))
+
+
+def shifted(x: str, y: str) -> Pose:
+    return (Shift((Fraction(x), Fraction(y), Fraction(0))),)
+
+
+def test_equal_links_have_zeros_and_units_in_the_same_places() -> None:
+    """Other numbers may differ, and units may differ in sign."""
+    turned = (
+        Turn(X_AXIS, Angle(pi=Fraction(1, 2))),
+        Shift((Fraction(1, 3), Fraction(0), Fraction(0))),
+    )
+    back = (
+        Turn(X_AXIS, Angle(pi=Fraction(-1, 2))),
+        Shift((Fraction(1, 3), Fraction(0), Fraction(0))),
+    )
+    aslant = (
+        Turn(X_AXIS, Angle(pi=Fraction(1, 3))),
+        Shift((Fraction(1, 3), Fraction(0), Fraction(0))),
+    )
+    assert two_branches(shifted("1/3", "0"), shifted("1/7", "0")) == [(0,), (1, 2), (1, 2)]
+    assert two_branches(turned, back) == [(0,), (1, 2), (1, 2)]
+    assert two_branches(turned, aslant) == [(0,), (1,), (2,)]
+    assert two_branches(shifted("1/3", "0"), shifted("1/3", "1/5")) != [(0,), (1, 2), (1, 2)]
+
+
+def test_equal_links_stand_on_equal_parents() -> None:
+    pose = shifted("1/3", "0")
+    assert two_branches(pose, pose, roots=2) == [(0, 1), (0, 1), (2, 3), (2, 3)]
 
 
 def test_moves_of_a_link_change_its_axes_or_its_origin() -> None:
