@@ -195,6 +195,19 @@ def test_a_long_request_is_continued_in_parallel(monkeypatch: pytest.MonkeyPatch
         Request(TURNS, SMALL, ProgramOptions(form=UNROLLED, effort=HIGH, rounds=0))
     )
     assert sent == [3]  # a search announces its own steps
+    monkeypatch.setattr(parallel, "WORTH", 1e9)
+    asked: list[str] = []
+
+    def takes_long(mechanism: Mechanism, function: str, *_: Any) -> bool:
+        asked.append(function)
+        return function == "gravity_force"
+
+    monkeypatch.setattr(build, "_takes_long", takes_long)
+    build.programs_and_refusals(request)
+    assert sent == [3, 3]
+    build.programs_and_refusals(Request(TURNS, functions[1:], ProgramOptions(form=UNROLLED)))
+    assert sent == [3, 3]
+    assert asked == ["gravity_force", "link_poses"]  # the first function of each request
 
 
 def refuse(monkeypatch: pytest.MonkeyPatch, **errors: OutOfReach) -> None:
