@@ -29,6 +29,7 @@ from symgen.methods.shared import constrained
 from symgen.methods.shared import contacts as _contacts
 from symgen.pipeline import build, derive
 from symgen.pipeline.choose import methods_for
+from symgen.pipeline.layout import PLAIN, Layout
 from symgen.reference import contacts
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import arb
@@ -106,14 +107,16 @@ def test_contact_dynamics_satisfy_their_identities(
 POINTS = ("link4", "link3:0.1,0,-0.2", "link0:0,0.3,0.1")
 
 
-def point_equations(mechanism: Mechanism) -> Program:
-    """Return rows, accelerations and residuals of the contacts POINTS, in base axes where they are vectors."""
-    n, sizes = mechanism.nv, 3 * len(POINTS)
+def point_equations(
+    mechanism: Mechanism, names: tuple[str, ...] = POINTS, layout: Layout = PLAIN
+) -> Program:
+    """Return rows, accelerations and residuals of these contacts, in base axes where they are vectors."""
+    n, sizes = mechanism.nv, 3 * len(names)
     inputs = {"q": n, "v": n, "a": n, "forces": sizes, "v_after": n, "impulses": sizes, "lambda": 0}
     with constants.precision():
         derivation = Derivation(inputs)
-        linkage = Linkage(reframe(mechanism), derivation)
-        ends = [mechanism.contact(point) for point in POINTS]
+        linkage = Linkage(layout.lay(reframe(mechanism)), derivation)
+        ends = [mechanism.contact(point) for point in names]
         linkage.contacts = tuple(
             linkage.model.frame_at(end.name, end.body, end.pose) for end in ends
         )
@@ -187,6 +190,28 @@ def test_equations_of_contacts_hold_for_the_points_as_frames(kind: str) -> None:
         }
         for name, exact in expected.items():
             assert np.abs(results[name] - exact).max() < 1e-35, name
+
+
+def test_equations_of_contacts_do_not_depend_on_shared_axes() -> None:
+    """The upper arm and the forearm of a UR5 turn about parallel axes, and may share axes and planes."""
+    arm, names = (
+        symgen.load("ur5"),
+        ("forearm_link:0.1,0.2,0.3", "wrist_2_link", "upper_arm_link:0,0,1"),
+    )
+    shared = Layout(((1, -1), (2, -1)), ((1, -1), (2, 1), (3, 1)))
+    states = draw(arm, 1)
+    random = np.random.default_rng(3)
+    arguments = {
+        **{name: states[name] for name in ("q", "v", "a")},
+        "v_after": states["tau"],
+        **{name: random.uniform(-1, 1, (1, 9)) for name in ("forces", "impulses")},
+        "lambda": np.zeros((1, 0)),
+    }
+    plain, in_shared_axes = (
+        run(point_equations(arm, names, layout), arguments) for layout in (PLAIN, shared)
+    )
+    for name, values in plain.items():
+        np.testing.assert_allclose(in_shared_axes[name], values, atol=1e-10)
 
 
 @pytest.mark.slow

@@ -45,6 +45,7 @@ def test_a_frame_that_is_named_or_unique_or_not_needed_is_no_warning() -> None:
         (legs, ["gravity_force"], PLAIN, True),
         (legs, [*PREPARING], PLAIN, True),
         (arm, ["jacobian"], PLAIN, True),
+        (replace(legs, frames=()), ["jacobian"], PLAIN, True),
     ):
         assert noticing.name_notices(robot, functions, options, named) == []
 

@@ -16,7 +16,7 @@ from symgen.derivation.table_linkage import BASE_NUMBERS, PREPARED, SHARED
 from symgen.ir.loops import CARRY, SAVED, LoopProgram
 from symgen.ir.program import Port, Program, Row
 from symgen.mechanism.mechanism import Mechanism
-from symgen.pipeline.loops import base_steps, build, numeric_check, recursion
+from symgen.pipeline.loops import base_steps, build, fold, numeric_check, recursion
 from symgen.pipeline.loops.base_steps import with_base_steps
 from symgen.pipeline.loops.classes import classes_by_kind
 from symgen.pipeline.loops.link_assignment import NotUniform
@@ -357,3 +357,45 @@ def test_the_comparison_has_two_links_of_every_class(
         assert parents_taken[:3] == [-1, 0, 0]
     frame = len(links) - 1
     assert frame in numeric_check._chosen(form, model, frame)[0]
+
+
+def test_a_form_that_differs_from_its_method_in_numbers_is_refused() -> None:
+    """A thousandth of one constant of a link that is compared is enough."""
+    robot = tree(*(("revolute", i - 1) for i in range(4)))
+    form = recursion(robot, "gravity_force", "newton_euler")
+    classes = classes_by_kind(reframe(robot), [], False)
+    numeric_check.check_numbers(form, build.placed_links(robot, False), None, classes)
+    row = tuple(x * Fraction(1001, 1000) for x in form.constants[1])
+    wrong = replace(form, constants=(form.constants[0], row, *form.constants[2:]))
+    with pytest.raises(NotUniform, match="its sweeps differ in numbers from the method itself"):
+        numeric_check.check_numbers(wrong, build.placed_links(robot, False), None, classes)
+
+
+# -- operations at the base ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("op", "operands", "value"),
+    [
+        ("add", (2, 3), 5),
+        ("sub", (2, 3), -1),
+        ("mul", (2, 3), 6),
+        ("div", (2, 3), Fraction(2, 3)),
+        ("div", (2, 0), 0),
+        ("neg", (2,), -2),
+        ("log", (2,), 0),
+        ("sin", (0,), 0),
+        ("cos", (0,), 1),
+    ],
+)
+def test_operations_of_the_base_at_rest_have_exact_values(
+    op: str, operands: tuple[int, ...], value: Fraction
+) -> None:
+    """A divisor that is zero comes from links, and divides zero."""
+    assert fold._at_rest(op, *map(Fraction, operands)) == value
+
+
+@pytest.mark.parametrize("op", ["sin", "cos", "sqrt", "atan2"])
+def test_operations_without_an_exact_value_at_the_base_are_refused(op: str) -> None:
+    with pytest.raises(NotUniform, match=f"the base passes on the {op} of a value"):
+        fold._at_rest(op, Fraction(1, 2))
