@@ -22,6 +22,7 @@ from symgen.reference.mechanics import Reference
 from symgen.reference.precision import Array
 from symgen.reference.states import draw_states
 from symgen.support.errors import SymgenError
+from tests.shared.bars import pendulum
 from tests.shared.driven import UNFELT, answers, arguments_of, differing, driven
 from tests.shared.judged_drives import answers as answers_of
 from tests.shared.judged_drives import draw_float_states, error
@@ -438,3 +439,24 @@ def test_mujoco_models_built_from_compensated_robots_agree() -> None:
             match="has no such gravcomp as link 'panda_link1' has; leave it out with --drives",
         ):
             peers.PEERS[judge](refused_robot)
+
+
+def test_derivatives_of_a_compensated_pendulum_are_the_closed_form() -> None:
+    """tau = 3/4 · 3 · 10 (0.3 cos q − 0.4 sin q) holds the pendulum; a payload keeps the compensation apart from gravity."""
+    bob = pendulum()
+    (body,) = bob.bodies
+    (part,) = body.parts
+    parts = (replace(part, gravcomp=Fraction(1, 4)),)
+    robot = replace(bob, bodies=(replace(body, parts=parts),))
+    program = symgen.program(robot, "inverse_dynamics_derivatives", payload="bob")
+    q = 0.7
+    states = {name: np.zeros((1, 1)) for name in ("v", "a")} | {"q": np.array([[q]])}
+    size = next(port.size for port in program.inputs if port.name == "payload")
+    results = run(program, {**states, "payload": np.zeros((1, size))})
+    weight = 3 / 4 * 3 * 10
+    slope = weight * (-0.3 * np.sin(q) - 0.4 * np.cos(q))
+    np.testing.assert_allclose(results["dtau_dq"].reshape(-1), [slope], rtol=1e-12)
+    tau = run(symgen.program(robot, "inverse_dynamics"), states)["tau"]
+    np.testing.assert_allclose(
+        tau.reshape(-1), [weight * (0.3 * np.cos(q) - 0.4 * np.sin(q))], rtol=1e-12
+    )

@@ -11,7 +11,7 @@ import pytest
 
 from symgen.derivation import constants as k
 from symgen.derivation.model import reframe
-from symgen.derivation.table_linkage import GEOMETRY, INERTIAL
+from symgen.derivation.table_linkage import FRAME_POSE, GEOMETRY, INERTIAL, constants_of
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline.loops import build, chains
 from symgen.pipeline.loops.classes import (
@@ -271,6 +271,15 @@ def test_parameters_of_joints_always_have_columns() -> None:
     )
     for each in candidates(equal)[1]:
         assert "pitch" in each[0].column
+
+
+def test_constants_have_the_pose_of_the_declared_frame_on_request() -> None:
+    (link,) = model_of(random_mechanism(1, 1)).links
+    with k.precision():
+        usual, placed = constants_of(link), constants_of(link, with_pose=True)
+    assert not {*FRAME_POSE} & {*usual}
+    assert {*FRAME_POSE} <= {*placed}
+    assert usual.keys() == placed.keys() - {*FRAME_POSE}
 
 
 # -- arrays ----------------------------------------------------------------------------------------
