@@ -39,6 +39,15 @@ ASKED = (
     "centroidal_momentum_matrix",
     "link_accelerations",
     "mass_matrix_log_determinant_gradient",
+    "mass_matrix_coriolis_and_bias",
+    "inverse_dynamics_derivatives",
+    "forward_dynamics_derivatives",
+    "operational_inertia_inverse",
+    "forward_kinematics",
+    "center_of_mass_jacobian",
+    "centroidal_momentum_rate",
+    "kinetic_energy",
+    "potential_energy",
 )
 
 

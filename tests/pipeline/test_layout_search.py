@@ -205,6 +205,7 @@ def test_equal_links_have_zeros_and_units_in_the_same_places() -> None:
     assert two_branches(shifted("1/3", "0"), shifted("1/7", "0")) == [(0,), (1, 2), (1, 2)]
     assert two_branches(turned, back) == [(0,), (1, 2), (1, 2)]
     assert two_branches(turned, aslant) == [(0,), (1,), (2,)]
+    assert two_branches(turned, shifted("1/3", "0")) == [(0,), (1,), (2,)]  # other places of units
     assert two_branches(shifted("1/3", "0"), shifted("1/3", "1/5")) != [(0,), (1, 2), (1, 2)]
 
 
