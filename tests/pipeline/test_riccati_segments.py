@@ -31,6 +31,7 @@ from symgen.pipeline import segment_lengths
 from symgen.pipeline.loops import recursion
 from symgen.pipeline.loops.riccati_segments import build_parts
 from symgen.readback import loops
+from symgen.reference import truncated_pivots
 from symgen.reference.mechanics import Reference
 from symgen.reference.truncated_pivots import STATES, Tails
 from symgen.support.errors import ArgumentError, OutOfReach, ProgramError, RequestError
@@ -284,6 +285,50 @@ def test_longer_chains_have_more_segments() -> None:
 def test_an_ordinary_chain_is_cut_evenly() -> None:
     assert segment_lengths.balanced_lengths(ROBOTS[64], 8)[0] == (8,) * 8
     assert segment_lengths.term_ratio(ROBOTS[64], "double") == 1
+
+
+def with_ratios(monkeypatch: pytest.MonkeyPatch, ratios: dict[int, float]) -> Mechanism:
+    """Return a chain of eight links whose cuts have these pivot ratios, 1 elsewhere."""
+
+    def tails(mechanism: Mechanism) -> SimpleNamespace:
+        return SimpleNamespace(largest_pivot_ratio=lambda end: ratios.get(end, 1.0))
+
+    monkeypatch.setattr(truncated_pivots, "tails", tails)
+    segment_lengths.balanced_lengths.cache_clear()
+    return random_mechanism(8, 1)
+
+
+def test_lengths_of_segments_come_with_the_largest_ratio(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The end of the chain is no cut, so that its ratio does not count."""
+    for ratios, lengths, most in (
+        ({}, (2, 2, 2, 2), 1.0),
+        ({2: 90.0, 8: 1e9}, (2, 2, 2, 2), 90.0),
+        ({2: 150.0}, (3, 1, 2, 2), 1.0),
+        ({end: 150.0 + end for end in range(8)}, (2, 2, 2, 2), 156.0),  # none may be longer
+    ):
+        chain = with_ratios(monkeypatch, ratios)
+        assert segment_lengths.balanced_lengths(chain, 4) == (lengths, most)
+    segment_lengths.balanced_lengths.cache_clear()
+
+
+def test_a_cut_where_a_joint_moves_no_inertia_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The link before the cut is named."""
+    chain = with_ratios(monkeypatch, dict.fromkeys((3, 4, 5), float("inf")))
+    with pytest.raises(
+        OutOfReach,
+        match="forward_dynamics of 'random_chain_8' cannot be cut into 2 segments: without the links behind 'link3'",
+    ):
+        segment_lengths.balanced_lengths(chain, 2)
+    segment_lengths.balanced_lengths.cache_clear()
+
+
+def test_terms_of_segments_are_compared_with_the_accepted_ratio(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for ratio, terms in ((50.0, 1.0), (100.0, 1.0), (250.0, 2.5)):
+        chain = with_ratios(monkeypatch, dict.fromkeys(range(8), ratio))
+        assert segment_lengths.term_ratio(chain, "double") == terms
+    segment_lengths.balanced_lengths.cache_clear()
 
 
 @pytest.mark.slow
