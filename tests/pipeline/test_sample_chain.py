@@ -355,8 +355,10 @@ def test_the_comparison_has_two_links_of_every_class(
     if links[0][0] == "free":
         assert taken[:3] == [0, 1, 2]
         assert parents_taken[:3] == [-1, 0, 0]
-    frame = len(links) - 1
-    assert frame in numeric_check._chosen(form, model, frame)[0]
+    for frame in (len(links) - 1, 1, 3):
+        with_frame, _ = numeric_check._chosen(form, model, frame)
+        assert frame in with_frame
+        assert len({*with_frame}) == len(with_frame)
 
 
 def test_a_form_that_differs_from_its_method_in_numbers_is_refused() -> None:
