@@ -162,12 +162,19 @@ def test_a_missing_rotation_of_shared_axes_changes_results(
         check_random_layouts(5, function)
 
 
+ALSO_EQUAL = (
+    ("inverse_dynamics_derivatives", "derivative_recursion"),
+    ("forward_dynamics", "riccati:two_sweeps"),
+)
+"""Functions and methods that declare equalities of their own."""
+
+
 def declared_equalities(
     mechanism: Mechanism, where: Layout, monkeypatch: pytest.MonkeyPatch
 ) -> list[tuple[float, float]]:
-    """Return (difference, size) of each pair declared equal, in inverse dynamics and M."""
+    """Return (difference, size) of each pair declared equal, in dynamics, their derivatives, and M."""
     at, differences = draw(mechanism, 1, BALLS), []
-    for function, method in layout.MEASURED:
+    for function, method in (*layout.MEASURED, *ALSO_EQUAL):
         pairs: list[tuple[Scalar, Scalar]] = []
         with monkeypatch.context() as patched:
             patched.setattr(

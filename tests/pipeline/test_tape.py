@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from math import factorial
@@ -12,6 +14,7 @@ import pytest
 
 from symgen.ir import passes
 from symgen.ir.program import EXACT, Numbers, Port, Program, Row, evaluate
+from symgen.pipeline.differentiation import shortest
 from symgen.pipeline.differentiation._sweeps import pull_back, push_forward
 from symgen.pipeline.differentiation._tape import Tape
 from symgen.pipeline.differentiation.length import lengths
@@ -228,6 +231,33 @@ def test_a_row_with_a_given_change_has_no_other_change() -> None:
 
 
 # -- estimated lengths and ways --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sent_ways", [(0,), (1,), (0, 1), ()])
+def test_a_derivative_from_another_process_is_that_of_this_one(
+    sent_ways: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only ways of many rows are sent; what another process did not send is built here."""
+    sent: list[int] = []
+
+    def run(jobs: list[Any], to_plain: Any, from_plain: Any) -> dict[int, Any]:
+        sent.append(len(jobs))
+        return {k: from_plain(json.loads(json.dumps(to_plain(jobs[k]())))) for k in sent_ways}
+
+    original = replace(SUM_OF_PRODUCT, origin="here", rounds=3)
+    derivative = Derivative("f", "jacobian", ("x",))
+    serial = shortest_derivative(original, derivative, "f:jacobian")
+    monkeypatch.setattr(shortest.parallel, "run", run)
+    assert shortest_derivative(original, derivative, "f:jacobian") == serial
+    assert sent == []
+    monkeypatch.setattr(shortest, "MANY", 1)
+    received = shortest_derivative(original, derivative, "f:jacobian")
+    assert received == serial
+    assert (received.origin, received.rounds) == ("here", 3)
+    assert sent == [2]
+    single = Derivative("f", "jvp", ("x",))
+    shortest_derivative(original, single, "f:jvp")
+    assert sent == [2]  # of one way nothing is gained
 
 
 def test_estimated_lengths_count_two_rows_for_each_operand_that_depends() -> None:
