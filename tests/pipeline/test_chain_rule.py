@@ -12,6 +12,7 @@ import pytest
 import symgen
 from symgen.derivation.scalars import Derivation, Scalar
 from symgen.ir.program import EXACT, Numbers, Program, evaluate
+from symgen.pipeline import differentiation
 from symgen.pipeline.composing import inline_program
 from symgen.pipeline.differentiation.chain_rule import (
     Dual,
@@ -20,7 +21,8 @@ from symgen.pipeline.differentiation.chain_rule import (
     primal,
     steps,
 )
-from symgen.support.errors import RequestError
+from symgen.support.errors import ArgumentError, RequestError
+from symgen.vocabulary.derivatives import Derivative
 
 FLOATS = Numbers(float, math.sin, math.cos, math.sqrt, math.log)
 EXPRESSIONS: dict[str, tuple[Callable[[Any, Any], Any], tuple[int, int, int]]] = {
@@ -190,3 +192,56 @@ def test_a_second_derivative_by_velocities_is_the_mass_matrix() -> None:
     column = evaluate(mass, {"q": at["q"]}, FLOATS)["M"][::2]
     expected = [2.0 * x for x in column]
     assert evaluate(derived, at, FLOATS)["dv_bar"] == pytest.approx(expected, rel=1e-13)
+
+
+def test_an_argument_that_a_program_lacks_is_refused_with_a_remedy() -> None:
+    program = symgen.program("planar_arm", "gravity_force")
+    by_load = Derivative("gravity_force", "jvp", ("q", "payload"))
+    with pytest.raises(
+        ArgumentError,
+        match=r"gravity_force has no argument 'payload' here; request it with payload \(--payload\), which names",
+    ):
+        differentiation.require_arguments(program, by_load, ())
+    with pytest.raises(
+        ArgumentError,
+        match="gravity_force of this robot does not depend on 'payload', and the derivative is zero; leave 'payload' out",
+    ):
+        differentiation.require_arguments(program, by_load, ("payload",))
+    by_gains = Derivative("constrained_forward_dynamics", "jvp", ("gains",))
+    with pytest.raises(ArgumentError, match=r"request it with baumgarte \(--baumgarte\)$"):
+        differentiation.require_arguments(program, by_gains, ())
+    differentiation.require_arguments(program, Derivative("gravity_force", "jvp", ("q",)), ())
+
+
+def test_only_jacobians_of_dynamics_have_a_recursion_of_their_own() -> None:
+    assert differentiation.recursive(Derivative("inverse_dynamics", "jacobian", ("q", "v"))) == (
+        "inverse_dynamics_derivatives"
+    )
+    assert differentiation.recursive(Derivative("inverse_dynamics", "jvp", ("q", "v"))) is None
+    assert (
+        differentiation.recursive(Derivative("inverse_dynamics", "jacobian", ("payload",))) is None
+    )
+    assert differentiation.recursive(Derivative("gravity_force", "jacobian", ("q",))) is None
+
+
+def test_only_functions_that_integrate_positions_are_of_steps() -> None:
+    for function, integrates in (("integrate", True), ("step", True), ("difference", False)):
+        assert differentiation.of_steps(Derivative(function, "jacobian")) == integrates
+
+
+def test_a_too_long_derivative_has_alternatives_that_suit_it() -> None:
+    for mode, by, advice in (
+        (
+            "jacobian",
+            ("q", "v"),
+            "request f:vjp or f:jvp, which are a row or a column at a time, or a part of it",
+        ),
+        ("jacobian", ("q",), "request f:vjp or f:jvp, which are a row or a column at a time"),
+        ("jvp", ("q", "v"), "request a part of it, as f:jvp(q)"),
+        ("hvp", ("q",), "lock joints that do not matter with --lock"),
+    ):
+        text = differentiation._too_long(Derivative("f", mode, by), by, "9")
+        head, _, tail = text.partition("; ")
+        assert head.endswith(f"needs 9 rows, more than {differentiation.ROW_BUDGET}")
+        assert tail.startswith(advice)
+        assert len(tail) == len(advice) or tail.removeprefix(advice).startswith(", as f:")
