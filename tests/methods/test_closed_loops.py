@@ -337,7 +337,7 @@ def test_inspected_quantities_of_loops_equal_the_reference(kind: str) -> None:
             assert np.abs(actual - exact).max() < 1e-40, letter
 
 
-# -- rows of the derivation alone -----------------------------------------------------------------------------------------------
+# -- rows of the derivation alone ------------------------------------------------------------------
 
 
 def rows_of(robot: Mechanism, may_be_open: bool, layout: Layout = PLAIN) -> Program:

@@ -110,7 +110,9 @@ POINTS = ("link4", "link3:0.1,0,-0.2", "link0:0,0.3,0.1")
 def point_equations(
     mechanism: Mechanism, names: tuple[str, ...] = POINTS, layout: Layout = PLAIN
 ) -> Program:
-    """Return rows, accelerations and residuals of these contacts, in base axes where they are vectors."""
+    """Return rows, accelerations and residuals of these contacts, in base axes where they are
+    vectors.
+    """
     n, sizes = mechanism.nv, 3 * len(names)
     inputs = {"q": n, "v": n, "a": n, "forces": sizes, "v_after": n, "impulses": sizes, "lambda": 0}
     with constants.precision():
@@ -193,7 +195,9 @@ def test_equations_of_contacts_hold_for_the_points_as_frames(kind: str) -> None:
 
 
 def test_equations_of_contacts_do_not_depend_on_shared_axes() -> None:
-    """The upper arm and the forearm of a UR5 turn about parallel axes, and may share axes and planes."""
+    """The upper arm and the forearm of a UR5 turn about parallel axes, and may share axes and
+    planes.
+    """
     arm, names = (
         symgen.load("ur5"),
         ("forearm_link:0.1,0.2,0.3", "wrist_2_link", "upper_arm_link:0,0,1"),

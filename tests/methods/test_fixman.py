@@ -180,7 +180,7 @@ def test_the_partition_solves_with_the_mass_matrix_exactly(n: int, kind: str) ->
     assert mass.det() == sp.Rational(det.numerator, det.denominator)
 
 
-# -- in a plane ---------------------------------------------------------------------------------------------------------
+# -- in a plane ------------------------------------------------------------------------------------
 
 
 def flipped_arm(*masses: int) -> Mechanism:
@@ -221,7 +221,9 @@ def test_planar_chains_solve_with_the_mass_matrix_exactly(mechanism: Mechanism) 
     "mechanism", [planar_rods(3), flipped_arm(2, 1, 3)], ids=["rods", "points"]
 )
 def test_the_gradient_in_a_plane_is_that_of_the_determinant(mechanism: Mechanism) -> None:
-    """Central differences of ln det M along each joint, whose error is of the order of 1e-6 squared."""
+    """Central differences of ln det M along each joint, whose error is of the order of 1e-6
+    squared.
+    """
     (q,) = draw(mechanism, 1)["q"]
     moved = np.array([q + sign * 1e-6 * e for e in np.eye(mechanism.nv) for sign in (1, -1)])
     determinant = symgen.program(mechanism, "mass_matrix_log_determinant", "composite_body")
@@ -242,7 +244,9 @@ def links_of_steps(program: Program, words: str) -> list[int]:
 
 
 def test_comments_name_the_links_in_the_order_of_the_sweeps() -> None:
-    """Moments come from the tip, forces are completed from the base, and rates follow from the tip again."""
+    """Moments come from the tip, forces are completed from the base, and rates follow from the tip
+    again.
+    """
     arm = symgen.load("planar_point_mass:4")
     with constants.precision():
         derivation = Derivation({"q": 4, "b": 4})
@@ -374,17 +378,20 @@ SEGMENTED = {
     ),
     "an opposite axis": (
         opposite_points,
-        "needs axes of one direction, and the axis of joint 'j2' of 'arm' is opposite to the one before; use "
+        "needs axes of one direction, and the axis of joint 'j2' of 'arm' is opposite to "
+        "the one before; use "
         "fixman:planar",
     ),
     "an armature": (
         lambda: with_armature(point_mass_arm(1, 2, 3)),
-        "uses the directions of links in a plane instead of joint angles, and joint 'j1' of 'arm' has an "
+        "uses the directions of links in a plane instead of joint angles, and joint 'j1' "
+        "of 'arm' has an "
         "armature; leave that out by --drives, or use another method, such as riccati",
     ),
     "a slide": (
         lambda: robot("scara"),
-        "needs a serial chain of revolute joints with parallel axes, and in 'scara' joint 'joint3' is prismatic; "
+        "needs a serial chain of revolute joints with parallel axes, and in 'scara' joint "
+        "'joint3' is prismatic; "
         "use fixman:spatial, or another method, such as riccati",
     ),
 }
@@ -403,7 +410,8 @@ def test_an_armature_is_refused_by_the_planar_form_alone() -> None:
     rods, flat = with_armature(planar_rods(2)), with_armature(flat_chain(2))
     for method in ("fixman", "fixman:planar"):
         assert str(methods.find(method).refusal(rods)).startswith(
-            f"{method} uses the directions of links in a plane instead of joint angles, and joint 'j1' of"
+            f"{method} uses the directions of links in a plane instead of joint angles, and "
+            f"joint 'j1' of"
         )
     assert methods.find("fixman:planar").refusal(flat) is not None
     assert methods.find("fixman").refusal(flat) is None

@@ -442,7 +442,9 @@ def test_mujoco_models_built_from_compensated_robots_agree() -> None:
 
 
 def test_derivatives_of_a_compensated_pendulum_are_the_closed_form() -> None:
-    """tau = 3/4 · 3 · 10 (0.3 cos q − 0.4 sin q) holds the pendulum; a payload keeps the compensation apart from gravity."""
+    """tau = 3/4 · 3 · 10 (0.3 cos q − 0.4 sin q) holds the pendulum; a payload keeps the
+    compensation apart from gravity.
+    """
     bob = pendulum()
     (body,) = bob.bodies
     (part,) = body.parts

@@ -1,4 +1,6 @@
-"""Blocks and names of the letters of papers, and the rotations of results into the axes of the base."""
+"""Blocks and names of the letters of papers, and the rotations of results into the axes of the
+base.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def linkage() -> Linkage:
 
 
 def test_entries_are_named_by_row_and_column_from_one(linkage: Linkage) -> None:
-    """Entries of a column are named by their row alone, and a single entry has the name of the letter."""
+    """Entries of a column are named by their row alone, and a single entry has the name of the
+    letter.
+    """
     a, b, c = (linkage.derivation.sin(x) for x in (*linkage.inputs["q"], linkage.inputs["v"][0]))
     d = linkage.derivation.cos(linkage.inputs["v"][1])
     expected = {
@@ -86,7 +90,7 @@ def test_unit_twists_are_the_columns_of_the_identity(linkage: Linkage) -> None:
         assert [x.is_zero for x in row] == [r != c for c in range(6)]
 
 
-# -- rotations ---------------------------------------------------------------------------------------
+# -- rotations -------------------------------------------------------------------------------------
 
 
 def test_the_path_to_a_frame_leads_from_the_root_to_its_link() -> None:
@@ -128,7 +132,8 @@ def test_both_forms_of_the_rotations_to_the_base_are_equal(links: int) -> None:
 def test_matrices_are_taken_from_twelve_links_on() -> None:
     """A chain of n links has n (n - 1)/2 pairs of a link and an ancestor.
 
-    Factors take 6 operations for each of them, matrices 30 for each link: 6 n (n - 1)/2 > 30 n for n > 11.
+    Factors take 6 operations for each of them, matrices 30 for each link:
+    6 n (n - 1)/2 > 30 n for n > 11.
     """
     for links, is_matrix in ((11, False), (12, True)):
         chain = linkage_of(random_mechanism(links, 2))

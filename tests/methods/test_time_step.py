@@ -396,7 +396,7 @@ def test_explicit_euler_differs_in_positions_only() -> None:
         assert largest(step["q_next"] - explicit["q_next"]) > 1e-12
 
 
-# -- closed forms of one step ----------------------------------------------------------------------------------------------------
+# -- closed forms of one step ----------------------------------------------------------------------
 
 
 def oscillator() -> Mechanism:
@@ -415,7 +415,9 @@ joint = { name = "slide", type = "prismatic", axis = [1, 0, 0], stiffness = 18 }
 
 @pytest.mark.parametrize(("function", "order"), [("step", 1), ("step_rk4", 4)])
 def test_a_step_of_an_oscillator_is_a_polynomial_in_the_step(function: str, order: int) -> None:
-    """The method of order 4 has the Taylor polynomial; the other one is v + a dt, then q + v_next dt."""
+    """The method of order 4 has the Taylor polynomial; the other one is v + a dt, then q + v_next
+    dt.
+    """
     q, v, dt = Fraction(1, 2), Fraction(-2, 3), Fraction(1, 7)
     arguments = {"q": [q], "v": [v], "tau": [Fraction(0)], "dt": [dt]}
     results = evaluate(symgen.program(oscillator(), function), arguments, EXACT)
@@ -432,7 +434,9 @@ def test_a_step_of_an_oscillator_is_a_polynomial_in_the_step(function: str, orde
 
 
 def test_the_bracket_of_twists_is_the_derivative_of_one_along_the_other() -> None:
-    """[x, y] has the angular part ω × ω' and the linear part ω × u' + u × ω', and is zero for one axis."""
+    """[x, y] has the angular part ω × ω' and the linear part ω × u' + u × ω', and is zero for one
+    axis.
+    """
     mechanism = random_mechanism(3, 1)
     kinds_of_joints = ("free", "revolute", "spherical")
     joints = tuple(

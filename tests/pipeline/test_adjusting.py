@@ -1,4 +1,6 @@
-"""Arrays of numbers that may change at run time: their order, defaults, bounds, and conditions on them."""
+"""Arrays of numbers that may change at run time: their order, defaults, bounds, and conditions on
+them.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ MOMENTS = (Fraction(73, 100), Fraction(-9, 25), 0, Fraction(13, 25), 0, 1)
 FIRST = (Fraction(9, 10), Fraction(6, 5), 0)
 """First moment, 3 times the centre."""
 SECOND = (Fraction(79, 200), Fraction(9, 25), 0, Fraction(121, 200), 0, Fraction(1, 8))
-"""Second moments ∫ x xᵀ dm: 3 · 0.3² + 1/8 and so on, where 1/8 is half of each moment about the centre."""
+"""Second moments ∫ x xᵀ dm: 3 · 0.3² + 1/8 and so on, where 1/8 is half of each moment about the
+centre.
+"""
 
 
 def driven_pendulum() -> Mechanism:

@@ -102,7 +102,7 @@ def test_independent_velocities_are_those_that_are_not_eliminated() -> None:
         assert assembly_report.independent_entries(robot, assembly(robot)) == entries
 
 
-# -- sentences ---------------------------------------------------------------------------------------
+# -- sentences -------------------------------------------------------------------------------------
 
 
 def test_a_robot_without_loops_has_no_sentence() -> None:
@@ -117,14 +117,16 @@ def test_sentences_state_the_pose_the_rows_and_those_left_out() -> None:
     assert closes.endswith(" m or rad")
     assert counts == "3 velocities minus 2 constrained by the loops leave 1 free; A has 2 rows"
     assert idle == (
-        "loop closing: no motion violates its force along z, moment about x and moment about y; A omits these rows"
+        "loop closing: no motion violates its force along z, moment about x and moment "
+        "about y; A omits these rows"
     )
 
 
 def test_sentences_of_redundant_rows_say_that_forces_are_not_unique() -> None:
     _, counts, *idle = assembly_report.sentences(four_bar(2))
     assert counts == (
-        "3 velocities minus 2 constrained by the loops leave 1 free; A has 4 rows, 2 of them redundant: "
+        "3 velocities minus 2 constrained by the loops leave 1 free; A has 4 rows, 2 of "
+        "them redundant: "
         "the constraint forces are not unique; the forces of least norm are computed"
     )
     assert [line.partition(":")[0] for line in idle] == ["loop closing", "loop again"]
@@ -139,7 +141,8 @@ def test_sentences_of_redundant_rows_say_that_forces_are_not_unique() -> None:
             {"actuated": "crank_joint,rocker_joint", "independent": "crank_joint"},
             [
                 "independent: crank_joint",
-                "actuated: crank_joint, rocker_joint; there are more actuated joints than degrees of freedom; "
+                "actuated: crank_joint, rocker_joint; there are more actuated joints than "
+                "degrees of freedom; "
                 "tau_independent has the forces with the least sum of squares",
             ],
         ),
@@ -167,7 +170,8 @@ def test_loops_that_cannot_be_closed_have_one_sentence(monkeypatch: pytest.Monke
 
 def test_the_meaning_of_rows_names_loop_force_and_unit() -> None:
     hinge = (
-        "rows of A, C and lambda, in the axes of each loop's first frame: closing force along x (N); "
+        "rows of A, C and lambda, in the axes of each loop's first frame: closing force "
+        "along x (N); "
         "closing force along y (N). Independent: crank_joint"
     )
     assert assembly_report.rows(four_bar()) == hinge
@@ -182,7 +186,7 @@ def test_words_are_listed_with_commas_and_a_last_and() -> None:
     assert assembly_report._listed(["a", "b", "c"]) == "a, b and c"
 
 
-# -- positions ---------------------------------------------------------------------------------------
+# -- positions -------------------------------------------------------------------------------------
 
 
 def test_a_start_has_unit_quaternions() -> None:

@@ -154,7 +154,7 @@ def test_a_stage_precedes_names_and_comments() -> None:
     ]
 
 
-# -- arguments of derivatives ------------------------------------------------------------------------
+# -- arguments of derivatives ----------------------------------------------------------------------
 
 
 def test_changes_and_weights_precede_arguments_at_run_time() -> None:
@@ -199,12 +199,14 @@ def test_an_argument_that_a_program_lacks_is_refused_with_a_remedy() -> None:
     by_load = Derivative("gravity_force", "jvp", ("q", "payload"))
     with pytest.raises(
         ArgumentError,
-        match=r"gravity_force has no argument 'payload' here; request it with payload \(--payload\), which names",
+        match=r"gravity_force has no argument 'payload' here; request it with payload "
+        r"\(--payload\), which names",
     ):
         differentiation.require_arguments(program, by_load, ())
     with pytest.raises(
         ArgumentError,
-        match="gravity_force of this robot does not depend on 'payload', and the derivative is zero; leave 'payload' out",
+        match="gravity_force of this robot does not depend on 'payload', and the "
+        "derivative is zero; leave 'payload' out",
     ):
         differentiation.require_arguments(program, by_load, ("payload",))
     by_gains = Derivative("constrained_forward_dynamics", "jvp", ("gains",))

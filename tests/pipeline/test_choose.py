@@ -92,9 +92,7 @@ def test_only_functions_of_a_singular_matrix_are_judged_by_their_divisions() -> 
     assert not choose.divides_by_pivots(by_hand("mass_matrix_solve", quotient=True))
 
 
-def test_a_determinant_that_every_method_computes_by_pivots_is_out_of_reach_of_a_singular_robot() -> (
-    None
-):
+def test_a_determinant_by_pivots_alone_is_out_of_reach_of_a_singular_robot() -> None:
     chain = random_mechanism(3, 1)
     calls = []
 
@@ -117,7 +115,8 @@ def test_a_function_beyond_the_row_budget_of_every_method_is_too_long(
     chain = replace(TURNS, name="long")
     with pytest.raises(
         TooLong,
-        match=r"^mass_matrix of 'long' \(2 joints\) needs more than 5 rows by every method; lock joints",
+        match=r"^mass_matrix of 'long' \(2 joints\) needs more than 5 rows by every method; "
+        r"lock joints",
     ):
         choose.best_program(chain, "mass_matrix", PLAIN)
 
@@ -195,7 +194,9 @@ def test_methods_of_free_links_lose_digits_of_light_links_far_away() -> None:
 def test_a_precision_loss_grows_with_the_number_of_operations(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Round-offs of the longest chain and of the call itself are multiplied by the ratio of the terms."""
+    """Round-offs of the longest chain and of the call itself are multiplied by the ratio of the
+    terms.
+    """
     judged: list[float] = []
 
     def loses(round_offs: float, real: str) -> bool:

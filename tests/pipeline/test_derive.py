@@ -1,4 +1,6 @@
-"""Derivation of a function: its options, frames, limits on rows and operations, gravity, and arguments without effect."""
+"""Derivation of a function: its options, frames, limits on rows and operations, gravity, and
+arguments without effect.
+"""
 
 from __future__ import annotations
 
@@ -149,7 +151,7 @@ def test_a_function_uses_its_named_frames_or_that_of_the_tip() -> None:
             assert derive.frame_names(TURNS, FUNCTIONS[function], options) == frames
 
 
-# -- limits ------------------------------------------------------------------------------------------
+# -- limits ----------------------------------------------------------------------------------------
 
 
 def attempt() -> Attempt:
@@ -356,7 +358,8 @@ def test_a_method_that_divides_by_changing_inertia_names_robot_and_parameters() 
     with (
         pytest.raises(
             MethodRefusal,
-            match=r"^udut divides by .* of 'random_chain_2' that is zero for all values of link0.mass; use",
+            match=r"^udut divides by .* of 'random_chain_2' that is zero for all values of "
+            r"link0.mass; use",
         ),
         changing.place_of_errors(derivation),
     ):

@@ -1,4 +1,6 @@
-"""Search for the layout of frames: its moves, what it counts, and the layouts that it finds for short arms."""
+"""Search for the layout of frames: its moves, what it counts, and the layouts that it finds for
+short arms.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def model_of(mechanism: Mechanism) -> Model:
 
 
 def branched() -> Mechanism:
-    """Return a trunk of two links, on which two branches of two links stand: 0 - 1 - (2 - 3, 4 - 5)."""
+    """Return a trunk of two links, on which two branches of two links stand: 0 - 1 - (2 - 3, 4 -
+    5).
+    """
     mechanism = random_mechanism(6, 2)
     parents = (-1, 0, 1, 2, 1, 4)
     joints = tuple(
@@ -67,7 +71,9 @@ def test_the_start_of_a_frame_is_that_of_its_placement() -> None:
 
 
 def test_a_slide_makes_a_link_level_with_its_parent_or_its_child() -> None:
-    """After a slide towards the parent the origins lie in one plane across the axis, as they do after one towards a child."""
+    """After a slide towards the parent the origins lie in one plane across the axis, as they do
+    after one towards a child.
+    """
     with k.precision():
         model = reframe(first_links("ur5", 3))
         to_parent, to_child = (Layout(((1, toward),)).lay(model) for toward in (GROUND, 2))
@@ -108,7 +114,9 @@ def test_candidates_are_the_general_layout_that_of_the_function_and_the_plain_on
 
 @pytest.mark.usefixtures("polished_here")
 def test_methods_that_weigh_each_link_use_its_own_axes() -> None:
-    """A method that does not move inertia to the parents, and a function of each link's own inertia."""
+    """A method that does not move inertia to the parents, and a function of each link's own
+    inertia.
+    """
     panda = symgen.load("panda")
     options = symgen.vocabulary.options.ProgramOptions()
     plain = derive.Attempt(panda, "mass_matrix_solve", "fixman:spatial", options)
@@ -330,7 +338,9 @@ def test_the_search_finds_the_recorded_layout_of_a_short_robot(name: str) -> Non
 
 @pytest.mark.usefixtures("full_search")
 def test_links_of_arms_with_parallel_axes_share_axes_and_planes() -> None:
-    """The upper arm and the forearm of this arm turn about parallel axes, across that of the shoulder."""
+    """The upper arm and the forearm of this arm turn about parallel axes, across that of the
+    shoulder.
+    """
     general = layout.search(first_links("puma560", 3)).general
     assert general == Layout(((1, GROUND), (2, GROUND)), ((1, GROUND), (2, GROUND)))
 

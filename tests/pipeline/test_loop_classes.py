@@ -330,7 +330,7 @@ def test_roots_of_one_robot_share_the_base_frame() -> None:
     assert regrouped.links[1].inertia != single.links[1].inertia
 
 
-# -- chains whose steps are derived one by one ------------------------------------------------------
+# -- chains whose steps are derived one by one -----------------------------------------------------
 
 
 def test_equal_parts_hold_all_elements() -> None:

@@ -64,7 +64,8 @@ def test_functions_that_ignore_loops_are_named_together() -> None:
             assert noticing.name_notices(closed, functions, PLAIN, named) == [
                 (
                     noticing.LOOPS,
-                    f"{sentence} loops ({loops}), as if they were open; constrained_forward_dynamics keeps them closed",
+                    f"{sentence} loops ({loops}), as if they were open; "
+                    f"constrained_forward_dynamics keeps them closed",
                 )
             ]
     kept = ["constrained_forward_dynamics", "contact_forward_dynamics", "mass_matrix"]
@@ -114,7 +115,9 @@ def powers(count: int) -> Program:
 
 
 class Rounds:
-    """Rounds of a search whose results are given, with the programs and windows that they were asked for."""
+    """Rounds of a search whose results are given, with the programs and windows that they were
+    asked for.
+    """
 
     def __init__(self, *results: Program) -> None:
         self.results = iter(results)

@@ -316,7 +316,8 @@ def test_a_cut_where_a_joint_moves_no_inertia_is_refused(monkeypatch: pytest.Mon
     chain = with_ratios(monkeypatch, dict.fromkeys((3, 4, 5), float("inf")))
     with pytest.raises(
         OutOfReach,
-        match="forward_dynamics of 'random_chain_8' cannot be cut into 2 segments: without the links behind 'link3'",
+        match="forward_dynamics of 'random_chain_8' cannot be cut into 2 segments: without "
+        "the links behind 'link3'",
     ):
         segment_lengths.balanced_lengths(chain, 2)
     segment_lengths.balanced_lengths.cache_clear()

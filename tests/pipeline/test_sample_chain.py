@@ -1,4 +1,6 @@
-"""Sample chains: what of an argument belongs to a link, the virtual base at rest, and steps of the first link."""
+"""Sample chains: what of an argument belongs to a link, the virtual base at rest, and steps of the
+first link.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,7 @@ def chain_of(mechanism: Mechanism, **widths: int) -> SampleChain:
     return sample_chain(request.model, classes, columns, [], widths)
 
 
-# -- numbers that no step may read ------------------------------------------------------------------
+# -- numbers that no step may read -----------------------------------------------------------------
 
 
 def test_numbers_that_differ_from_link_to_link_must_not_be_read() -> None:
@@ -66,7 +68,7 @@ def test_numbers_that_differ_from_link_to_link_must_not_be_read() -> None:
     assert UNSEEN != 0
 
 
-# -- elements of arguments --------------------------------------------------------------------------
+# -- elements of arguments -------------------------------------------------------------------------
 
 
 def test_elements_of_joints_follow_the_coordinates_and_those_of_links_the_width() -> None:
@@ -137,7 +139,7 @@ def test_results_of_a_link_are_those_of_its_elements() -> None:
     assert chain.results(program, 1, shared=True) == [*expected, ("total", 300), ("total", 301)]
 
 
-# -- the virtual base -------------------------------------------------------------------------------
+# -- the virtual base ------------------------------------------------------------------------------
 
 
 def test_the_virtual_base_at_rest_has_the_axes_of_the_base() -> None:
@@ -203,7 +205,7 @@ def test_a_single_chain_has_joints_of_one_kind(
     assert chain_fault(reframe(tree(*links))) == fault
 
 
-# -- steps of the first link --------------------------------------------------------------------------
+# -- steps of the first link -----------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -254,7 +256,9 @@ def replace_size(port: Port, size: int) -> Port:
 
 
 def test_a_known_argument_is_a_constant_of_the_first_step() -> None:
-    """x = carry + saved, times q: the carry is zero, the saved value two, and nothing receives a carry."""
+    """x = carry + saved, times q: the carry is zero, the saved value two, and nothing receives a
+    carry.
+    """
     step = Program(
         "f",
         "m",
@@ -295,7 +299,7 @@ def test_constants_that_a_step_saves_are_known_to_later_sweeps() -> None:
     assert saved == {(SAVED, 5): 3, (SAVED, 7): 8}
 
 
-# -- the comparison of loops in numbers ---------------------------------------------------------------
+# -- the comparison of loops in numbers ------------------------------------------------------------
 
 
 def test_arguments_of_the_comparison_have_unit_quaternions() -> None:
@@ -373,7 +377,7 @@ def test_a_form_that_differs_from_its_method_in_numbers_is_refused() -> None:
         numeric_check.check_numbers(wrong, build.placed_links(robot, False), None, classes)
 
 
-# -- operations at the base ---------------------------------------------------------------------------
+# -- operations at the base ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""The tape of a derivative: rows without repetition, structural zeros, comments, and the sweeps along it."""
+"""The tape of a derivative: rows without repetition, structural zeros, comments, and the sweeps
+along it.
+"""
 
 from __future__ import annotations
 
@@ -307,7 +309,9 @@ def test_arguments_have_directions_of_their_own() -> None:
 
 
 def test_the_shorter_way_to_a_jacobian_is_taken() -> None:
-    """A product of many numbers is differentiated by rows, and iterated sines of one number by columns."""
+    """A product of many numbers is differentiated by rows, and iterated sines of one number by
+    columns.
+    """
     count = 6
     product = [Row("input", (), (0, k)) for k in range(count)]
     for k in range(1, count):
