@@ -27,7 +27,7 @@ from symgen.methods.fixman import applicability, geometry
 from symgen.methods.fixman.factor import PlanarFactor
 from symgen.methods.fixman.planar import point_masses
 from symgen.support.errors import RequestError
-from symgen.vocabulary.poses import Y_AXIS, Z_AXIS, pose
+from symgen.vocabulary.poses import Y_AXIS, Z_AXIS, Angle, Turn, pose
 from tests.shared import lee_chirikjian
 from tests.shared.fixman_theorem import (
     check_fixmans_theorem,
@@ -445,6 +445,19 @@ def test_every_link_of_a_chain_of_point_masses_has_its_mass_at_its_end(fault: st
         moments=(Fraction(0),) * 6,
     )
     assert applicability.only_points(with_parts(point_mass_arm(1, 2, 3), 1, high))
+
+
+@pytest.mark.parametrize("axis", [(1, 0, 0), (0, 1, 0)])
+def test_only_later_axes_must_be_parallel_to_the_one_before(axis: tuple[int, int, int]) -> None:
+    """The plane itself may be tilted against the base."""
+    arm = point_mass_arm(1, 2)
+    tilt = (Turn(tuple(map(Fraction, axis)), Angle(radians=Fraction(1, 3))),)
+    for i, message in ((0, None), (1, "is not parallel to that of the joint before it")):
+        joints = list(arm.joints)
+        joints[i] = replace(joints[i], pose=(*joints[i].pose, *tilt))
+        with constants.precision():
+            fault = applicability.planar_chain_fault(declared(replace(arm, joints=tuple(joints))))
+        assert fault == (message and f"the axis of joint 'j1' {message}")
 
 
 @pytest.mark.parametrize(
