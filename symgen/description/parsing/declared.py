@@ -156,7 +156,6 @@ def _inertials(table: Table, within: Pose) -> tuple[Inertial, ...]:
 def _inertial(table: Table, within: Pose) -> Inertial:
     """Return the inertia of a table."""
     mass, moments = table.number("mass"), table.moments("inertia")
-    has_axes = "link" in table or "rpy" in table or "steps" in table
     centre = table.vector("centre")
     if table.choice("about", ("centre", "frame"), "centre") == "frame":
         if "rpy" in table or "steps" in table:
@@ -170,11 +169,10 @@ def _inertial(table: Table, within: Pose) -> Inertial:
                 f"{CANONICAL_DIGITS} digits",
                 "give it about the centre",
             )
-    pose = table.pose("centre") if has_axes else (Shift(centre),)
     return Inertial(
         mass,
         moments,
-        compose(within, pose),
+        compose(within, table.pose("centre")),
         table.at("mass"),
         table.text("link", ""),
         table.number("gravcomp", ZERO),

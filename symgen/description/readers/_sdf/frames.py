@@ -83,8 +83,8 @@ class Scope:
                 return scope.frames[remaining_name]
             if remaining_name == MODEL:
                 return scope.frame
-            head, colons, remaining_name = remaining_name.partition("::")
-            if not colons or head not in scope.inner:
+            head, _, remaining_name = remaining_name.partition("::")
+            if head not in scope.inner:
                 close = (
                     get_close_matches(name, list(self.frames)[:1000], n=1, cutoff=0.6)
                     if len(name) < 100
