@@ -102,7 +102,7 @@ class _Assembly:
                 "a row",
                 "connect each link of such a row to the first link by one fixed joint",
             )
-        if not all(map(_is_writable, total[max(0, len(total) - len(extension) - 1) :])):
+        if not all(map(_is_writable, total[max(0, len(total) - len(extension)) :])):
             raise location.error(
                 "its pose on the body that carries it needs numbers beyond a double, or of more than "
                 f"{CANONICAL_DIGITS} digits",
@@ -444,10 +444,11 @@ def _parts_by_body(assembly: _Assembly, links: Iterable[Link]) -> dict[int, tupl
     order.
     """
     parts: dict[int, list[Part]] = {i: [] for i in range(BASE, len(assembly.joints))}
+    links_of_bodies = set(assembly.names)
     for is_own in (True, False):
         for link in links:
             carrier = assembly.carriers[link.name]
-            if (carrier.body != BASE and assembly.names[carrier.body] == link.name) == is_own:
+            if (link.name in links_of_bodies) == is_own:
                 applied = carrier.body != BASE and GRAVCOMP in assembly.drives
                 parts[carrier.body] += [
                     Part(
