@@ -226,9 +226,9 @@ def test_impossible_inertias_are_doubted_where_they_have_an_effect(
     doubtful = link("x", mass, moments)
     moving = tree([*ARM.links, doubtful], [*ARM.connections, hinge("l", "b", "x")])
     fixed = tree([*ARM.links, doubtful], [*ARM.connections, hinge("l", "base", "x", "fixed")])
-    found = [text for text in texts(assemble(moving), "warning") if "of inertia" in text]
+    doubts = [text for text in texts(assemble(moving), "warning") if "of inertia" in text]
     no_effect = [text for text in texts(assemble(fixed), "info") if "this has no effect" in text]
-    assert len(found) == len(no_effect) == bool(doubt)
+    assert len(doubts) == len(no_effect) == bool(doubt)
     strict = AssemblyOptions(strict=True)
     assert assemble(fixed, strict).nv == 2
     if not doubt:
@@ -236,9 +236,9 @@ def test_impossible_inertias_are_doubted_where_they_have_an_effect(
         return
     xx, xy, xz, yy, yz, zz = moments
     entries = f"(ixx {xx}, ixy {xy}, ixz {xz}, iyy {yy}, iyz {yz}, izz {zz})"
-    assert found[0].startswith("link x ")
-    assert found[0].endswith(f"{doubt} {entries}")
-    assert no_effect[0] == f"{found[0]}; this has no effect, since the link is fixed"
+    assert doubts[0].startswith("link x ")
+    assert doubts[0].endswith(f"{doubt} {entries}")
+    assert no_effect[0] == f"{doubts[0]}; this has no effect, since the link is fixed"
     with pytest.raises(DescriptionError, match="strict reading refuses; correct the inertia"):
         assemble(moving, strict)
 
@@ -327,9 +327,8 @@ def test_gravity_is_that_of_the_user_else_of_the_description_else_of_the_earth()
 
 
 def test_the_friction_speed_matters_only_with_friction() -> None:
-    rough = replace(
-        ARM, connections=(hinge("j", "base", "a", drive=Drive(friction=Fraction(1))), ARM.connections[1])
-    )  # fmt: skip
+    with_friction = hinge("j", "base", "a", drive=Drive(friction=Fraction(1)))
+    rough = replace(ARM, connections=(with_friction, ARM.connections[1]))
     for robot, declared, chosen, speed in (
         (ARM, 2, 3, FRICTION_SPEED),
         (rough, None, None, FRICTION_SPEED),

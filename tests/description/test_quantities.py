@@ -528,10 +528,10 @@ def test_a_quarter_turn_is_recognised_by_rounded_and_truncated_digits() -> None:
         for signs in product((-1, 0, 1), repeat=4):
             if sum(map(abs, signs)) == 2:
                 tokens = ["0"] * 4
-                for place, entry in zip(
+                for position, entry in zip(
                     (k for k in range(4) if signs[k]), (rounded, truncated), strict=True
                 ):
-                    tokens[place] = f"{'-' * (signs[place] < 0)}{entry}"
+                    tokens[position] = f"{'-' * (signs[position] < 0)}{entry}"
                 assert quaternion(" ".join(tokens)) == ([str(sign) for sign in signs], True)
 
 
