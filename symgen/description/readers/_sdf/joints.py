@@ -212,7 +212,6 @@ class Joints:
     def _hinges(self, joint: Joint, universal: Connection) -> tuple[Link, list[Connection]]:
         first, second = joint.axes
         same_frame = first.seat is second.seat or first.seat.pose == second.seat.pose
-        axes = (first.xyz, second.xyz) if same_frame else (X_AXIS, Y_AXIS)
         second_direction = direction(
             self.frame_poses.relative_pose(first.seat, second.seat, universal.location), second.xyz
         )
@@ -224,17 +223,17 @@ class Joints:
                 "its two axes are parallel",
                 "give two directions, or write a revolute joint",
             )
-        cross, (first_limits, second_limits) = two_hinges(
-            universal, axes, (first.limits, second.limits)
-        )
+        cross, (first_hinge, second_hinge) = two_hinges(
+            universal, (X_AXIS, Y_AXIS), (first.limits, second.limits)
+        )  # the axes are given in two frames
         pose = (
             ()
             if same_frame
             else self.frame_poses.relative_pose(first.seat, second.seat, universal.location)
         )
         return cross, [
-            replace(first_limits, axis=first.xyz),
-            replace(second_limits, axis=second.xyz, pose=pose, drive=second.drive),
+            replace(first_hinge, axis=first.xyz),
+            replace(second_hinge, axis=second.xyz, pose=pose, drive=second.drive),
         ]
 
     def _with_mimics(self, connections: list[Connection]) -> list[Connection]:
@@ -357,17 +356,20 @@ def _pitch(joint: Joint) -> Fraction:
     text, location = joint.scope.text, joint.frame.location
     lead = text.number(joint.element, "screw_thread_pitch", location)
     turns = text.number(joint.element, "thread_pitch", location) if lead is None else None
-    if lead is None and turns is None:
+    if lead:
+        pitch = round_to_digits(lead / (4 * HALF_PI))
+    elif turns:
+        pitch = -1 / turns
+    elif lead is None and turns is None:
         raise location.error(
             "a screw needs screw_thread_pitch or thread_pitch",
             "add <screw_thread_pitch>, in m per turn",
         )
-    if not (lead or turns):
+    else:
         raise location.error(
             "its pitch is zero",
             "write a revolute joint" if lead is not None else "write a prismatic joint",
         )
-    pitch = round_to_digits(lead / (4 * HALF_PI)) if lead else -1 / (turns or Fraction(1))
     if not is_writable(pitch):
         raise _unwritable(joint)
     return pitch
