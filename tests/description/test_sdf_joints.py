@@ -14,8 +14,8 @@ from symgen.description.readers.sdf import read
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Connection, Tree
 from symgen.support.errors import SymgenError
-from symgen.vocabulary.poses import Angle, Rotate, Shift, Turn
-from tests.description.poses_in_floats import matrix_of, rotation_about
+from symgen.vocabulary.poses import Z_AXIS, Angle, Rotate, Shift, Step, Turn
+from tests.description.poses_in_floats import Matrix, matrix_of, rotation_about
 from tests.shared.sdf_texts import CROSS, A, joint, link, model
 
 B, C = link("b", "<pose>1 0 0 0 0 0</pose>"), link("c", "<pose>0 2 0 0 0 0</pose>")
@@ -259,10 +259,12 @@ def test_the_second_axis_of_a_universal_joint_is_turned_to_the_first(reverse: bo
         for axis, name, xyz in zip(("axis", "axis2"), names, ("1 0 0", "0 1 0"), strict=True)
     )
     first, second = tree(A, B, frames, joint("j", "a", "b", axes, "universal")).connections
-    turns = {
-        "f": rotation_about([0, 0, 1], 0.3) @ rotation_about([0, 1, 0], 0.2) @ rotation_about([1, 0, 0], 0.1),
-        "g": rotation_about([0, 0, 1], 0.6) @ rotation_about([0, 1, 0], -0.5) @ rotation_about([1, 0, 0], 0.4),
-    }  # fmt: skip
+    x, y, z = np.eye(3)
+
+    def turn(roll: float, pitch: float, yaw: float) -> Matrix:
+        return rotation_about(z, yaw) @ rotation_about(y, pitch) @ rotation_about(x, roll)
+
+    turns = {"f": turn(0.1, 0.2, 0.3), "g": turn(0.4, -0.5, 0.6)}
     expected = turns[names[0]].T @ turns[names[1]]
     assert np.abs(matrix_of(second.pose)[:3, :3] - expected).max() < 1e-14
     assert np.abs(matrix_of(second.pose)[:3, 3]).max() < 1e-15
@@ -359,19 +361,33 @@ def test_couplings_of_closing_joints_are_left_out_with_a_warning() -> None:
 # -- poses of the text -----------------------------------------------------------------------------
 
 
-def placed(pose: str) -> Tree:
+def at_pose(pose: str) -> Tree:
     return tree(A, link("b", pose), J)
 
 
 def test_angles_of_a_pose_are_in_radians_or_degrees() -> None:
-    (first,) = placed('<pose degrees="true">1 2 3 0 0 90</pose>').connections
-    assert first.pose[1] == Turn((0, 0, 1), Angle(pi=Fraction(1, 2)))  # type: ignore[arg-type]
-    (first,) = placed('<pose degrees="false">1 2 3 0 0 0.9</pose>').connections
-    assert first.pose[1] == Turn((0, 0, 1), Angle(radians=Fraction("0.9")))  # type: ignore[arg-type]
-    text = '<pose rotation_format="quat_xyzw">1 2 3 1 2 3 4</pose>'
-    (first,) = placed(text).connections
-    assert first.pose[1] == Rotate(tuple(map(Fraction, (4, 1, 2, 3))))  # type: ignore[arg-type]
-    assert placed("<pose/>").connections[0].pose == ()
+    def step(pose: str) -> Step:
+        return at_pose(pose).connections[0].pose[1]
+
+    assert step('<pose degrees="true">1 2 3 0 0 90</pose>') == Turn(
+        Z_AXIS, Angle(pi=Fraction(1, 2))
+    )
+    assert step('<pose degrees="false">1 2 3 0 0 0.9</pose>') == Turn(
+        Z_AXIS, Angle(radians=Fraction("0.9"))
+    )
+    w, x, y, z = map(Fraction, (4, 1, 2, 3))
+    assert step('<pose rotation_format="quat_xyzw">1 2 3 1 2 3 4</pose>') == Rotate((w, x, y, z))
+    assert at_pose("<pose/>").connections[0].pose == ()
+
+
+def test_elements_of_other_programs_are_not_read() -> None:
+    plain = at_pose("<pose>1 2 3 0 0 0</pose>").connections[0].pose
+    for other in (
+        "<gz:pose>4 5 6 0 0 0</gz:pose>",
+        '<x:pose xmlns:x="http://gazebosim.org/schema">4 5 6 0 0 0</x:pose>',
+    ):
+        assert at_pose(f"{other}<pose>1 2 3 0 0 0</pose>").connections[0].pose == plain
+        assert at_pose(other).connections[0].pose == ()
 
 
 @pytest.mark.parametrize(
@@ -394,7 +410,7 @@ def test_angles_of_a_pose_are_in_radians_or_degrees() -> None:
 )
 def test_a_malformed_pose_is_refused(pose: str, message: str) -> None:
     with pytest.raises(SymgenError, match=message):
-        placed(pose)
+        at_pose(pose)
 
 
 def test_an_empty_axis_has_no_numbers() -> None:
@@ -416,17 +432,17 @@ def test_an_empty_axis_has_no_numbers() -> None:
 )
 def test_an_angle_beyond_a_full_turn_is_noted(angles: str, noted: bool) -> None:
     """2π = 6.28318…, and 6.2832 is read as 2π."""
-    notes = [note.text for note in placed(f"<pose>0 0 0 {angles}</pose>").notes]
+    notes = [note.text for note in at_pose(f"<pose>0 0 0 {angles}</pose>").notes]
     assert any("exceeds a full turn: SDF uses radians" in text for text in notes) is noted
-    degrees = [note.text for note in placed(f'<pose degrees="1">0 0 0 {angles}</pose>').notes]
+    degrees = [note.text for note in at_pose(f'<pose degrees="1">0 0 0 {angles}</pose>').notes]
     assert not any("exceeds a full turn" in text for text in degrees)
 
 
 def test_repeated_elements_must_be_equal() -> None:
     same = "<pose>1 2 3 0 0 0</pose>"
-    assert placed(same * 2).connections[0].pose == placed(same).connections[0].pose
+    assert at_pose(same * 2).connections[0].pose == at_pose(same).connections[0].pose
     with pytest.raises(SymgenError, match="<pose> appears twice; keep one of the two"):
-        placed(same + "<pose>1 2 4 0 0 0</pose>")
+        at_pose(same + "<pose>1 2 4 0 0 0</pose>")
 
 
 # -- gravity, inertia, candidates ------------------------------------------------------------------
