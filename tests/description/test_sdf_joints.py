@@ -382,12 +382,12 @@ def test_angles_of_a_pose_are_in_radians_or_degrees() -> None:
 
 def test_elements_of_other_programs_are_not_read() -> None:
     plain = at_pose("<pose>1 2 3 0 0 0</pose>").connections[0].pose
-    for other in (
+    for foreign in (
         "<gz:pose>4 5 6 0 0 0</gz:pose>",
         '<x:pose xmlns:x="http://gazebosim.org/schema">4 5 6 0 0 0</x:pose>',
     ):
-        assert at_pose(f"{other}<pose>1 2 3 0 0 0</pose>").connections[0].pose == plain
-        assert at_pose(other).connections[0].pose == ()
+        assert at_pose(f"{foreign}<pose>1 2 3 0 0 0</pose>").connections[0].pose == plain
+        assert at_pose(foreign).connections[0].pose == ()
 
 
 @pytest.mark.parametrize(
