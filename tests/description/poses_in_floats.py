@@ -1,12 +1,10 @@
-"""Poses as matrices of doubles, to compare the steps of two readings of one pose."""
+"""Rotation matrices of doubles, to compare with poses that are read."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-
-from symgen.vocabulary.poses import Pose, Rotate, Shift, Slide
 
 Matrix = Any
 """numpy.ndarray."""
@@ -26,23 +24,3 @@ def rotation_of_quaternion(quaternion: Any) -> Matrix:
     w, *v = (float(entry) for entry in quaternion)
     length = float(np.linalg.norm(v))
     return rotation_about(v, 2 * np.arctan2(length, w)) if length else np.eye(3)
-
-
-def matrix_of(pose: Pose) -> Matrix:
-    """Return the 4×4 matrix of a pose."""
-    matrix = np.eye(4)
-    for step in pose:
-        factor = np.eye(4)
-        if isinstance(step, Shift):
-            factor[:3, 3] = [float(entry) for entry in step.xyz]
-        elif isinstance(step, Slide):
-            axis = np.array([float(entry) for entry in step.axis])
-            factor[:3, 3] = float(step.distance) * axis / np.linalg.norm(axis)
-        elif isinstance(step, Rotate):
-            factor[:3, :3] = rotation_of_quaternion(step.quaternion)
-        else:
-            factor[:3, :3] = rotation_about(
-                [float(entry) for entry in step.axis], float(step.angle)
-            )
-        matrix = matrix @ factor
-    return matrix

@@ -25,7 +25,7 @@ from symgen.description.snapping import Snapper
 from symgen.description.tree import Inertial
 from symgen.support.errors import DescriptionError
 from symgen.vocabulary.poses import Angle, Pose, Rotate, Shift, Slide, Turn, Vector3
-from tests.description.poses_in_floats import matrix_of
+from tests.shared.descriptions import pose_matrix
 from tests.shared.mjcf_texts import HINGE, ROD, compiler, mjcf
 
 HERE = Location("robot.xml", 3, "body 'a'")
@@ -82,7 +82,7 @@ def test_a_displacement_is_the_product_of_its_steps(name: str) -> None:
     computed = np.eye(4)
     computed[:3, :3] = [[float(entry) for entry in row] for row in rotation]
     computed[:3, 3] = [float(entry) for entry in position]
-    assert np.abs(computed - matrix_of(POSES[name])).max() < 5e-14
+    assert np.abs(computed - pose_matrix(POSES[name])).max() < 5e-14
 
 
 def test_sines_and_cosines_have_sixty_digits() -> None:
@@ -121,14 +121,14 @@ def test_a_sum_of_inertias_is_that_of_their_points() -> None:
     assert total.mass == 9
 
     def about_origin(part: Inertial) -> np.ndarray:
-        matrix, mass = matrix_of(part.pose), float(part.mass)
+        matrix, mass = pose_matrix(part.pose), float(part.mass)
         rotation, p = matrix[:3, :3], matrix[:3, 3]
         about_centre = rotation @ tensor(part.moments) @ rotation.T
         return about_centre + mass * (p @ p * np.eye(3) - np.outer(p, p))
 
-    centre = sum(float(part.mass) * matrix_of(part.pose)[:3, 3] for part in parts) / 9
-    assert np.allclose(matrix_of(total.pose)[:3, 3], centre, atol=1e-13)
-    assert np.allclose(matrix_of(total.pose)[:3, :3], np.eye(3))
+    centre = sum(float(part.mass) * pose_matrix(part.pose)[:3, 3] for part in parts) / 9
+    assert np.allclose(pose_matrix(total.pose)[:3, 3], centre, atol=1e-13)
+    assert np.allclose(pose_matrix(total.pose)[:3, :3], np.eye(3))
     assert np.allclose(about_origin(total), sum(map(about_origin, parts)), atol=1e-12)
 
 

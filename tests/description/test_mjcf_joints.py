@@ -42,7 +42,7 @@ from symgen.vocabulary.poses import (
     Vector3,
     inverse,
 )
-from tests.description.poses_in_floats import matrix_of
+from tests.shared.descriptions import pose_matrix
 from tests.shared.mjcf_texts import HINGE, ROD, compiler, mjcf
 
 HERE = Location("r.xml", 4, "joint 'j'")
@@ -96,14 +96,14 @@ def test_a_joint_moves_the_body_about_a_point_of_its_frame() -> None:
             moved = (
                 (Turn(axis, Angle(joint.ref)),) if kind == "hinge" else (Slide(axis, joint.ref),)
             )
-        identity = matrix_of((*joint.pose, *moved, *joint.back))
+        identity = pose_matrix((*joint.pose, *moved, *joint.back))
         assert np.abs(identity - np.eye(4)).max() < 1e-13
-        seat = matrix_of(FRAME)
+        seat = pose_matrix(FRAME)
         anchor = seat @ [4, 5, 6, 1]
         if kind != "slide":  # the point does not move
-            assert np.abs(matrix_of(joint.pose)[:3, 3] - anchor[:3]).max() < 1e-13
+            assert np.abs(pose_matrix(joint.pose)[:3, 3] - anchor[:3]).max() < 1e-13
         axes = np.eye(3) if kind == "ball" else seat[:3, :3]
-        turned = matrix_of((*joint.pose, *moved))[:3, :3]
+        turned = pose_matrix((*joint.pose, *moved))[:3, :3]
         assert np.abs(turned - axes).max() < 1e-13
 
 
@@ -369,16 +369,16 @@ def test_a_chain_has_the_mobility_of_its_inverse_mass_matrix() -> None:
     M, matrix, columns = np.zeros((3, 3)), np.eye(4), np.zeros((6, 3))
     order = {"i": 0, "j": 1, "l": 2}
     for joint in joints:
-        matrix = matrix @ matrix_of(joint.pose)
+        matrix = matrix @ pose_matrix(joint.pose)
         axis = np.array([float(x) for x in joint.axis])
         direction = matrix[:3, :3] @ axis / np.linalg.norm(axis)
         q = coordinates.get(joint.name, Fraction(0))
         if joint.kind == "revolute":
             columns[:, order[joint.name]] = [*direction, *np.cross(matrix[:3, 3], direction)]
-            matrix = matrix @ matrix_of((Turn(joint.axis, Angle(q)),))
+            matrix = matrix @ pose_matrix((Turn(joint.axis, Angle(q)),))
         elif joint.kind == "prismatic":
             columns[3:, order[joint.name]] = direction
-            matrix = matrix @ matrix_of((Slide(joint.axis, q),))
+            matrix = matrix @ pose_matrix((Slide(joint.axis, q),))
         if joint.child in ("a", "b", "d"):
             angular = columns[:3]
             linear = columns[3:] + np.cross(angular.T, matrix[:3, 3]).T
@@ -460,7 +460,7 @@ def test_a_document_is_limited_in_depth_and_size(
     with pytest.raises(DescriptionError, match="there are more than 1 included files; join some"):
         load(main)
     (tmp_path / "a.xml").write_text(f"<a>{'<body>' * 200}{'</body>' * 200}</a>")
-    monkeypatch.setattr(document, "LARGEST", 10 * size)
+    monkeypatch.setattr(document, "LARGEST", 100 * size)
     monkeypatch.setattr(document, "DEEPEST", 150)
     with pytest.raises(
         DescriptionError, match="elements are nested more than 150 deep; reduce the"

@@ -22,12 +22,8 @@ from symgen.description.readers._mjcf.settings import Settings, read_settings
 from symgen.description.snapping import Snapper
 from symgen.support.errors import DescriptionError
 from symgen.vocabulary.poses import X_AXIS, Angle, Pose, Rotate, Shift, Turn, Vector3
-from tests.description.poses_in_floats import (
-    Matrix,
-    matrix_of,
-    rotation_about,
-    rotation_of_quaternion,
-)
+from tests.description.poses_in_floats import Matrix, rotation_about, rotation_of_quaternion
+from tests.shared.descriptions import pose_matrix
 
 HERE = Location("robot.xml", 7, "body 'a'")
 PI = Fraction("3.14159265358979323846264338327950288419716939937510582097494459")
@@ -44,7 +40,7 @@ def read(attributes: Mapping[str, str], **compiler: str) -> Pose:
 
 
 def rotation(pose: Pose) -> Matrix:
-    return matrix_of(pose)[:3, :3]
+    return pose_matrix(pose)[:3, :3]
 
 
 def vector(*numbers: int | str) -> Vector3:

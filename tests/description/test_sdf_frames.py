@@ -15,7 +15,8 @@ from symgen.description.readers._sdf.text import Text
 from symgen.description.snapping import Snapper
 from symgen.support.errors import DescriptionError
 from symgen.vocabulary.poses import Angle, Pose, Rotate, Shift, Turn
-from tests.description.poses_in_floats import Matrix, matrix_of
+from tests.description.poses_in_floats import Matrix
+from tests.shared.descriptions import pose_matrix
 
 HERE = Location("frames.sdf")
 
@@ -84,14 +85,14 @@ def in_world(frame: Frame) -> Matrix:
     matrix = np.eye(4)
     current: Frame | None = frame
     while current is not None:
-        matrix, current = matrix_of(current.pose) @ matrix, current.base
+        matrix, current = pose_matrix(current.pose) @ matrix, current.base
     return matrix
 
 
 def test_a_relative_pose_is_the_quotient_of_both_poses_in_the_world() -> None:
     tree, poses = turned_tree(), FramePoses()
     for start, end in permutations(tree, 2):
-        pose = matrix_of(poses.relative_pose(tree[start], tree[end], HERE))
+        pose = pose_matrix(poses.relative_pose(tree[start], tree[end], HERE))
         expected = np.linalg.inv(in_world(tree[start])) @ in_world(tree[end])
         assert np.abs(pose - expected).max() < 1e-12, (start, end)
     assert poses.relative_pose(tree["d"], tree["d"], HERE) == ()
@@ -103,9 +104,9 @@ def test_the_pose_of_a_frame_in_its_model_needs_no_pose_of_the_model() -> None:
     for name, path in (("m", "m"), ("a", "a"), ("b", "ab"), ("e", "cde")):
         expected = np.eye(4)
         for step in path if name != "m" else "":
-            expected = expected @ matrix_of(tree[step].pose)
+            expected = expected @ pose_matrix(tree[step].pose)
         pose = FramePoses().pose_in_model(tree["m"], tree[name])
-        assert np.abs(matrix_of(pose) - expected).max() < 1e-12
+        assert np.abs(pose_matrix(pose) - expected).max() < 1e-12
 
 
 def test_steps_between_frames_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,7 +166,7 @@ def test_a_direction_is_rotated_to_the_frame_before_a_pose() -> None:
     x, y, z = Fraction(1), Fraction(-2), Fraction(5)
     for frame in turned_tree().values():
         for pose in (frame.pose, (*frame.pose, Turn((x, z, y), Angle(pi=Fraction(2, 3))))):
-            vector = matrix_of(pose)[:3, :3] @ np.array([1.0, -2, 5]) / np.sqrt(30)
+            vector = pose_matrix(pose)[:3, :3] @ np.array([1.0, -2, 5]) / np.sqrt(30)
             assert direction(pose, (x, y, z)) == pytest.approx(vector, abs=1e-14)
 
 

@@ -15,7 +15,8 @@ from symgen.description.snapping import Snapper
 from symgen.description.tree import Connection, Tree
 from symgen.support.errors import SymgenError
 from symgen.vocabulary.poses import Z_AXIS, Angle, Rotate, Shift, Step, Turn
-from tests.description.poses_in_floats import Matrix, matrix_of, rotation_about
+from tests.description.poses_in_floats import Matrix, rotation_about
+from tests.shared.descriptions import pose_matrix
 from tests.shared.sdf_texts import CROSS, A, joint, link, model
 
 B, C = link("b", "<pose>1 0 0 0 0 0</pose>"), link("c", "<pose>0 2 0 0 0 0</pose>")
@@ -266,10 +267,10 @@ def test_the_second_axis_of_a_universal_joint_is_turned_to_the_first(reverse: bo
 
     turns = {"f": turn(0.1, 0.2, 0.3), "g": turn(0.4, -0.5, 0.6)}
     expected = turns[names[0]].T @ turns[names[1]]
-    assert np.abs(matrix_of(second.pose)[:3, :3] - expected).max() < 1e-14
-    assert np.abs(matrix_of(second.pose)[:3, 3]).max() < 1e-15
-    assert np.abs(matrix_of(first.pose)[:3, :3] - turns[names[0]]).max() < 1e-14
-    assert np.abs(matrix_of(first.pose)[:3, 3] - [1, 0, 0]).max() < 1e-15
+    assert np.abs(pose_matrix(second.pose)[:3, :3] - expected).max() < 1e-14
+    assert np.abs(pose_matrix(second.pose)[:3, 3]).max() < 1e-15
+    assert np.abs(pose_matrix(first.pose)[:3, :3] - turns[names[0]]).max() < 1e-14
+    assert np.abs(pose_matrix(first.pose)[:3, 3] - [1, 0, 0]).max() < 1e-15
 
 
 # -- loops -----------------------------------------------------------------------------------------
@@ -301,7 +302,7 @@ def test_both_ends_of_a_loop_are_the_frame_of_its_joint(xyz: str, kind: str, clo
     axis = np.array([float(word) for word in xyz.split()])
     for end, link_name, expected in ((closed.first, "b", in_b), (closed.second, "c", in_c)):
         assert end.link == link_name
-        matrix = matrix_of(end.pose)
+        matrix = pose_matrix(end.pose)
         assert np.abs(matrix[:3, 3] - expected[:3, 3]).max() < 1e-14
         direction = expected[:3, :3] @ axis / np.linalg.norm(axis)
         assert np.abs(matrix[:3, 2] - direction).max() < 1e-14
@@ -312,8 +313,8 @@ def test_the_ends_of_a_universal_loop_have_x_and_y_along_their_axes() -> None:
     (closed,) = loop(axes.format("0 3 0"), "universal").loops
     assert closed.kind == "universal"
     turn = rotation_about([1, 0, 0], 0.4)
-    assert np.abs(matrix_of(closed.first.pose)[:3, 0] - turn @ [0, 0, 1]).max() < 1e-14
-    assert np.abs(matrix_of(closed.second.pose)[:3, 1] - turn @ [0, 1, 0]).max() < 1e-14
+    assert np.abs(pose_matrix(closed.first.pose)[:3, 0] - turn @ [0, 0, 1]).max() < 1e-14
+    assert np.abs(pose_matrix(closed.second.pose)[:3, 1] - turn @ [0, 1, 0]).max() < 1e-14
     assert loop(axes.format("0 1 1e-10"), "universal").loops
     for second in ("0 1 1e-8", "0 -1 -1e-8"):
         with pytest.raises(SymgenError, match="it closes a loop, but its two axes are not perpend"):
