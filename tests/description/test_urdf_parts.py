@@ -83,7 +83,8 @@ def test_faults_belong_to_the_kind_of_drive_that_they_affect() -> None:
 
 
 def transmission(*content: str, joints: str = '<joint name="j"/>') -> str:
-    return f'<transmission name="t">{joints}<actuator name="m">{"".join(content)}</actuator></transmission>'
+    inside = f'{joints}<actuator name="m">{"".join(content)}</actuator>'
+    return f'<transmission name="t">{inside}</transmission>'
 
 
 def test_a_transmission_gives_its_joints_a_rotor() -> None:
@@ -95,12 +96,12 @@ def test_a_transmission_gives_its_joints_a_rotor() -> None:
         "", "continuous", transmission(ratio.format(3), rotor.format("0.5"))
     ).unapplied
     assert unapplied == (("gear ratio", 3), ("rotor inertia", Fraction(1, 2)))
-    other = connection(
+    in_attributes = connection(
         "",
         "continuous",
         transmission('<gear_ratio value="4"/>', "<rotor_inertia>2</rotor_inertia>"),
     )
-    assert other.drive.armature == 32
+    assert in_attributes.drive.armature == 32
     # neutral numbers have no effect, equal ones count once, others are counted
     neutral = transmission(ratio.format("1"), rotor.format("0"))
     assert connection("", "continuous", neutral).unapplied == ()
@@ -128,15 +129,15 @@ def test_a_malformed_transmission_is_noted_and_refused_where_it_is_applied() -> 
 
 
 def test_at_most_sixteen_numbers_of_a_transmission_are_shown() -> None:
-    def shown(count: int) -> tuple[int, list[str]]:
+    def read(count: int) -> tuple[int, list[str]]:
         many = transmission(
             *(f"<mechanicalReduction>{k + 2}</mechanicalReduction>" for k in range(count))
         )
         remarks = notes(A, B, joint("j", "a", "b", "continuous"), many, kind="info")
         return len(connection("", "continuous", many).unapplied), remarks
 
-    assert shown(16) == (16, [])
-    number, (note,) = shown(17)
+    assert read(16) == (16, [])
+    number, (note,) = read(17)
     assert number == 16
     assert note == (
         "line 5, transmission 't': only the first 16 of its 17 ratios and inertias are shown"
@@ -274,7 +275,6 @@ BAD = INERTIAL.replace('value="1"', 'value="x"')
 def test_a_malformed_inertia_is_left_out_only_of_fixed_links(
     joints: list[str], fixed: bool
 ) -> None:
-    """Also if the inertias of other links on the same path are malformed."""
     elements = [joint(f"j{k}", *ends.split()[1:], ends.split()[0]) for k, ends in enumerate(joints)]
     for links in (
         [A, link("y"), link("x", BAD)],
@@ -346,8 +346,8 @@ def test_an_origin_is_a_translation_and_a_rotation() -> None:
 
 
 def test_repeated_elements_are_read_once() -> None:
-    limit, other = '<limit lower="-1"/>', '<limit lower="-2"/>'
-    declared = joint("j", "a", "b", "continuous", limit + other)
+    limit, lower_limit = '<limit lower="-1"/>', '<limit lower="-2"/>'
+    declared = joint("j", "a", "b", "continuous", limit + lower_limit)
     assert tree(A, B, declared).connections[0].limits.lower == -1
     assert notes(A, B, declared) == [
         "line 4, joint 'j': <limit> appears twice; the first one is read"
