@@ -157,6 +157,7 @@ CONFIG = "<model><name>arm</name>{}</model>"
         ("<sdf>only.sdf</sdf>", "only.sdf"),
         ('<sdf>plain.sdf</sdf><sdf version="0.9">zero.sdf</sdf>', "plain.sdf"),
         ('<sdf version="x">first.sdf</sdf><sdf version="0.1">second.sdf</sdf>', "second.sdf"),
+        ('<sdf version="x">first.sdf</sdf><sdf version="0.0">second.sdf</sdf>', "second.sdf"),
         ('<sdf version="x">y.sdf</sdf>', "y.sdf"),
         ("<other>x.sdf</other>", "model.sdf"),
         ("", "model.sdf"),

@@ -440,7 +440,7 @@ def _type_of_row(row: Table) -> str:
     or an unknown key.
     """
     kind = row.text("type", "revolute")
-    if kind in kinds() and (not joint_type(kind).directed or joint_type(kind).nq > 1):
+    if kind in kinds() and joint_type(kind).nq > 1:
         raise row.at("type").error(
             f"a row needs a joint of one coordinate, but a {kind} joint has {joint_type(kind).nq}",
             "declare the robot by [[body]]",

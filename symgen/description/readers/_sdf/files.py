@@ -159,7 +159,7 @@ def _file_of_model_folder(folder: Path, location: Location) -> Path:
             versions.append(
                 ((int(match[1]), int(match[2])) if match else (0, 0), (element.text or "").strip())
             )
-    return folder / max(versions, default=((0, 0), "model.sdf"))[1]
+    return folder / (max(versions)[1] if versions else "model.sdf")
 
 
 def _exists(path: Path, kind: str) -> bool:
