@@ -9,7 +9,9 @@ import pytest
 
 import symgen
 from symgen.benchmarks.peers import mujoco as peer
+from symgen.description import from_mujoco
 from symgen.description.canonical import to_toml
+from symgen.description.snapping import Snapper
 from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.reference.states import draw_states
@@ -247,3 +249,139 @@ def test_forces_that_options_disable_are_left_out(switch: str, kind: str) -> Non
     assert {name for name, _ in off.joints[0].drive.declared} == kinds - {kind}
     still = symgen.from_mujoco(mujoco.MjModel.from_xml_string(text.format('gravity="disable"')))
     assert (any(on.gravity), any(still.gravity)) == (True, False)
+
+
+class Older:
+    """A model without some attributes, as older versions of MuJoCo have it."""
+
+    def __init__(self, model: Any, *missing: str) -> None:
+        self._model, self._missing = model, missing
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._missing:
+            raise AttributeError(name)
+        return getattr(self._model, name)
+
+
+def test_a_model_of_an_older_version_lacks_newer_parts() -> None:
+    newer = (
+        "actuator_armature",
+        "body_gravcomp",
+        "body_mocapid",
+        "dof_dampingpoly",
+        "eq_objtype",
+        "jnt_stiffnesspoly",
+        "ngravcomp",
+        "nplugin",
+    )
+    more = '<equality><connect body1="b" body2="c" anchor="0 0 0.5"/></equality>'
+    for model in (small(), small("", 'damping="1"', 'axis="0 1 0"', more)):
+        complete = symgen.from_mujoco(model, base="fixed")
+        older = symgen.from_mujoco(Older(model, *newer), base="fixed")
+        assert to_toml(older) == to_toml(complete)
+        assert [note.text for note in older.notes] == [note.text for note in complete.notes]
+
+
+def test_a_point_that_holds_two_bodies_couples_no_joints() -> None:
+    """The points (0, 1, 0) and (0, 0, 1) look like the coefficients of a joint's polynomial."""
+    body = '<body name="c" pos="0 1 -1"><joint name="k"/><geom size="1"/></body>'
+    model = mujoco.MjModel.from_xml_string(
+        f'<mujoco><worldbody><body name="b"><joint name="j"/><geom size="1"/>{body}</body></worldbody>'
+        '<equality><connect name="l" body1="b" body2="c" anchor="0 1 0"/></equality></mujoco>'
+    )
+    assert list(model.eq_data[0][:6]) == [0, 1, 0, 0, 0, 1]
+    tree = from_mujoco._Reading(model, Snapper()).tree()
+    assert all(joint.mimic is None for joint in tree.connections)
+    assert [(loop.name, loop.kind) for loop in tree.loops] == [("l", "point")]
+
+
+def test_joint_equalities_are_couplings_if_they_are_linear_relations_of_two_joints() -> None:
+    """q₁ - q₁⁰ = a₀ + a₁ (q₂ - q₂⁰)"""
+    equality = '<equality><joint joint1="k" {} polycoef="{}" {}/></equality>'
+    for text, multiplier, offset in (
+        (equality.format('joint2="j"', "0.5 2 0 0 0", ""), 2, 0.5 + 0.25 - 2 * 0.125),
+        (equality.format('joint2="j"', "0.5 0 0 0 0", ""), None, None),
+        (equality.format('joint2="j"', "0.5 2 1 0 0", ""), None, None),
+        (equality.format('joint2="j"', "0.5 2 0 0 1", ""), None, None),
+        (equality.format("", "0.5 2 0 0 0", ""), None, None),
+        (equality.format('joint2="j"', "0.5 2 0 0 0", 'active="false"'), None, None),
+    ):
+        options = '<compiler angle="radian"/>'
+        mechanism = symgen.from_mujoco(small(options, 'ref="0.125"', 'ref="0.25"', text))
+        mimic = mechanism.joints[1].mimic
+        assert (mimic is not None) is (multiplier is not None)
+        if mimic is not None:
+            assert (mimic.joint, mimic.multiplier, float(mimic.offset)) == ("j", multiplier, offset)
+        left_out = "equality 0 holds a joint at a place or by a curve; left out"
+        expected = multiplier is None and "active" not in text
+        assert (left_out in warnings(mechanism)) is expected
+
+
+def test_moments_without_mass_are_kept_and_doubted() -> None:
+    model = small()
+    model.body_mass[2] = 0
+    mechanism = symgen.from_mujoco(model)
+    (part,) = mechanism.bodies[1].parts
+    assert part.mass == 0
+    assert part.moments[0] > 0
+    assert any("has moments of inertia but no mass" in text for text in warnings(mechanism))
+    model.body_inertia[2] = 0
+    assert symgen.from_mujoco(model).bodies[1].parts == ()
+    model.body_mass[2] = 1
+    assert [part.mass for part in symgen.from_mujoco(model).bodies[1].parts] == [1]
+
+
+def test_parts_that_are_left_out_are_noted() -> None:
+    def noted(options: str = "", first: str = "", more: str = "") -> list[str]:
+        return warnings(symgen.from_mujoco(small(options, first, "", more), base="fixed"))
+
+    fluid = "the model is in a fluid; its drag is left out"
+    assert noted() == []
+    assert noted('<option density="1"/>') == noted('<option viscosity="1"/>') == [fluid]
+    tendon = '<tendon><fixed><joint joint="j" coef="1"/></fixed></tendon>'
+    assert noted(more=tendon) == [
+        "the model has tendons; their forces, limits and armature are left out"
+    ]
+    higher = "joints have springs or damping of a higher order; that part is left out"
+    assert noted(first='damping="1 2"') == noted(first='stiffness="1 2"') == [higher]
+    motor = '<actuator><motor joint="j" {}/></actuator>'
+    assert noted(more=motor.format("")) == []
+    assert noted(more=motor.format('armature="1"')) == [
+        "actuators have armature of their own; it is left out"
+    ]
+
+
+def test_gravity_and_compensation_can_be_disabled() -> None:
+    body = '<body name="b" gravcomp="0.5"><joint name="j"/><geom size="1"/></body>'
+
+    def read(flags: str) -> Mechanism:
+        text = f"<mujoco><option><flag {flags}/></option><worldbody>{body}</worldbody></mujoco>"
+        return symgen.from_mujoco(mujoco.MjModel.from_xml_string(text))
+
+    for flags, gravity, gravcomp in (
+        ("", -9.81, 0.5),
+        ('gravity="disable"', 0, 0.5),
+        ('spring="disable"', -9.81, 0.5),
+        ('damper="disable"', -9.81, 0.5),
+        ('spring="disable" damper="disable"', -9.81, 0),
+    ):
+        mechanism = read(flags)
+        assert float(mechanism.gravity[2]) == gravity
+        assert float(mechanism.bodies[0].parts[0].gravcomp) == gravcomp
+
+
+def test_actuated_joints_are_those_of_actuators_if_there_are_loops() -> None:
+    actuators = (
+        '<actuator><motor joint="k"/><motor jointinparent="j"/><motor joint="k"/></actuator>'
+    )
+    loop = '<equality><connect body1="b" body2="c" anchor="0 0 0.5"/></equality>'
+    with_loop = small("", 'axis="0 1 0"', "", actuators + loop)
+    reading = from_mujoco._Reading(with_loop, Snapper()).tree()
+    assert reading.actuated == ("k", "j")
+    assert from_mujoco._Reading(small(more=actuators), Snapper()).tree().actuated == ()
+    body = '<body name="b"><joint name="j" type="ball"/><geom size="1"/></body>'
+    ball = mujoco.MjModel.from_xml_string(
+        f'<mujoco><worldbody>{body}</worldbody><actuator><motor joint="j"/></actuator>'
+        '<equality><connect body1="b" anchor="0 0 0"/></equality></mujoco>'
+    )
+    assert from_mujoco._Reading(ball, Snapper()).tree().actuated == ()

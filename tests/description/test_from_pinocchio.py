@@ -287,3 +287,49 @@ def test_damping_and_friction_that_differ_within_a_joint_apply_to_each_velocity(
     assert report.passed
     with pytest.raises(OutOfReach, match="has no looped form with different drives in one joint"):
         build_form(robot, "mass_matrix", None, ProgramOptions(form="looped"))
+
+
+def test_the_first_body_of_a_joint_names_its_link() -> None:
+    """Later bodies, and frames that are added, are additional frames, whatever their order."""
+    model = pin.Model()
+    index = model.addJoint(0, pin.JointModelRX(), pin.SE3.Identity(), "j")
+    model.appendBodyToJoint(index, pin.Inertia.Random(), pin.SE3.Identity())
+    for name, kind, x in (
+        ("op", pin.FrameType.OP_FRAME, 1),
+        ("first", pin.FrameType.BODY, 2),
+        ("second", pin.FrameType.BODY, 3),
+        ("sensor", pin.FrameType.SENSOR, 4),
+        ("j", pin.FrameType.JOINT, 5),
+        ("last", pin.FrameType.OP_FRAME, 6),
+    ):
+        place = pin.SE3(np.eye(3), np.array([x, 0.0, 0.0]))
+        model.addFrame(pin.Frame(name, index, 0, place, kind))
+    mechanism = symgen.from_pinocchio(model)
+    assert [body.name for body in mechanism.bodies] == ["first"]
+    frames = {frame.name: frame.pose for frame in mechanism.frames if frame.body == 0}
+    assert [*frames] == ["first", "op", "second", "last"]
+    assert [float(pose[0].xyz[0]) for pose in frames.values()] == [2, 1, 3, 6]  # type: ignore[union-attr]
+
+
+def test_a_body_without_a_frame_is_named_by_its_joint() -> None:
+    model = pin.Model()
+    index = model.addJoint(0, pin.JointModelRX(), pin.SE3.Identity(), "j")
+    model.appendBodyToJoint(index, pin.Inertia.Random(), pin.SE3.Identity())
+    mechanism = symgen.from_pinocchio(model)
+    assert ([body.name for body in mechanism.bodies], mechanism.base) == (["j_body"], "universe")
+    assert mechanism.name == "robot"
+    assert any(
+        note.text == "the model has no name, and is called robot" for note in mechanism.notes
+    )
+    model.name = "arm"
+    assert symgen.from_pinocchio(model).name == "arm"
+
+
+def test_huge_limits_of_a_model_are_no_limits() -> None:
+    model = pin.Model()
+    index = model.addJoint(0, pin.JointModelRX(), pin.SE3.Identity(), "j")
+    model.appendBodyToJoint(index, pin.Inertia.Random(), pin.SE3.Identity())
+    model.lowerPositionLimit[0], model.upperPositionLimit[0] = -1.5, 1e301
+    model.velocityLimit[0], model.effortLimit[0] = 3, np.inf
+    limits = symgen.from_pinocchio(model).joints[0].limits
+    assert (limits.lower, limits.upper, limits.velocity, limits.effort) == (-1.5, None, 3, None)
