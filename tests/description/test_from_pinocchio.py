@@ -302,8 +302,8 @@ def test_the_first_body_of_a_joint_names_its_link() -> None:
         ("j", pin.FrameType.JOINT, 5),
         ("last", pin.FrameType.OP_FRAME, 6),
     ):
-        place = pin.SE3(np.eye(3), np.array([x, 0.0, 0.0]))
-        model.addFrame(pin.Frame(name, index, 0, place, kind))
+        placement = pin.SE3(np.eye(3), np.array([x, 0.0, 0.0]))
+        model.addFrame(pin.Frame(name, index, 0, placement, kind))
     mechanism = symgen.from_pinocchio(model)
     assert [body.name for body in mechanism.bodies] == ["first"]
     frames = {frame.name: frame.pose for frame in mechanism.frames if frame.body == 0}

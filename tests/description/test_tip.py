@@ -33,8 +33,8 @@ def tree(*links: str, frames: str = "", massless: str = "", mimics: str = "") ->
     extra = tuple(
         Frame(name, names.index(link)) for name, link in (f.split() for f in frames.split(",") if f)
     )
-    own = tuple(Frame(name, k) for k, name in enumerate(names))
-    return Mechanism("r", joints, bodies, (Frame("base", BASE), *own, *extra))
+    named = tuple(Frame(name, k) for k, name in enumerate(names))
+    return Mechanism("r", joints, bodies, (Frame("base", BASE), *named, *extra))
 
 
 def name(*links: str, **more: str) -> str:
