@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import symgen
+from symgen.description.readers import comma, toml
+from symgen.description.snapping import Snapper
+from symgen.description.tree import Tree
 from symgen.support.errors import DescriptionError
+from symgen.vocabulary.poses import Angle
 
 ROWS = """# name: arm
 # a comment, and one with a colon: here
@@ -224,3 +229,109 @@ def test_a_fault_is_refused_with_line_and_column(case: str, tmp_path: Path) -> N
     assert message in str(caught.value), str(caught.value)
     assert str(caught.value).startswith(str(tmp_path))
     assert "\n" not in str(caught.value)
+
+
+# -- sheets without files ---------------------------------------------------------------------------
+
+SHEET = "# convention: dh\nname, a, mass\nx, 1, 2\n"
+
+
+def sheet(text: str) -> Tree:
+    return comma.read(text.encode(), "r.csv", Snapper())
+
+
+def csv_refusal(text: str) -> str:
+    with pytest.raises(DescriptionError) as caught:
+        sheet(text)
+    return str(caught.value)
+
+
+def test_a_misspelt_key_is_refused_in_the_first_hundred_lines() -> None:
+    comment = "# nothing\n"
+    misspelt = "# conventoin: mdh\n"
+    message = "'conventoin' is not known; did you mean '# convention: …'?"
+    assert message in csv_refusal(misspelt + SHEET)
+    assert message in csv_refusal(comment * 99 + misspelt + SHEET)
+    assert sheet(comment * 100 + misspelt + SHEET).links[1].name == "x"
+    assert sheet("# remark: a colon\n" + SHEET).links[1].name == "x"
+
+
+def test_keys_of_a_robot_are_in_comment_lines() -> None:
+    keys = "# name: arm, ,\n# base: floor\n# gravity: 1, 2 3\n# snap: off\n# friction_speed: 0.5\n"
+    read = sheet(keys + SHEET)
+    assert (read.name, read.links[0].name) == ("arm", "floor")
+    assert (read.gravity, read.friction_speed) == ((1, 2, 3), Fraction(1, 2))
+    assert "'# name' appears twice; keep one of the two" in csv_refusal(
+        "# name: a\n# name: b\n" + SHEET
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "it has no header; write a line that names the columns"),
+        ("# convention: dh\n , ,\n", "it has no header"),
+        ("name,a\nx,1\n", "it has rows but no convention"),
+        (SHEET + "y, 1\n", "r.csv:4: it has 2 cells, but the header has 3"),
+        (SHEET + 'y, "1, 2\n', "r.csv:4: its quotation marks do not match"),
+        (SHEET + "y, q, 2\n", "r.csv:4: column 'a': 'q' is not a number"),
+        (
+            "# convention: dh\nname, a, alph\n",
+            "the column 'alph' is not known; did you mean 'alpha'?",
+        ),
+        ("# convention: dh\nname, a, wheel\n", "the column 'wheel' is not known; there are: name,"),
+        ("name, mass, mass\n", "the column 'mass' appears twice"),
+        ("name;a;mass\nx;1;2\n", "its columns are separated by ';'; save the file with ','"),
+        ("name;a;mass\nx;1,5;2\n", "its columns are separated by ';' and its decimals by ','"),
+        ("name\ta\nx\t1\n", "its columns are separated by tabs"),
+        ("name|a\nx|1\n", "its columns are separated by '|'"),
+        (
+            "# convention: dh\nname, a, theta\nx, 1, pi/x\n",
+            "column 'theta': 'pi/x' is not an angle",
+        ),
+    ],
+)
+def test_faults_of_a_sheet_are_located(text: str, message: str) -> None:
+    assert message in csv_refusal(text)
+
+
+def test_cells_lead_to_vectors_and_tables() -> None:
+    text = (
+        "name,parent,joint,type,axis_z,y,yaw,mass,cx,ixx,iyy,izz,lower,mimic,multiplier\n"
+        "b,base,j,revolute,2,3,pi/2,1,4,1,2,3,-1,,\n"
+        "c,b,k,revolute,1,,,,,,,,,j,5\n"
+    )
+    read = sheet(text)
+    first, second = read.connections
+    assert (first.axis, first.limits.lower, first.limits.upper) == ((0, 0, 2), -1, None)
+    shift, turn = first.pose
+    assert (getattr(shift, "xyz", None), getattr(turn, "angle", None)) == (
+        (0, 3, 0),
+        Angle(pi=Fraction(1, 2)),
+    )
+    (part,) = read.links[1].inertials
+    assert part.moments == (1, 0, 0, 2, 0, 3)
+    assert read.links[2].inertials == ()
+    assert second.mimic is not None
+    assert (second.mimic.joint, second.mimic.multiplier, second.mimic.offset) == ("j", 5, 0)
+    quaternion = "name,parent,type,axis_x,qw,qx,z,mass\nb,base,revolute,1,3,4,5,1\n"
+    shift, rotate = sheet(quaternion).connections[0].pose
+    assert getattr(shift, "xyz", None) == (0, 0, 5)
+    assert getattr(rotate, "quaternion", None) == (3, 4, 0, 0)
+
+
+def test_files_have_a_largest_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (comma.LARGEST, toml.LARGEST) == (50_000_000, 20_000_000)
+    assert comma.LOOKED_AT == 100
+    text = 'name = "r"\n'
+    for module, content in ((comma, SHEET), (toml, text)):
+        monkeypatch.setattr(module, "LARGEST", len(content))
+        module.read(content.encode(), "r", Snapper())
+        with pytest.raises(DescriptionError, match="the file is larger than 0 MB; give a robot"):
+            module.read(content.encode() + b" ", "r", Snapper())
+        monkeypatch.undo()
+        with pytest.raises(
+            DescriptionError, match="byte 2 is not UTF-8 text; save the file as UTF-8"
+        ):
+            module.read(b"# \xff", "r", Snapper())
+        module.read(b"\xef\xbb\xbf" + content.encode(), "r", Snapper())

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import symgen
+from symgen.description import by_hand
 from symgen.description.canonical import to_toml
 from symgen.mechanism.mechanism import Mechanism
 from symgen.support.errors import ArgumentError, DescriptionError, SymgenError
@@ -297,3 +298,79 @@ def test_a_faulty_declaration_is_refused_in_one_sentence(case: str) -> None:
     assert isinstance(caught.value, DescriptionError | ArgumentError)
     assert message in str(caught.value), str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+# -- values -----------------------------------------------------------------------------------------
+
+
+def test_values_of_python_are_those_of_toml() -> None:
+    values = {
+        "text": np.str_("a"),
+        "truth": True,
+        "count": np.int64(3),
+        "fraction": Fraction(1, 3),
+        "float": np.float32(0.5),
+        "nothing": None,
+        "vector": np.array([1.0, 2.5]),
+        1: (1, "x"),
+    }
+    table = by_hand._toml_value(values)
+    assert table == {
+        "text": "a",
+        "truth": True,
+        "count": 3,
+        "fraction": "1/3",
+        "float": "0.5",
+        "vector": ["1.0", "2.5"],
+        "1": [1, "x"],
+    }
+    assert type(table["text"]) is str
+    assert (type(table["count"]), type(table["truth"])) == (int, bool)
+    assert by_hand._toml_value(1j) == "1j"
+
+
+def test_a_matrix_of_inertia_is_symmetric() -> None:
+    matrix = np.array([[1, 2, 3], [2, 4, 5], [3, 5, 6]])
+    assert by_hand._six_moments(matrix) == [1, 2, 3, 4, 5, 6]
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        crooked = matrix.copy()
+        crooked[i, j] += 1
+        with pytest.raises(ArgumentError, match="the matrix of inertia is not symmetric"):
+            by_hand._six_moments(crooked)
+    assert by_hand._six_moments([1, 2, 3, 4, 5, 6]) == [1, 2, 3, 4, 5, 6]
+    assert by_hand._six_moments([[1, 2], [2, 3]]) == [[1, 2], [2, 3]]
+    assert by_hand._six_moments({"xx": 1}) == {"xx": 1}
+    assert by_hand._six_moments("x") == "x"
+
+
+def test_positional_values_get_their_names() -> None:
+    names = ("lower", "upper")
+    assert by_hand._with_names((1, 2), names) == {"lower": 1, "upper": 2}
+    assert by_hand._with_names([1], names) == by_hand._with_names(1, names) == {"lower": 1}
+    assert by_hand._with_names("j", ("joint", "multiplier")) == {"joint": "j"}
+    assert by_hand._with_names({"upper": 3}, names) == {"upper": 3}
+    assert by_hand._with_names(None, names) is None
+    assert by_hand._with_names(((1, 2), {"upper": 3}), names) == [
+        {"lower": 1, "upper": 2},
+        {"upper": 3},
+    ]
+    assert by_hand._with_names([], names) == {}
+    with pytest.raises(ArgumentError, match="has 3 entries; give lower, upper"):
+        by_hand._with_names((1, 2, 3), names)
+
+
+def test_a_pose_is_given_in_one_way() -> None:
+    robot = symgen.Robot("r")
+    here: dict[str, Any] = {"parent": "base", "type": "revolute", "axis": (0, 0, 1)}
+    for pose, message in (
+        ({"rpy": (0, 0, 0), "quaternion": (1, 0, 0, 0)}, "rpy and quaternion both give its pose"),
+        ({"steps": [], "quaternion": (1, 0, 0, 0)}, "quaternion and steps both give its pose"),
+        ({"steps": [], "xyz": (0, 0, 0)}, "xyz and steps both give its pose; keep one of them"),
+    ):
+        with pytest.raises(DescriptionError, match=message):
+            robot.body("b", **here, **pose)
+    robot.body("b", **here, xyz=(1, 2, 3), quaternion=(3, 4, 0, 0), mass=1)
+    robot.body("c", **{**here, "parent": "b"}, quaternion=(3, 4, 0, 0), mass=1)
+    first, second = robot.build().joints
+    assert [type(step).__name__ for step in first.pose] == ["Shift", "Rotate"]
+    assert [type(step).__name__ for step in second.pose] == ["Rotate"]

@@ -235,3 +235,10 @@ def test_files_of_other_formats_are_recognised_by_their_root_or_suffix() -> None
         )
     assert by_root("robot") is None
     assert by_suffix(".txt") is None
+
+
+def test_a_root_contains_only_elements() -> None:
+    element = root("<?a b?><r><!-- c --><a><?d e?><b/><!-- f --></a>g &amp; &#65;<?h i?></r>")
+    assert [tag(descendant) for descendant in element.iter()] == ["r", "a", "b"]
+    assert element[0].tail == "g & A"
+    assert "not well-formed XML" in refusal(b"<r>&unknown;</r>")

@@ -54,7 +54,9 @@ _WORDS = {
 
 
 def parse(data: bytes, file: str, form: str = "a URDF") -> tuple[Any, list[Note]]:
-    """Return (root element, notes) of the XML `data`, a document of the format `form`.
+    """Return (root element, notes) of the XML `data`, a document of the format `form`. The root
+    contains only elements, no comments or instructions.
+
     DescriptionError names file and line of invalid XML.
     """
     text, notes = _decode(data)

@@ -68,13 +68,8 @@ class Candidate:
             tag(child) == "static" and (child.text or "").strip().lower() in ("true", "1")
             for element in (self.element, body)
             for child in element
-            if isinstance(child.tag, str)
         )
-        within = [
-            tag(element)
-            for element in body.iter()
-            if isinstance(element.tag, str) and element.get("type") != "fixed"
-        ]
+        within = [tag(element) for element in body.iter() if element.get("type") != "fixed"]
         return not still and ("joint" in within or "include" in within)
 
 

@@ -150,7 +150,7 @@ def _fixed_links(joints: Iterable[Any]) -> Callable[[str | None], bool]:
         link_of_role = {
             full_name(child): child.get("link")
             for child in joint
-            if isinstance(child.tag, str) and full_name(child) in ("parent", "child")
+            if full_name(child) in ("parent", "child")
         }
         joint_above[str(link_of_role.get("child"))] = (
             str(link_of_role.get("parent")),

@@ -81,8 +81,6 @@ class Document:
 
     def _children(self, node: Any, file: str, depth: int) -> Iterator[Element]:
         for child in node:
-            if not isinstance(child.tag, str):
-                continue
             element = self._element(child, file, depth + 1)
             if element.name == "include":
                 yield from self._included(element, depth)

@@ -154,7 +154,7 @@ def _file_of_model_folder(folder: Path, location: Location) -> Path:
         return folder / "model.sdf"
     versions = []
     for element in parse(_bytes(config, location), str(config), "a model.config")[0]:
-        if isinstance(element.tag, str) and tag(element) == "sdf":
+        if tag(element) == "sdf":
             match = _VERSION.fullmatch(element.get("version", "1.0"))
             versions.append(
                 ((int(match[1]), int(match[2])) if match else (0, 0), (element.text or "").strip())

@@ -89,7 +89,7 @@ class Models:
         if merged and opened is not None:
             raise location.error("merging a model into a world is not supported", "remove merge")
         for child in element:
-            if isinstance(child.tag, str) and tag(child).rpartition(":")[2] == "params":
+            if tag(child).rpartition(":")[2] == "params":
                 raise text.location(child, location).error(
                     "it modifies the included model, which is not supported",
                     "write out the modified model",

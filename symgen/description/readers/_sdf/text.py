@@ -61,8 +61,6 @@ class Text:
         macro.
         """
         for child in element:
-            if not isinstance(child.tag, str):
-                continue
             if is_xacro(child):
                 name = printable(self.file)
                 raise self.location(child).error(

@@ -76,9 +76,8 @@ def _rotor_data(
     ones.
     """
     numbers, faults = [], []
-    descendants = [child for child in element.iter() if isinstance(child.tag, str)]
     for tag_name, name, neutral in TRANSMISSION_NUMBERS:
-        for child in descendants:
+        for child in element.iter():
             if tag(child).rpartition(":")[2] != tag_name:
                 continue
             number_location = location.at(f"{location.element}: {tag_name}", child.sourceline)

@@ -231,8 +231,6 @@ class Elements:
         Raises Macros, or the error that refuses macros, for any other macro.
         """
         for child in element:
-            if not isinstance(child.tag, str):
-                continue
             if not is_xacro(child):
                 yield child
             elif child in self._undefined_calls:
