@@ -402,7 +402,7 @@ def _with_count(data: bytes, name: str, count: str | None) -> bytes:
         raise ArgumentError(
             f"{quote(count)} is not a number of links of '{name}'; give a whole number from 1 to {LARGEST_CHAIN}"
         )
-    return _REPEAT.sub(f"repeat = {int(count)}".encode(), data, count=1)
+    return _REPEAT.sub(f"repeat = {int(count)}".encode(), data)
 
 
 def _bytes(path: Path, file: str) -> bytes:

@@ -10,10 +10,13 @@ import pytest
 
 import symgen
 from symgen.description.canonical import to_toml
+from symgen.description.readers import mjcf
+from symgen.description.snapping import Snapper
 from symgen.mechanism.closed_loops import End, Loop
 from symgen.mechanism.mechanism import Frame, Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.support.errors import SymgenError
+from symgen.vocabulary.poses import Shift
 
 mujoco: Any = pytest.importorskip("mujoco")
 BOUND = 1e-12
@@ -202,3 +205,40 @@ def test_a_keyframe_of_another_size_is_refused() -> None:
         SymgenError, match=r"key 'home' qpos: it has 2 numbers \('1 2'\); write 14 numbers"
     ):
         symgen.load(text('<weld body1="b"/>', '<keyframe><key name="home" qpos="1 2"/></keyframe>'))
+
+
+def test_the_ends_of_a_loop_meet_in_the_declared_pose_of_the_bodies() -> None:
+    """The bodies are at (1, 2, 3) + (0, 0, 1) and (0, 1, 0) + (4, 0, 0), with parallel axes."""
+
+    def body(name: str, pos: str, inside: str = "") -> str:
+        joint = '<joint axis="0 1 0"/><geom size="0.1"/>'
+        return f'<body name="{name}" pos="{pos}">{joint}{inside}</body>'
+
+    bodies = body("a", "1 2 3", body("b", "0 0 1")) + body("c", "0 1 0", body("d", "4 0 0"))
+
+    def ends(first: str, second: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        equality = f'<connect body1="{first}" {second} anchor="1 0 0"/>'
+        text = f"<mujoco><worldbody>{bodies}</worldbody><equality>{equality}</equality></mujoco>"
+        (loop,) = mjcf.read(text.encode(), "r.xml", Snapper()).loops
+        first_end, second_end = (
+            tuple(
+                map(
+                    sum,
+                    zip(*(step.xyz for step in end.pose if isinstance(step, Shift)), strict=True),
+                )
+            )
+            for end in (loop.first, loop.second)
+        )
+        return first_end, second_end
+
+    for first, second, expected in (
+        ("a", 'body2="c"', (2, 1, 3)),
+        ("c", 'body2="a"', (0, -1, -3)),
+        ("b", 'body2="d"', (-2, 1, 4)),
+        ("a", 'body2="b"', (1, 0, -1)),
+        ("b", 'body2="a"', (1, 0, 1)),
+        ("a", 'body2="d"', (-2, 1, 3)),
+        ("a", "", (2, 2, 3)),
+        ("b", "", (2, 2, 4)),
+    ):
+        assert ends(first, second) == ((1, 0, 0), expected)

@@ -339,6 +339,8 @@ def test_a_matrix_of_inertia_is_symmetric() -> None:
             by_hand._six_moments(crooked)
     assert by_hand._six_moments([1, 2, 3, 4, 5, 6]) == [1, 2, 3, 4, 5, 6]
     assert by_hand._six_moments([[1, 2], [2, 3]]) == [[1, 2], [2, 3]]
+    uneven = [[1, 2, 3], [4, 5], [6]]
+    assert by_hand._six_moments(uneven) == uneven
     assert by_hand._six_moments({"xx": 1}) == {"xx": 1}
     assert by_hand._six_moments("x") == "x"
 

@@ -172,6 +172,12 @@ def test_the_newest_file_of_a_folder_of_a_model_is_read(
     assert read(tmp_path, "model://arm").name == file
 
 
+def test_a_config_without_the_name_of_a_file_is_refused(tmp_path: Path) -> None:
+    write(tmp_path / "arm" / "model.config", CONFIG.format('<sdf version="1.7"/>'))
+    with pytest.raises(SymgenError, match="the included file does not exist"):
+        read(tmp_path, "model://arm")
+
+
 # -- limits ----------------------------------------------------------------------------------------
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from symgen.description.asking import FileOptions
 from symgen.description.loading import load
+from symgen.description.readers._sdf import models
 from symgen.description.readers.sdf import read
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Tree
@@ -45,8 +46,8 @@ def refusal(*models: str, chosen: str | None = None) -> str:
 def test_the_only_moving_model_is_read() -> None:
     fixed = named(MOVING.replace('type="revolute"', 'type="fixed"'), "fixed")
     static = named(MOVING.replace("</model>", f"{INSTRUCTIONS}<static>true</static></model>"), "s")
-    for models in ((STILL, MOVING), (MOVING, STILL), (fixed, MOVING), (static, MOVING)):
-        read_tree = of_world(*models)
+    for pair in ((STILL, MOVING), (MOVING, STILL), (fixed, MOVING), (static, MOVING)):
+        read_tree = of_world(*pair)
         assert read_tree.name == "r"
         (text,) = (note.text for note in read_tree.notes if "is read; left out" in note.text)
         assert text.startswith("model 'r' of the file is read; left out: '")
@@ -256,6 +257,23 @@ def test_a_root_link_that_moves_freely_counts_for_gravity() -> None:
     with pytest.raises(DescriptionError, match="gravity is off for this link but on for 'a'"):
         gravity(A, link("b0", off), floating=True)
     assert gravity(link("a", off), link("b0", off), floating=True) == (0, 0, 0)
+
+
+# -- inner models ----------------------------------------------------------------------------------
+
+
+def test_models_are_nested_as_deep_as_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nested(depth: int) -> Tree:
+        inside = A + B + J
+        for k in range(depth):
+            inside = f'<model name="m{k}">{inside}</model>'
+        return tree(f'<sdf version="1.7"><model name="r">{inside}</model></sdf>')
+
+    assert models.DEEPEST == 50
+    monkeypatch.setattr(models, "DEEPEST", 2)
+    assert [link.name for link in nested(2).links] == ["m1::m0::a", "m1::m0::b"]
+    with pytest.raises(DescriptionError, match="models are nested more than 2 deep; reduce the"):
+        nested(3)
 
 
 # -- included models -------------------------------------------------------------------------------

@@ -105,6 +105,16 @@ def test_a_transmission_gives_its_joints_a_rotor() -> None:
     # neutral numbers have no effect, equal ones count once, others are counted
     neutral = transmission(ratio.format("1"), rotor.format("0"))
     assert connection("", "continuous", neutral).unapplied == ()
+    for name, number in (
+        ("mechanicalReduction", 1),
+        ("gear_ratio", 1),
+        ("motorInertia", 0),
+        ("rotor_inertia", 0),
+    ):
+        neutral_number = transmission(f"<{name}>{number}</{name}>")
+        assert connection("", "continuous", neutral_number).unapplied == ()
+        two = transmission(f"<{name}>2</{name}>")
+        assert [value for _, value in connection("", "continuous", two).unapplied] == [2]
     several = transmission(ratio.format(3), ratio.format("3.0"), ratio.format(4), ratio.format(5))
     assert connection("", "continuous", several).unapplied == (
         ("gear ratio", 3),

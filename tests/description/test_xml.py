@@ -43,6 +43,7 @@ def refusal(data: bytes, form: str = "a URDF") -> str:
         ("<?xml version='1.0'?><sdf>", "sdf"),
         ("<?a <b> ?>\n<!-- <c> > -->\n<!-- -- --><mujoco model='>'/>", "mujoco"),
         ("<!DOCTYPE x><robot>", "robot"),
+        ("<!--<b--><?<c?><![CDATA[<d]]><robot>", "robot"),
         ("<![CDATA[<a>]]><robot>", "robot"),
         ("text<robot", "robot"),
         ("<!-- <robot>", ""),

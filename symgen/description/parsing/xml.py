@@ -104,11 +104,9 @@ def root_name(data: bytes) -> str:
     """
     text, position = _decode(data)[0], 0
     while (match := _TAG_OR_SKIPPED.search(text, position)) is not None and match[1] is None:
-        closes = _CLOSES.get(match[0], ">")
-        end = text.find(closes, match.end())
-        if end < 0:
+        position = text.find(_CLOSES.get(match[0], ">"), match.end())
+        if position < 0:
             return ""
-        position = end + len(closes)
     return match[1].rpartition(":")[2] if match is not None else ""
 
 
