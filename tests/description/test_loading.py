@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import symgen
 from symgen.description import loading
 from symgen.description.canonical import to_toml
 from symgen.description.folders import folder_to_judge
@@ -404,7 +405,7 @@ def test_an_unknown_file_of_a_package_has_a_similar_one() -> None:
 
 
 def test_a_text_has_no_place_in_a_package() -> None:
-    for text in (URDF, URDF.encode()):
+    for text in (URDF, URDF.encode(), symgen.Robot("r")):
         message = "distribution (--from) needs the name of a file, not a description; leave"
         assert message in refusal(lambda text=text: load(text, distribution="numpy"))
 

@@ -14,7 +14,7 @@ from symgen.description.readers.sdf import read
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Connection, Tree
 from symgen.support.errors import SymgenError
-from symgen.vocabulary.poses import Z_AXIS, Angle, Rotate, Shift, Step, Turn
+from symgen.vocabulary.poses import Z_AXIS, Angle, Rotate, Shift, Step, Turn, inverse
 from tests.description.poses_in_floats import Matrix, rotation_about
 from tests.shared.descriptions import pose_matrix
 from tests.shared.sdf_texts import CROSS, A, joint, link, model
@@ -226,6 +226,32 @@ def test_a_follower_has_a_multiplier_and_an_offset() -> None:
 
 
 # -- frames of axes --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("minor", range(4, 13))
+def test_the_frame_of_an_axis_depends_on_the_version(minor: int) -> None:
+    """Up to 1.4 an axis is given in the model, later in the joint; up to 1.6 a flag could choose
+    the model.
+    """
+    turned = link("b", "<pose>0 0 0 0 0 0.5</pose>")
+    back = Turn(Z_AXIS, Angle(radians=Fraction(-1, 2)))
+    flag = "<use_parent_model_frame>{}</use_parent_model_frame>"
+
+    def way_back(axis: str) -> object:
+        text = model(A, turned, joint("j", "a", "b", axis), version=f"1.{minor}")
+        return read(text.encode(), "r.sdf", Snapper()).links[-1].frame
+
+    in_model = inverse((back,))
+    for axis in ("", "<axis/>", "<axis><xyz>1 0 0</xyz></axis>"):
+        assert way_back(axis) == (in_model if minor < 5 else ())
+    given = f"<axis><xyz>1 0 0</xyz>{flag.format(0)}</axis>"
+    assert way_back(given) == (in_model if minor < 5 else ())
+    given = f"<axis><xyz>1 0 0</xyz>{flag.format(1)}</axis>"
+    if minor < 7:
+        assert way_back(given) == in_model
+    else:
+        with pytest.raises(SymgenError, match="use_parent_model_frame exists only up to"):
+            way_back(given)
 
 
 def test_parallel_axes_of_a_universal_joint_are_refused() -> None:
