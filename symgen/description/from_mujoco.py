@@ -179,7 +179,8 @@ class _Reading:
                     f"{name}_fixed", "fixed", carrier.link, name, offset, location=body_location
                 )
             )
-            if getattr(model, "body_mocapid", [-1] * (body + 1))[body] >= 0:
+            mocap_ids = getattr(model, "body_mocapid", None)
+            if mocap_ids is not None and mocap_ids[body] >= 0:
                 self.notes.append(
                     Note(
                         "warning",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isfinite, sqrt
+from math import sqrt
 from typing import Any
 
 from symgen.description.quantities import Location, number
@@ -69,7 +69,7 @@ def vector(values: Any, location: Location) -> Vector3:
 
 def limit(value: Any, location: Location) -> Fraction | None:
     """Return a limit, or None if the value is infinite or huge."""
-    return exact(value, location) if isfinite(value) and abs(value) < LARGEST else None
+    return exact(value, location) if abs(value) < LARGEST else None
 
 
 def pose(origin: Any, quaternion: Iterable[Any], snapper: Snapper, location: Location) -> Pose:

@@ -564,3 +564,17 @@ def test_a_repeated_name_is_refused_with_the_line_of_the_first() -> None:
         DescriptionError, match=r"r\.urdf:9: link: this name is already a link at line 3"
     ):
         assemble(tree([link("base"), first, second], [hinge("j", "base", "a")]))
+
+
+def test_an_order_names_the_joints_that_are_not_locked() -> None:
+    order = AssemblyOptions(joint_order=["j"])
+    with pytest.raises(ArgumentError, match="joint_order leaves out joint 'k'"):
+        assemble(ARM, order)
+    assert assemble(ARM, replace(order, lock={"k": None})).nv == 1
+
+
+def test_a_follower_of_an_unknown_type_is_refused_as_any_other_joint() -> None:
+    follower = hinge("k", "a", "b", "odd", mimic=Mimic("j", Fraction(2), Fraction(0)))
+    robot = replace(ARM, connections=(ARM.connections[0], follower))
+    with pytest.raises(DescriptionError, match="its type 'odd' is not supported"):
+        assemble(robot, AssemblyOptions(mimic="couple"))

@@ -465,6 +465,8 @@ def test_arrays_and_tables_are_nested_at_most_64_deep() -> None:
     assert refused("a = " + "{ b = " * 65) == message.format(1)
     assert refused("a = " + "[]" * 100) == ""
     assert refused("]" * 9 + "[" * 64) == ""
+    assert refused("[[[]" + "[" * 62) == ""
+    assert refused("[[[]" + "[" * 63) != ""
     assert refused("]" * 9 + "[" * 65) != ""
     for ignored in (f'"{"[" * 70}"', f"'{'[' * 70}'", f"# {'[' * 70}", f'"""\n{"[" * 70}"""'):
         assert refused(f"a = {ignored}") == ""

@@ -548,3 +548,15 @@ def test_passive_forces_can_be_disabled_together() -> None:
 def test_a_joint_is_inverted_by_its_way_back() -> None:
     joint, _ = motion(FRAME, pos="1 2 3")
     assert joint.back == inverse((*FRAME[:2], Shift(vector(1, 3, 3))))
+
+
+def test_a_coefficient_has_at_most_two_terms_of_higher_order() -> None:
+    for name in ("stiffness", "damping"):
+        with pytest.raises(DescriptionError, match="write 1 to 3 numbers separated by spaces"):
+            motion(**{name: "1 2 3 4"})
+
+
+def test_an_equality_of_joints_names_its_first_joint() -> None:
+    equality = '<equality><joint joint2="j"/></equality>'
+    with pytest.raises(DescriptionError, match="its joint1 '' is not a joint of the model"):
+        warnings(after=equality)

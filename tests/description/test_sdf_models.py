@@ -56,6 +56,9 @@ def test_the_only_moving_model_is_read() -> None:
         assert of_world(static.replace("true", word), MOVING).name == "r"
     both = refusal(static.replace("<static>true", "<static>false"), MOVING)
     assert "it has 2 models with joints: 's', 'r'; choose one, such as --model s" in both
+    assert "it has 2 models with joints" in refusal(static.replace(">true<", "><"), MOVING)
+    collides = MOVING.replace("</model>", "<self_collide>true</self_collide></model>")
+    assert of_world(STILL, collides).name == "r"
     # the first model is read if none moves
     assert of_world(STILL, named(STILL, "x").replace("still", "x")).name == "still"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -56,6 +57,13 @@ def test_on_one_body_a_link_without_mass_is_preferred_then_the_last() -> None:
     assert name("a", "b", frames="x b,b_camera b") == "x"
     assert name("a", "b", frames="x_camera b,y_imu b") == "b"
     assert name("a", "b_sensor", frames="x_camera b_sensor") == "x_camera"
+
+
+def test_a_lumped_link_with_mass_comes_after_one_without() -> None:
+    mechanism = tree("a", "b", frames="x b", massless="b")
+    lumped = replace(mechanism.bodies[1], parts=(Part("x", (), Fraction(1)),))
+    bodies = (mechanism.bodies[0], lumped)
+    assert choose_tip(replace(mechanism, bodies=bodies)).name == "b"
 
 
 def test_a_hand_is_the_last_link_before_short_branches() -> None:
