@@ -326,8 +326,8 @@ def test_divisors_are_at_least_mujocos_smallest_number() -> None:
 
 def test_a_singular_mass_matrix_determines_no_spring(monkeypatch: pytest.MonkeyPatch) -> None:
     left_out = (
-        "line 4, joint 'j': its springdamper is left out, since M is singular in the declared pose, "
-        "or too large"
+        "line 4, joint 'j': its springdamper is left out, since M is singular in the declared "
+        "pose, or too large"
     )
     for mass in (inertial(0, 0, 0, 0), inertial(1, 0, 1, 1)):
         drive, notes = sprung("revolute", SECOND, mass=mass)

@@ -244,14 +244,14 @@ def test_the_frame_of_an_axis_depends_on_the_version(minor: int) -> None:
     in_model = inverse((back,))
     for axis in ("", "<axis/>", "<axis><xyz>1 0 0</xyz></axis>"):
         assert way_back(axis) == (in_model if minor < 5 else ())
-    given = f"<axis><xyz>1 0 0</xyz>{flag.format(0)}</axis>"
-    assert way_back(given) == (in_model if minor < 5 else ())
-    given = f"<axis><xyz>1 0 0</xyz>{flag.format(1)}</axis>"
+    in_flag = f"<axis><xyz>1 0 0</xyz>{flag.format(0)}</axis>"
+    assert way_back(in_flag) == (in_model if minor < 5 else ())
+    in_flag = f"<axis><xyz>1 0 0</xyz>{flag.format(1)}</axis>"
     if minor < 7:
-        assert way_back(given) == in_model
+        assert way_back(in_flag) == in_model
     else:
         with pytest.raises(SymgenError, match="use_parent_model_frame exists only up to"):
-            way_back(given)
+            way_back(in_flag)
 
 
 def test_parallel_axes_of_a_universal_joint_are_refused() -> None:
