@@ -378,10 +378,30 @@ def test_actuated_joints_are_those_of_actuators_if_there_are_loops() -> None:
     with_loop = small("", 'axis="0 1 0"', "", actuators + loop)
     reading = from_mujoco._Reading(with_loop, Snapper()).tree()
     assert reading.actuated == ("k", "j")
-    assert from_mujoco._Reading(small(more=actuators), Snapper()).tree().actuated == ()
+    without_loop = from_mujoco._Reading(small(more=actuators), Snapper()).tree()
+    assert without_loop.actuated == ()
+    for tree, soft in ((reading, True), (without_loop, False)):
+        texts = [note.text for note in tree.notes]
+        assert (
+            "MuJoCo holds the loops of its equalities softly; here they are rigid" in texts
+        ) is soft
     body = '<body name="b"><joint name="j" type="ball"/><geom size="1"/></body>'
     ball = mujoco.MjModel.from_xml_string(
         f'<mujoco><worldbody>{body}</worldbody><actuator><motor joint="j"/></actuator>'
         '<equality><connect body1="b" anchor="0 0 0"/></equality></mujoco>'
     )
     assert from_mujoco._Reading(ball, Snapper()).tree().actuated == ()
+
+
+def test_angular_velocities_of_a_free_joint_may_have_different_drives() -> None:
+    body = '<body name="b"><freejoint name="j"/><geom size="1"/></body>'
+    text = f"<mujoco><worldbody>{body}</worldbody></mujoco>"
+    for velocity, accepted in ((0, False), (2, False), (3, True), (5, True)):
+        model = mujoco.MjModel.from_xml_string(text)
+        model.dof_armature[velocity] = 2
+        if accepted:
+            drive = symgen.from_mujoco(model).joints[0].drive
+            assert sum(drive.at(k).armature for k in range(6)) == 2
+        else:
+            with pytest.raises(DescriptionError, match="its linear velocities differ in armature"):
+                symgen.from_mujoco(model)
