@@ -336,7 +336,8 @@ def _rotate_rows(
 
 def _inverts_inertias(mechanism: Mechanism, method: str, quantity: Quantity) -> bool:
     """True if the variant that has a quantity divides by the inertia of every link."""
-    reading = f"{method}:{quantity.variant}" if quantity.variant else method
+    stem = method.partition(":")[0]
+    reading = f"{stem}:{quantity.variant}" if quantity.variant else method
     return methods.find(reading).inverts_inertias(mechanism)
 
 

@@ -22,7 +22,7 @@ import symgen
 from symgen import methods
 from symgen.derivation import constants
 from symgen.derivation.linkage import Linkage
-from symgen.derivation.model import Model, declared
+from symgen.derivation.model import Model, complete_moments, declared
 from symgen.derivation.scalars import Derivation, Scalar
 from symgen.description.tip import tip
 from symgen.ir.program import Numbers, Program, evaluate
@@ -431,8 +431,8 @@ def test_the_inverse_operational_inertia_is_j_times_inverse_m_times_j_transposed
     ):
         J = run(symgen.program(mechanism, "jacobian", frame=frame), at)["J"]
         expected = J @ np.linalg.solve(mass, np.swapaxes(J, 1, 2))
-        model = models(mechanism)[0]
         with constants.precision():
+            model = complete_moments(models(mechanism)[0])
             tip_frame = model.frame(mechanism, frame)
         for function in (serial_mobility, parallel_mobility):
             mobility = derived(model, ["q"], lambda linkage, f=function: f(linkage)[0], tip_frame)  # type: ignore[misc]

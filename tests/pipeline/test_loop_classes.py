@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from symgen.derivation import constants as k
-from symgen.derivation.model import reframe
+from symgen.derivation.model import reframe, regroup
 from symgen.derivation.table_linkage import FRAME_POSE, GEOMETRY, INERTIAL, constants_of
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline.loops import build, chains
@@ -320,10 +320,10 @@ def test_widths_and_rows_are_those_of_a_function() -> None:
 def test_roots_of_one_robot_share_the_base_frame() -> None:
     with k.precision():
         single, several = (
-            build.placed_links(robot, False)
+            build.placed_links(robot)
             for robot in (random_mechanism(2, 3), tree(("revolute", -1), ("revolute", -1)))
         )
-        regrouped = build.placed_links(random_mechanism(2, 3), True)
+        regrouped = build.placed_links(random_mechanism(2, 3), regroup)
     assert single == model_of(random_mechanism(2, 3))
     first, second = several.links
     assert (first.base_rotation, first.gravity) == (second.base_rotation, second.gravity)

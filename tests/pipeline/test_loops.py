@@ -407,7 +407,7 @@ def test_every_class_has_its_neighbours_in_the_chains_that_are_compared() -> Non
         ("revolute", -1), ("prismatic", 0), ("free", -1), ("prismatic", 2), ("prismatic", 3)
     )
     with k.precision():
-        model = build.placed_links(mechanism, regrouped=False)
+        model = build.placed_links(mechanism)
     classes = classes_by_neighbours(model, framed=False)
     chosen, parents = short_chains(classes, model, -1)
     assert {classes.of_links[i] for i in chosen} == {*classes.of_links}
