@@ -1,7 +1,8 @@
 """Seeded errors: edits of symgen's text, each one thing that a tired hand gets wrong.
 
 A flipped sign, an index off by one, another constant, a dropped term, a negated condition, a comparison the other way
-round. Not made: what no test could see (annotations, docstrings, texts, `__repr__`, assertions, sizes of caches).
+round. Not made: what no test could see (annotations, docstrings, texts, `__repr__`, assertions, sizes of caches, -1 of
+`reshape`, which NumPy reads like -2).
 """
 
 from __future__ import annotations
@@ -142,7 +143,16 @@ class _Finder(ast.NodeVisitor):
         """Texts, and what is never run where nothing is wrong."""
 
     def visit_Call(self, node: ast.Call) -> None:
-        if getattr(node.func, "attr", getattr(node.func, "id", "")) not in BY_CHANCE:
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        if name == "reshape":
+            sizes = (
+                size for argument in node.args for size in getattr(argument, "elts", [argument])
+            )
+            for size in sizes:  # NumPy reads every negative size as -1
+                if not (isinstance(size, ast.UnaryOp) and isinstance(size.operand, ast.Constant)):
+                    self.visit(size)
+            self.visit(node.func)
+        elif name not in BY_CHANCE:
             self.generic_visit(node)
 
     visit_JoinedStr = visit_Raise = visit_Assert = _nothing

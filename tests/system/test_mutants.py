@@ -27,6 +27,9 @@ def f(x: int = 5) -> list[1]:
 def h() -> float:
     return random.uniform(-12, 13)
 
+def k(x: list) -> list:
+    return x.reshape(-1, 14).reshape((15, -1))
+
 class C:
     def __repr__(self) -> str:
         return "a" * 11
@@ -49,10 +52,12 @@ def test_each_kind_of_error_is_seeded_except_where_no_test_could_detect_it() -> 
         "term: -x[0] + g(x, maxsize=10, strict=True) → (g(x, maxsize=10, strict=True))",
         "sign: -x[0] → (x[0])",
         "index: 0 → 1",
+        "constant: 15 → 16",
+        "constant: 14 → 15",
     ]
     for edit in edits:
         assert ast.dump(ast.parse(edit.applied(SAMPLE))) != ast.dump(ast.parse(SAMPLE))
-    assert lines_of_code(SAMPLE) == 11
+    assert lines_of_code(SAMPLE) == 13
 
 
 def test_edits_are_spread_by_lines_and_do_not_change_with_other_files(
@@ -98,7 +103,7 @@ def test_tests_that_execute_the_function_of_an_edit_are_chosen_within_the_budget
 def test_functions_are_found_by_their_lines() -> None:
     spans = function_spans(SAMPLE)
     names = [innermost(spans, line) for line in range(1, SAMPLE.count(b"\n") + 1)]
-    assert [name for name in dict.fromkeys(names) if name] == ["f", "h", "C.__repr__"]
+    assert [name for name in dict.fromkeys(names) if name] == ["f", "h", "k", "C.__repr__"]
     assert names.count("f") == 5
 
 
