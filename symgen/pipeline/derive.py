@@ -224,7 +224,8 @@ class Attempt:
             self.length = longest + 1
             raise
         except SymgenError as error:
-            self.refused = copy(error)  # without its traceback
+            # a library such as tblib may have taught `copy` to keep tracebacks
+            self.refused = copy(error).with_traceback(None)
             raise
 
     def _keep_shortest(self, lengths: Sequence[int], begun: Sequence[Program]) -> None:
