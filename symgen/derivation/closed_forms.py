@@ -160,7 +160,7 @@ class StepForm:
 
 
 @cache
-def step_form(kind: str, series: bool = False) -> StepForm:
+def step_form(kind: str, series: bool) -> StepForm:
     """Return q ⊕ v dt of a joint type.
 
     With `series` it uses functions of the rotation angle that can be differentiated without
@@ -189,7 +189,7 @@ class DifferenceForm:
 
 
 @cache
-def difference_form(kind: str, series: bool = False) -> DifferenceForm:
+def difference_form(kind: str, series: bool) -> DifferenceForm:
     """Return goal ⊖ q of a joint type; `series` as in `step_form`."""
     joint = joint_type(kind)
     q, goal = (

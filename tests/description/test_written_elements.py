@@ -75,6 +75,7 @@ REMARK_ON_RANGES = "the range of j is left out, since MuJoCo has no such range"
         ("revolute", -1, None, None),
         ("revolute", 2, -1, None),
         ("revolute", 1, 1, None),
+        ("continuous", -1, 2, None),
     ],
 )
 def test_mjcf_has_a_range_if_both_ends_are_in_order(

@@ -69,7 +69,8 @@ def riccati_step(linkage: Linkage, dof: Dof, P: ArticulatedInertia) -> Filter:
     linkage.name("G", i, Vector([*moment, *force]))
     A = Symmetric(*(entries[r][c] for r, c in UPPER))
     B = (Vector(entries[0][3:]), Vector(entries[1][3:]), Vector(entries[2][3:]))
-    C = Symmetric(*(entries[r + 3][c + 3] for r, c in UPPER))
+    linear = [row[3:] for row in entries[3:]]
+    C = Symmetric(*(linear[r][c] for r, c in UPPER))
     return Filter(P, ArticulatedInertia(A, B, C), D, inverse, (moment, force))
 
 
