@@ -30,6 +30,7 @@ from tests.shared.c_programs import DOUBLES
 from tests.shared.folders import run
 from tests.shared.loop_libraries import REAL, called, shared, states
 from tests.shared.recursions import TOYS, mixed, sizes
+from tests.shared.robots_for_tests import random_mechanism
 
 
 def target(recursion: LoopProgram, trig: str = "libm") -> c99.Target:
@@ -500,3 +501,16 @@ def test_errors_in_results_of_links_and_frames_are_reported(
 def test_no_alias_where_every_link_reads_the_argument() -> None:
     """Each link stores its part of q_next and reads dt."""
     assert not loop_work.may_alias(build.recursion(symgen.load("panda"), "integrate", "kinematics"))
+
+
+def test_comments_say_where_a_sweep_goes() -> None:
+    """A sweep to a frame ends there, also if it is on the first link."""
+    chain = random_mechanism(4, 1)
+    for frame in (chain.frames[0].name, chain.frames[-1].name):
+        recursion = build.recursion(chain, "jacobian", "kinematics", frame)
+        assert "outward, from the base to the frame" in c99.source(recursion, target(recursion))
+    recursion = build.recursion(chain, "inverse_dynamics", "newton_euler")
+    text = c99.source(recursion, target(recursion))
+    assert "outward, from the base" in text
+    assert "inward, from the tips" in text
+    assert "to the frame" not in text

@@ -411,3 +411,17 @@ def test_frames_far_from_heavy_parts_verify(form: str) -> None:
     assert [
         check.subject.split("=")[0] for check in report.checks if check.kind == "floating"
     ] == functions
+
+
+def test_the_centre_of_two_trees_with_a_payload_is_that_of_all_masses() -> None:
+    """The total mass is that of both roots, 1 and 2 kg, with a payload of 2 kg on the second."""
+    arm = point_mass_arm(1, 2)
+    first, second = arm.joints
+    mechanism = replace(arm, joints=(first, replace(second, parent=-1)))
+    link = mechanism.frames[-1].name
+    payload = np.array([2, 0.25, 0.5, 0, 1, -0.25, 0, 1, 0, 1])
+    state = {**draw(mechanism, 2), "payload": np.broadcast_to(payload, (2, 10))}
+    inputs = {name: state[name] for name in ("q", "payload")}
+    program = symgen.program(mechanism, "center_of_mass", payload=link)
+    expected = Reference(mechanism, payload=link).evaluate("center_of_mass", inputs)["com"]
+    np.testing.assert_allclose(machine_runner(program)(inputs)["com"], expected, atol=1e-14)
