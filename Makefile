@@ -27,7 +27,7 @@ help:
 	@echo
 	@echo "Generated text"
 	@echo "  make golden      rewrite generated/, the committed C of the built-in arms"
-	@echo "  make golden-all  compare 611 requests with their hashes (ROWS='scara*' selects, KEEP=DIR keeps the files,"
+	@echo "  make golden-all  compare 613 requests with their hashes (ROWS='scara*' selects, KEEP=DIR keeps the files,"
 	@echo "                   JOBS=N processes); WRITE=1 rewrites tests/golden/hashes.csv after an intended change of texts"
 	@echo
 	@echo "Measurements that rewrite pages of the book"

@@ -3,8 +3,9 @@
     solver = symgen.compile("panda", ["forward_dynamics"])
     a      = symgen.dask.map(solver.forward_dynamics, q, v, tau)     # Dask arrays of shape (..., 7); nothing is computed yet
 
-The graph holds the solver once, as a task on which every chunk depends, so each worker receives it once. The solver contains its
-compiled libraries, and a worker needs no compiler. The scheduler passes the bytes on and never unpickles them.
+The graph holds the solver once, as a task on which every chunk depends, so each worker receives it
+once. The solver contains its compiled libraries, and a worker needs no compiler. The scheduler
+passes the bytes on and never unpickles them.
 """
 
 from __future__ import annotations
@@ -22,18 +23,20 @@ from symgen.vocabulary.functions import PREPARED
 
 
 def map(function: Call, /, *arrays: Any, threads: int = 1, status: bool = False) -> Any:
-    """Return the results of a solver's `function` over arrays of states, as a Dask array or a tuple of them.
+    """Return the results of a solver's `function` over arrays of states, as a Dask array or a tuple
+    of them.
 
-    Each of `arrays` is a Dask array or array-like of shape (..., *shape of one state). Leading dimensions broadcast together and
-    keep their chunks; one state may serve all. The numbers of a state are put into one chunk. The call compiles the function for
-    blocks of states and computes nothing else. The results have the solver's real type; `dask.compute(R, p)` computes several
+    Each of `arrays` is a Dask array or array-like of shape (..., *shape of one state). Leading
+    dimensions broadcast together and keep their chunks; one state may serve all. The numbers of a
+    state are put into one chunk. The call compiles the function for blocks of states and computes
+    nothing else. The results have the solver's real type; `dask.compute(R, p)` computes several
     results together.
 
     `threads` is the number of threads for each chunk. `status=True`, for checked functions, adds an int32 array with the status
     of each state, 0 if it is accepted; results of refused states are NaN. Without it a refused state raises StateError.
 
-    Raises ArgumentError, a ValueError, for a wrong shape, type or number of arrays, BuildError as `symgen.compile`, and
-    ToolMissing if Dask is not installed.
+    Raises ArgumentError, a ValueError, for a wrong shape, type or number of arrays, BuildError as
+    `symgen.compile`, and ToolMissing if Dask is not installed.
     """
     try:
         import dask.array as da
@@ -90,7 +93,9 @@ def _whole_states(da: Any, kernel: Kernel, port: Port, x: Any) -> Any:
 
 
 def _refuse_unlike(kernel: Kernel, arguments: Sequence[Any]) -> None:
-    """Raise ArgumentError if leading shapes do not broadcast. Unknown lengths are compared later, chunk by chunk."""
+    """Raise ArgumentError if leading shapes do not broadcast. Unknown lengths are compared later,
+    chunk by chunk.
+    """
     leads = [
         x.shape[: x.ndim - len(port.shape)]
         for port, x in zip(kernel.inputs, arguments, strict=True)
@@ -141,7 +146,9 @@ def _mapped(
 
 
 def _chunk(*blocks: Any, sent: bytes, call: str, threads: int, status: bool) -> Any:
-    """Compute one chunk on a worker. Dask passes a block in lists of length one if it contracts axes."""
+    """Compute one chunk on a worker. Dask passes a block in lists of length one if it contracts
+    axes.
+    """
     solver = _opened(sent)
     function = getattr(solver, call)
     arguments = [_only(block) for block in blocks]

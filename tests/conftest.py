@@ -25,18 +25,23 @@ from tests.shared import robots_for_tests
 from tests.shared.oracles import CLOSED_FORMS
 from tests.shared.robots_for_tests import MOVING, ROBOTS, robot
 
-# A test process holds thousands of Programs until it ends. Collections that visit all of them would take a third of its time.
+# A test process holds thousands of Programs until it ends. Collections that visit all of them would
+# take a third of its time.
 gc.set_threshold(1_000_000, 100, 1000)
 
-# A test reads no Program of an earlier run, and none of a test that has planted an error. Tests that only read Programs
+# A test reads no Program of an earlier run, and none of a test that has planted an error. Tests
+# that only read Programs
 # derived with users' settings share them within a run: `as_users_have_them`.
 os.environ["SYMGEN_CACHE_PROGRAMS"] = "off"
 
-# Tests count and replace functions of the derivation, which a forked process would not see. pytest itself runs several processes.
+# Tests count and replace functions of the derivation, which a forked process would not see. pytest
+# itself runs several processes.
 os.environ["SYMGEN_PROCESSES"] = "1"
 
-# Built-in robots have their stored layout of frames, all others the default one. Every layout gives the same results
-# (pipeline/test_layout.py). A search for every robot of the tests would take a quarter of an hour; `full_search` searches.
+# Built-in robots have their stored layout of frames, all others the default one. Every layout gives
+# the same results
+# (pipeline/test_layout.py). A search for every robot of the tests would take a quarter of an hour;
+# `full_search` searches.
 FULL_EFFORT = layout.EFFORT
 layout.EFFORT = 3
 SEARCH = layout.search
@@ -48,7 +53,8 @@ def _default_layouts(mechanism: Mechanism) -> layout.Layouts:
 
 layout.search = _default_layouts
 
-# A function is derived in the first candidate layout only. Tests of operation counts compare all of them (`polished_here`).
+# A function is derived in the first candidate layout only. Tests of operation counts compare all of
+# them (`polished_here`).
 CHOICES = derive.candidate_layouts
 
 
@@ -58,13 +64,16 @@ def _first_candidate(mechanism: Mechanism, function: str) -> tuple[layout.Layout
 
 derive.candidate_layouts = _first_candidate
 
-# Where no method is named, one that needs more operations after the first passes than another after all passes is given up.
+# Where no method is named, one that needs more operations after the first passes than another after
+# all passes is given up.
 LIMITS = {"LIMIT_FACTOR": choose.LIMIT_FACTOR, "LIMIT_MARGIN": choose.LIMIT_MARGIN}
 choose.LIMIT_FACTOR, choose.LIMIT_MARGIN = 1.0, 0
 
-# The passes after the first take two thirds of a derivation. They prove each replaced value (ir/test_merge_equal.py,
+# The passes after the first take two thirds of a derivation. They prove each replaced value
+# (ir/test_merge_equal.py,
 # ir/test_resubstitute.py) and depend on no method. The built-in robots are verified with all passes
-# (verification/test_verify.py). Here the last passes are left out for long Programs, and most passes for the longest.
+# (verification/test_verify.py). Here the last passes are left out for long Programs, and most
+# passes for the longest.
 # Tests of passes use `finished_here`, those of operation counts `polished_here`.
 LONG, LONGEST = 120, 500
 POLISH, FINISH = passes.polish, passes.finish

@@ -1,8 +1,8 @@
 """Functions of symgen/ that each test file executes (`python -m tests.executed_functions --jobs 2`).
 
-The mutation tests choose their tests by this table. Every test file runs in its own process, because
-tests in one process share Programs: only the first of them executes the functions that derive one.
-The run takes about an hour on two cores, and writes build/executed_functions.json.
+The mutation tests choose their tests by this table. Every test file runs in its own process,
+because tests in one process share Programs: only the first of them executes the functions that
+derive one. The run takes about an hour on two cores, and writes build/executed_functions.json.
 """
 
 from __future__ import annotations
@@ -70,7 +70,9 @@ def _functions(path: Path, lines: set[int]) -> list[str]:
 
 
 def function_spans(source: bytes) -> list[tuple[int, int, str]]:
-    """Return (first line of the body, last line, qualified name) of every function, outer ones first."""
+    """Return (first line of the body, last line, qualified name) of every function, outer ones
+    first.
+    """
     spans: list[tuple[int, int, str]] = []
 
     def visit(node: ast.AST, prefix: str) -> None:

@@ -1,4 +1,5 @@
-"""Draw docs/how-to/identification.svg: errors of base parameters, and measured and predicted torque.
+"""Draw docs/how-to/identification.svg: errors of base parameters, and measured and predicted
+torque.
 
 The code samples of docs/how-to/identification.md compute the data.
 

@@ -1,7 +1,7 @@
 """Recorded sizes of identities: `python -m tests.identity_sizes --write` records them.
 
-The difference of an identity's sides is relative to its size. `verification/test_identities_of_reference.py`
-compares the sizes with the recorded ones.
+The difference of an identity's sides is relative to its size.
+`verification/test_identities_of_reference.py` compares the sizes with the recorded ones.
 """
 
 from __future__ import annotations

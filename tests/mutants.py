@@ -2,9 +2,9 @@
 
 An error is planted in a copy of the repository, and the test files that execute its function are
 run, as `python -m tests.executed_functions` has recorded before. It is killed if a test fails that
-passes without it, or if the tests do not end. `--out` names the file of results, by edited file, edit
-and content of the file; a second run continues from it. `--at FILE:LINE --tests TEST_FILE` plants the
-errors of one line and runs the given tests.
+passes without it, or if the tests do not end. `--out` names the file of results, by edited file,
+edit and content of the file; a second run continues from it. `--at FILE:LINE --tests TEST_FILE`
+plants the errors of one line and runs the given tests.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def chosen_tests(edit: Edit, source: bytes, executed: Executed) -> tuple[str, ..
     """Return the test files that execute the function of an edit, at most BUDGET seconds of them.
 
     First comes the file that is named like the edited one, then the quick rows of the golden table,
-    then the files of its room. The others follow, the quickest first. Lines outside functions, which
-    every import executes, have the files that execute any function of the edited file.
+    then the files of its room. The others follow, the quickest first. Lines outside functions,
+    which every import executes, have the files that execute any function of the edited file.
     """
     function = innermost(function_spans(source), edit.line)
     stem = Path(edit.file).stem.strip("_")
@@ -290,7 +290,8 @@ def main() -> None:
 
         with ThreadPoolExecutor(arguments.jobs) as pool:
             list(pool.map(plant, waiting))
-        # a test that also fails without an error has killed nothing, in this run or in a stopped one
+        # a test that also fails without an error has killed nothing, in this run or in a stopped
+        # one
         killers = sorted(
             {
                 ledger.known[keys[edit]]["by"]

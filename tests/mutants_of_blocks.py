@@ -204,7 +204,9 @@ class Plot:
                 return True
 
     def results_hash(self, texts: dict[str, str], folder: Path) -> str:
-        """Return a hash of all that the functions store, return and report, from a separate process."""
+        """Return a hash of all that the functions store, return and report, from a separate
+        process.
+        """
         blocks = self._written(texts, folder)
         self._built(
             [

@@ -218,7 +218,9 @@ class Plot:
         return completed.stdout
 
     def judged(self, function: str, texts: Sequence[str]) -> list[Verdict]:
-        """Return, for each text of a function, the verdict of the self-test and the error of results."""
+        """Return, for each text of a function, the verdict of the self-test and the error of
+        results.
+        """
         folders = [self.at / f"{identifier_part(function)}-{k}" for k in range(len(texts))]
 
         def passes_selftest(folder: Path, text: str) -> bool:
@@ -256,7 +258,8 @@ class Plot:
         )
 
     def off(self, program: Program, results: Results, correct: Results) -> float:
-        """Return the largest error of an entry, in bounds of correct C, whose results are `correct`.
+        """Return the largest error of an entry, in bounds of correct C, whose results are
+        `correct`.
 
         The bound uses the size of correct results, because an error may make results small.
         """

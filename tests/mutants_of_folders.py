@@ -3,8 +3,8 @@
 `python -m tests.mutants_of_folders` plants the errors.
 
 One token of a generated file is replaced at a time: a name by another name of its function, a digit
-or an operator. The files are those of loops, segments, parallel scans, functions for many states and
-functions for a GPU, with the headers that they include.
+or an operator. The files are those of loops, segments, parallel scans, functions for many states
+and functions for a GPU, with the headers that they include.
 
 `verify` is called with the names of the functions. It then reads the text, runs it, and compares
 functions with each other, but does not compare files with freshly generated ones. An error that this
@@ -202,7 +202,9 @@ class Plot:
             )
 
     def refused_by_verify(self, slip: Slip, without_names: bool = False) -> bool:
-        """True if `symgen verify DIR -f FUNCTION` fails; with `without_names`, if `symgen verify DIR` fails."""
+        """True if `symgen verify DIR -f FUNCTION` fails; with `without_names`, if `symgen verify
+        DIR` fails.
+        """
         changed = self.place / "changed"
         shutil.rmtree(changed, ignore_errors=True)
         shutil.copytree(self.generated, changed)
@@ -213,7 +215,9 @@ class Plot:
             return True
 
     def changes_results(self, slip: Slip) -> bool:
-        """True if the error changes what the compiled function returns or stores, or makes it endless."""
+        """True if the error changes what the compiled function returns or stores, or makes it
+        endless.
+        """
         return self._results_hash({slip.file: slip.applied(self.texts[slip.file])}) != self._sound
 
     @cached_property
@@ -248,7 +252,7 @@ class Plot:
             return done.stdout if done.returncode == 0 else f"failed {done.returncode}"
 
 
-# -- compiled functions -------------------------------------------------------------------------------------------------------
+# -- compiled functions ----------------------------------------------------------------------------
 
 
 def answers(folder: Path) -> str:
@@ -391,7 +395,7 @@ class _Compiled:
             yield from (array.tobytes() for array in dense)
 
 
-# -- figures ------------------------------------------------------------------------------------------------------------------
+# -- figures ---------------------------------------------------------------------------------------
 
 
 @dataclass

@@ -1,4 +1,5 @@
-"""Pictures of the chapters on the papers: which blocks of each operator are zero, from their numbers.
+"""Pictures of the chapters on the papers: which blocks of each operator are zero, from their
+numbers.
 
 `python -m tests.paper_pictures` rewrites docs/explanation/papers/*.svg. The numbers are those of
 `symgen.papers` on random rational chains of four to six links.
@@ -31,7 +32,9 @@ FILLS = {
 }
 LINE, INK, GREY = "#94a3b8", "#0f172a", "#64748b"
 WIDTH, SIDE, LEFT, TOP, GAP = 520, 186, 34, 62, 260
-"""Units of the picture: its width, the side of a matrix, room beside and above it, one panel's width."""
+"""Units of the picture: its width, the side of a matrix, room beside and above it, one panel's
+width.
+"""
 HEIGHT_OF_PANEL = TOP + SIDE + 46
 
 
@@ -62,7 +65,7 @@ class Picture:
     notes: tuple[str, ...]
 
 
-# -- blocks ------------------------------------------------------------------------------------------
+# -- blocks ----------------------------------------------------------------------------------------
 
 STATES = 3
 """Chains, or states of a chain, whose blocks are looked at: one alone may have a zero by chance."""
@@ -77,7 +80,9 @@ def chains(name: str, links: int) -> list[Any]:
 def kinds(
     many: Sequence[Any], get_matrix: Part, heights: Sequence[int], widths: Sequence[int]
 ) -> tuple[tuple[str, ...], ...]:
-    """Return the kind of each block of a matrix: zero, the identity, or another block, for all chains."""
+    """Return the kind of each block of a matrix: zero, the identity, or another block, for all
+    chains.
+    """
     entries = [get_matrix(o).entries for o in many]
     tops, lefts = [0, *accumulate(heights)], [0, *accumulate(widths)]
     assert all(array.shape == (tops[-1], lefts[-1]) for array in entries)
@@ -116,7 +121,9 @@ FROM_THE_BASE = (
 def _from_the_base(
     title: str, blocks: tuple[tuple[str, ...], ...], caption: str, cuts: tuple[int, ...] = ()
 ) -> Panel:
-    """Return a panel whose labels count links from the base; cut panels have labels of their groups."""
+    """Return a panel whose labels count links from the base; cut panels have labels of their
+    groups.
+    """
     n = len(blocks)
     if cuts:
         labels = tuple({n // 4: "soft", 3 * n // 4: "hard"}.get(k, "") for k in range(n))
@@ -342,7 +349,7 @@ PICTURES: dict[str, Callable[[], Picture]] = {
 """Name of a picture's file, without its ending -> its content."""
 
 
-# -- SVG ---------------------------------------------------------------------------------------------
+# -- SVG -------------------------------------------------------------------------------------------
 
 
 def _text(x: float, y: float, text: str, size: float, **attributes: str) -> str:

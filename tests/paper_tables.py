@@ -68,7 +68,9 @@ class Chapter:
     letters: dict[str, str] = field(default_factory=dict)
     """Symbols of letters that neither the paper's module nor the derived documents declare."""
     shown: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    """Indices of the block that the table shows, where the first one is the identity or zero by chance."""
+    """Indices of the block that the table shows, where the first one is the identity or zero by
+    chance.
+    """
 
 
 MOTION = frozenset(
@@ -281,7 +283,9 @@ def symbol(name: str, letter: str) -> str:
 
 
 def block(name: str, letter: str) -> str:
-    """Return a letter with the indices of one block that is not zero, between two links if there is one."""
+    """Return a letter with the indices of one block that is not zero, between two links if there is
+    one.
+    """
     if letter in CHAPTERS[name].shown:
         return f"{letter}[{','.join(map(str, CHAPTERS[name].shown[letter]))}]"
     mechanism = robot(name)
@@ -305,7 +309,9 @@ def command(name: str, letter: str) -> str:
 
 
 def variables(name: str, letter: str) -> dict[str, list[str]]:
-    """Return, for each file of the C, the variables that hold entries of a letter; {} if there are none."""
+    """Return, for each file of the C, the variables that hold entries of a letter; {} if there are
+    none.
+    """
     method = method_of(name)
     if letter not in methods.find(method).quantities:
         return {}
@@ -360,7 +366,8 @@ def _number(equation: Equation[Any]) -> str:
 def table(
     name: str, section_name: str, write: Callable[..., str], prose: Callable[..., str]
 ) -> str:
-    """Return the table of a section; `write` makes a table of heads and rows, `prose` escapes a sentence.
+    """Return the table of a section; `write` makes a table of heads and rows, `prose` escapes a
+    sentence.
 
     The column of letters is left out where all its cells are empty.
     """
@@ -395,7 +402,9 @@ def _shown_letter(letter: str, typed: str, c: str) -> str:
 
 
 def tests_of(name: str) -> str:
-    """Return the list of tests that the marks of a paper's tables name, and those of its corrections."""
+    """Return the list of tests that the marks of a paper's tables name, and those of its
+    corrections.
+    """
     lines = [f"- **{check.mark}** `{check.test}`: {check.says}" for check in CHAPTERS[name].checks]
     for equation in paper(name).EQUATIONS:
         if equation.corrected and (cited := printed_form_tests(name, equation.number)):
@@ -403,7 +412,7 @@ def tests_of(name: str) -> str:
     return "\n".join(lines)
 
 
-# -- errors in the printed texts ---------------------------------------------------------------------
+# -- errors in the printed texts -------------------------------------------------------------------
 
 
 def printed_errors(page: str | None = None) -> Iterator[tuple[str, str]]:

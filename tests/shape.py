@@ -174,7 +174,9 @@ def functions(tree: ast.AST) -> list[Function]:
 
 
 def parameters(function: Function) -> int:
-    """Count the named parameters, keyword-only ones included; self, cls, *args, **kwargs are not counted."""
+    """Count the named parameters, keyword-only ones included; self, cls, *args, **kwargs are not
+    counted.
+    """
     arguments = function.args
     named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
     return sum(argument.arg not in ("self", "cls") for argument in named)

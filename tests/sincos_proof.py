@@ -1,4 +1,5 @@
-"""The bound of NAME_sincos.h, proved from its text: `python -m tests.sincos_proof` prints the figures.
+"""The bound of NAME_sincos.h, proved from its text: `python -m tests.sincos_proof` prints the
+figures.
 
 `prove` reads the printed C and follows it statement by statement for |x| <= 2^15, with one rounding
 to nearest per operation. (A fused a*b + c rounds once instead of twice, so the bound holds as well.)
@@ -359,9 +360,11 @@ def coefficients(program: Statements, real: str, letter: str) -> list[Fraction]:
 def remainders(
     program: Statements, real: str
 ) -> tuple[Callable[[flint.arb], flint.arb], Callable[[flint.arb], flint.arb]]:
-    """Return |sine polynomial - sin r| and |cosine polynomial - cos r| as functions of the ball |r|.
+    """Return |sine polynomial - sin r| and |cosine polynomial - cos r| as functions of the ball
+    |r|.
 
-    sin r = r + r·y·Σ (-1)^(j+1) y^j/(2j+3)!, cos r = 1 - y/2 + y²·Σ (-1)^j y^j/(2j+4)!: alternating and falling for y < 1.
+    sin r = r + r·y·Σ (-1)^(j+1) y^j/(2j+3)!, cos r = 1 - y/2 + y²·Σ (-1)^j y^j/(2j+4)!: alternating
+    and falling for y < 1.
     """
     terms = 20
 
@@ -442,7 +445,8 @@ def prove(source: str, real: str) -> Proof:
             reach, tail = ball(high + beyond), flint.arb(0, 1) * ball(beyond)
             r = ball((low + high) / 2) + flint.arb(0, 1) * ball((high - low) / 2) + tail
             start = integers | {"r": Computed(r, Fraction(0)), "tail": Computed(tail, error)}
-            # |sin(r - t) - (sin r - t)| <= |t|·r²/2 and |cos(r - t) - cos r| <= |t|·r, with the larger of |r| and |r - t|.
+            # |sin(r - t) - (sin r - t)| <= |t|·r²/2 and |cos(r - t) - cos r| <= |t|·r, with the
+            # larger of |r| and |r - t|.
             cases = {
                 "sine": (
                     far_sine(r) + ball(beyond) * reach**2 / 2,

@@ -1,10 +1,11 @@
 """Times of a call on this machine, in C and from Python, beside the installed peers.
 
-Contestants run in interleaved rounds of one process, so that a change of the clock rate affects all of them. The report prints
-medians over the rounds; ratios are taken round by round. Closures and loops around a call from Python (a few tens of nanoseconds)
-count for every contestant alike. The C is timed inside C, by two loops over the same states. One measures throughput: calls may
-overlap in the processor. The other measures latency: the first argument of each call waits for the previous result, as in a
-simulation.
+Contestants run in interleaved rounds of one process, so that a change of the clock rate affects all
+of them. The report prints medians over the rounds; ratios are taken round by round. Closures and
+loops around a call from Python (a few tens of nanoseconds) count for every contestant alike. The C
+is timed inside C, by two loops over the same states. One measures throughput: calls may overlap in
+the processor. The other measures latency: the first argument of each call waits for the previous
+result, as in a simulation.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ ROUNDS = 15
 SLICE = 0.004
 """Seconds that one contestant runs in a round."""
 AGREEMENT = 1e-8
-"""Largest relative difference between the answers of a peer and of symgen; a peer beyond it is not timed."""
+"""Largest relative difference between the answers of a peer and of symgen; a peer beyond it is not
+timed.
+"""
 
 LOOPS = " (loops)"
 """Suffix of the name of a method whose function has loops over links."""
@@ -75,7 +78,9 @@ class Timing:
 
 @dataclass(frozen=True)
 class Measured:
-    """One function: the figures of its Program, and the timings `c`, `latency`, `blocks`, `bound`, `python` and one for each peer."""
+    """One function: the figures of its Program, and the timings `c`, `latency`, `blocks`, `bound`,
+    `python` and one for each peer.
+    """
 
     function: str
     method: str
@@ -188,7 +193,8 @@ def bench(
     progress: Progress | None = None,
     **options: Unpack[ContestOptions],
 ) -> Bench:
-    """Time functions of a mechanism, such as "forward_dynamics" or "forward_dynamics=riccati"; None means every function.
+    """Time functions of a mechanism, such as "forward_dynamics" or "forward_dynamics=riccati"; None
+    means every function.
 
     `contact` and `baumgarte` are those of `symgen.program`, `form` that of `symgen.generate`. Raises RequestError for unknown
     names and BuildError without a C compiler.
@@ -258,7 +264,9 @@ def _contestants(
     states: list[dict[str, Any]],
     results: list[Any],
 ) -> dict[str, Callable[[], None]]:
-    """Return symgen's calls of a function by name: "c", "latency", "bound", "python", "blocks". Fill `results` once."""
+    """Return symgen's calls of a function by name: "c", "latency", "bound", "python", "blocks".
+    Fill `results` once.
+    """
     program = solver.programs[function]
     arguments = [drawn[port.name] for port in program.inputs]
     batch = solver.bind(function, *arguments, *results)
@@ -292,7 +300,9 @@ def _agreeing(
     answer: Any,
     absent: dict[str, str],
 ) -> list[tuple[Peer, list[Call]]]:
-    """Return the peers that agree with `answer` at the first state, with their calls; the others enter `absent` with a reason."""
+    """Return the peers that agree with `answer` at the first state, with their calls; the others
+    enter `absent` with a reason.
+    """
     agreeing = []
     for peer in peers:
         if function not in peer.functions:
@@ -332,7 +342,8 @@ def race(
 ) -> dict[str, Timing]:
     """Return the times of contestants, in ROUNDS interleaved rounds by default.
 
-    A run of a contestant calls each of STATES once; a run of "blocks" computes TIMES as many states.
+    A run of a contestant calls each of STATES once; a run of "blocks" computes TIMES as many
+    states.
     """
     repeats: dict[str, int] = {}
     for contestant, run in contestants.items():

@@ -1,8 +1,9 @@
 """Comparison of all methods of a function: costs, sizes, round-off.
 
-Figures of the Program (operations, depth, temporaries) are exact. Figures of the C (code, stack, time, round-off) are measured on
-this machine, with all methods of a function interleaved in one run as in `symgen.benchmarks.bench`. A method that does not suit
-the robot keeps its row. Every missing figure has a reason.
+Figures of the Program (operations, depth, temporaries) are exact. Figures of the C (code, stack,
+time, round-off) are measured on this machine, with all methods of a function interleaved in one run
+as in `symgen.benchmarks.bench`. A method that does not suit the robot keeps its row. Every missing
+figure has a reason.
 """
 
 from __future__ import annotations
@@ -55,7 +56,9 @@ from symgen.vocabulary.target import Target
 
 ROUND_OFF_STATES = 16
 COMPILED_ROWS = 20_000
-"""Most rows of a measured Program: beyond, a C compiler takes seconds at -O2, and caches dominate the time."""
+"""Most rows of a measured Program: beyond, a C compiler takes seconds at -O2, and caches dominate
+the time.
+"""
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,8 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Row:
-    """One method: its figures by the keys of COLUMNS, and a sentence for each missing figure ("" for all of them).
+    """One method: its figures by the keys of COLUMNS, and a sentence for each missing figure (""
+    for all of them).
 
     `unjudged` holds the reason for each real type in which the answer is not judged, by the key of its round-off. `twin` names a
     method with identical rows, and so the same C and the same figures.
@@ -211,7 +215,9 @@ class Comparisons:
 
     @property
     def unsuited(self) -> dict[str, str]:
-        """Return the methods that do not suit the robot, with reasons; a function is named only if the reason depends on it."""
+        """Return the methods that do not suit the robot, with reasons; a function is named only if
+        the reason depends on it.
+        """
         reasons: dict[str, dict[str, str]] = {}
         for comparison in self.compared:
             for row in comparison.rows:
@@ -274,8 +280,8 @@ def compare(
 ) -> Comparisons:
     """Measure all methods of the requested functions on this machine.
 
-    Options are those of `symgen.program`. With the form LOOPED, a function with loops over links is listed in both forms.
-    Raises RequestError for unknown names and BuildError without a C compiler.
+    Options are those of `symgen.program`. With the form LOOPED, a function with loops over links is
+    listed in both forms. Raises RequestError for unknown names and BuildError without a C compiler.
     """
     tell = progress or (lambda what, done, total: None)
     making.require_unrollable(mechanism)
@@ -322,7 +328,9 @@ def compare(
 
 
 class _Contest:
-    """The methods of one function, derived, compiled and measured side by side; `rows` are the results by method."""
+    """The methods of one function, derived, compiled and measured side by side; `rows` are the
+    results by method.
+    """
 
     def __init__(self, mechanism: Mechanism, function: str, options: ProgramOptions) -> None:
         self.mechanism, self.function, self.options = mechanism, function, options
@@ -385,7 +393,9 @@ class _Contest:
             _judge(self.rows[method], by_real, self.solvers, exact_results)
 
     def comparison(self, names: Sequence[str]) -> Comparison:
-        """Return the rows in the order of `names`, and the default method. OutOfReach if the function has none."""
+        """Return the rows in the order of `names`, and the default method. OutOfReach if the
+        function has none.
+        """
         for method, first in self._twins.items():
             self.rows[method] = replace(self.rows[first], method=method, twin=first)
         ordered = [row for method in names for row in (method, method + LOOPS)]
@@ -424,7 +434,9 @@ def _looped(
 def _comparison(
     function: str, all_methods: bool, rows: Mapping[str, Row], best: Program
 ) -> Comparison:
-    """Return the comparison with its default `best` and the reason for it, in figures; `all_methods` if all methods are compared."""
+    """Return the comparison with its default `best` and the reason for it, in figures;
+    `all_methods` if all methods are compared.
+    """
     derived = sorted(
         (row for row in rows.values() if row.figures and not row.method.endswith(LOOPS)),
         key=lambda row: row.cost,
@@ -451,7 +463,9 @@ def _comparison(
 
 
 def _distinct(programs: Mapping[str, Form]) -> tuple[dict[str, Form], dict[str, str]]:
-    """Return the methods with different rows, and {method: the earlier one with the same rows}, which is measured once."""
+    """Return the methods with different rows, and {method: the earlier one with the same rows},
+    which is measured once.
+    """
     distinct: dict[str, Form] = {}
     twins: dict[str, str] = {}
     for method, program in programs.items():
@@ -516,14 +530,17 @@ def _judge(
 
 
 def _typed(mechanism: Mechanism, form: Form, real: str, options: ProgramOptions) -> Form | None:
-    """Return the form in a real type, or None: a vector has other lanes there, and a chain may be too short for them."""
+    """Return the form in a real type, or None: a vector has other lanes there, and a chain may be
+    too short for them.
+    """
     if not form.looped:
         return replace(form, real=real)
     return _looped(mechanism, form.function, form.method, replace(options, real=real))[0]
 
 
 def _solver(mechanism: Mechanism, programs: Mapping[str, Form], real: str) -> Solver:
-    """Return one library of a function by all methods, since each library costs as much compile time as a short function.
+    """Return one library of a function by all methods, since each library costs as much compile
+    time as a short function.
 
     Only double is timed. float is compiled without optimisation, which gives the same bits.
     """
@@ -584,10 +601,11 @@ def _times(programs: Mapping[str, Form], solver: Solver, mechanism: Mechanism) -
 def requested(
     mechanism: Mechanism, words: Iterable[str] | None, options: ProgramOptions
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
-    """Return {function: methods} and {function: reason against it} for "FUNCTION" or "FUNCTION=METHOD,METHOD".
+    """Return {function: methods} and {function: reason against it} for "FUNCTION" or
+    "FUNCTION=METHOD,METHOD".
 
-    None requests all functions with a choice of methods. Raises RequestError for unknown names, and for a named function that this
-    robot cannot have.
+    None requests all functions with a choice of methods. Raises RequestError for unknown names, and
+    for a named function that this robot cannot have.
     """
     if words is None:
         return _functions_with_a_choice(mechanism)
@@ -624,7 +642,9 @@ def _functions_with_a_choice(
 
 
 def _methods_of(mechanism: Mechanism, function: str, listed: str) -> tuple[str, ...]:
-    """Return the listed methods of a function, each once, or all its methods if none is listed. RequestError for a wrong name."""
+    """Return the listed methods of a function, each once, or all its methods if none is listed.
+    RequestError for a wrong name.
+    """
     base = derivatives.base_function(function)
     names = tuple(dict.fromkeys(filter(None, listed.split(","))))
     names = names or methods.applicable_providers(base, mechanism)

@@ -35,7 +35,9 @@ from symgen.certificate.samples import Pair
 from symgen.derivation import constants
 
 ROUNDINGS = 4
-"""Roundings per product of the elimination: reciprocal of the pivot, multiplier, product, and a constant entry."""
+"""Roundings per product of the elimination: reciprocal of the pivot, multiplier, product, and a
+constant entry.
+"""
 
 Rates = Mapping[int, Mapping[int, Ball]]
 """C: |entry b of v| ≤ Σ_c C[b][c] e_c, over bodies c."""
@@ -188,7 +190,8 @@ def _data(
     for leaf in entry_sum.leaves:
         error, size = (flint.arb(float(x.max())) for x in (rows[leaf].error, rows[leaf].size))
         total += error + _gamma(entry_sum.depth, arithmetic) * size
-    # An underflow adds at most `tiny` to a result; in a multiplier it is multiplied by an entry of at most 2 `largest`.
+    # An underflow adds at most `tiny` to a result; in a multiplier it is multiplied by an entry of
+    # at most 2 `largest`.
     tiny = flint.arb(arithmetic.underflow)
     return total + 4 * tiny * (
         entry_sum.operations + 2 * len(entry_sum.products) * (1 + 2 * largest)

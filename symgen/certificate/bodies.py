@@ -248,7 +248,7 @@ class Bodies:
     def centre(self, i: int) -> list[Ball]:
         return _balls(self.links[i].center)
 
-    # -- how energies bound rates --------------------------------------------------------------------------------------
+    # -- how energies bound rates ------------------------------------------------------------------
 
     def rates(self, k: int) -> dict[int, dict[int, Ball]] | str:
         """Return shares with |entry j of v| ≤ Σ_c shares[j][c] e_c for all j outward of k, with
@@ -346,7 +346,8 @@ class Bodies:
         axis = [flint.arb(row[2]) for row in link.rotation]  # z of the joint, in the parent's frame
         if link.turns:
             return self._form(b, z), LinearForm(axis, zero, zero)
-        # z·(velocity of b's centre) − z·(velocity of the parent's point at that centre); d × z does not depend on q
+        # z·(velocity of b's centre) − z·(velocity of the parent's point at that centre); d × z does
+        # not depend on q
         centre_in_parent = [
             flint.arb(s) + sum(flint.arb(r) * c for r, c in zip(row, self.centre(b), strict=True))
             for s, row in zip(link.shift, link.rotation, strict=True)
@@ -415,7 +416,7 @@ class Bodies:
                     value += n[r] * inverse[r, c] * n[c]
         return _root(value)
 
-    # -- how large M can get -------------------------------------------------------------------------------------------
+    # -- how large M can get -----------------------------------------------------------------------
 
     @cached_property
     def reach(self) -> list[Ball]:

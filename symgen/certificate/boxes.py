@@ -18,7 +18,9 @@ from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.reals import REALS
 
 PIECES = 4096
-"""Most cells. Sines and cosines of narrow angle ranges cancel as they do exactly; that of a wide range is anything in [-1, 1]."""
+"""Most cells. Sines and cosines of narrow angle ranges cancel as they do exactly; that of a wide
+range is anything in [-1, 1].
+"""
 VALUES = 6_000_000
 """Most values in memory: rows times cells or states."""
 

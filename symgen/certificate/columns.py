@@ -1,4 +1,5 @@
-"""Columns of the motion subspace H of a joint, and the distance by which the joint can move its body.
+"""Columns of the motion subspace H of a joint, and the distance by which the joint can move its
+body.
 
 The columns are constant, because they are expressed in a frame of the body whose z axis is the axis
 of the joint. For a joint without an axis it is the body's declared frame.
@@ -69,8 +70,8 @@ def orthonormal(H: Sequence[Column]) -> bool:
 
 
 def travel(joint: Joint, ranges: Sequence[Range]) -> flint.arb:
-    """Return an upper bound (m) on the distance by which the joint moves the origin of its body, with
-    the joint's coordinates in `ranges`.
+    """Return an upper bound (m) on the distance by which the joint moves the origin of its body,
+    with the joint's coordinates in `ranges`.
     """
     largest = [flint.arb(k.rational(max(abs(low), abs(high)))) for low, high in ranges]
     total = flint.arb(0)
@@ -86,8 +87,8 @@ def travel(joint: Joint, ranges: Sequence[Range]) -> flint.arb:
 def joint_inertia(
     H: Sequence[Column], inertia: Inertia, armatures: Sequence[Constant]
 ) -> list[list[Constant]]:
-    """Return HᵀMH plus the joint's armatures on the diagonal. M is the spatial inertia of a body about
-    the frame's origin.
+    """Return HᵀMH plus the joint's armatures on the diagonal. M is the spatial inertia of a body
+    about the frame's origin.
     """
     return [
         [

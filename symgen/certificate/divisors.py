@@ -57,7 +57,8 @@ from symgen.vocabulary.options import PLAIN, ProgramOptions, TextOptions
 from symgen.vocabulary.reals import SINE_ULPS
 
 _DIGITS = 6
-"""Digits of a bound: few, so that it prints exactly and does not depend on a library's last digit."""
+"""Digits of a bound: few, so that it prints exactly and does not depend on a library's last digit.
+"""
 
 
 @dataclass(frozen=True)
@@ -387,17 +388,23 @@ def rounded_down(value: Fraction) -> Fraction:
 #
 # If the solve is damped: T = S + μ 1, S = A M⁻¹ Aᵀ, μ a fraction of tr S.
 #
-# S is positive semidefinite for any A. So T ≥ μ, and so are its Schur complements, the pivots, even if the rows of A are
-# dependent: in no pose of a closed loop, and for no set of active contacts, is a pivot below μ. By Cauchy (A x)_i² ≤ S_ii xᵀMx, hence
+# S is positive semidefinite for any A. So T ≥ μ, and so are its Schur complements, the pivots, even
+# if the rows of A are
+# dependent: in no pose of a closed loop, and for no set of active contacts, is a pivot below μ. By
+# Cauchy (A x)_i² ≤ S_ii xᵀMx, hence
 #
 #     tr S ≥ |a_k|²/M_kk  for each column a_k of A.
 #
-# For a closed loop the columns are enclosed over the cells of the box. For a contact the columns of its own link's joint have constant
-# length, and so have those of translations. A row that a switch multiplies by s has s² S_ii + 1 − s on the diagonal.
+# For a closed loop the columns are enclosed over the cells of the box. For a contact the columns of
+# its own link's joint have constant
+# length, and so have those of translations. A row that a switch multiplies by s has s² S_ii + 1 − s
+# on the diagonal.
 # With closed loops and contacts, both are among the rows, and tr S is the sum.
 #
-# The elimination of T is that of a mass matrix whose rows are counted from the last, so that `elimination` reads it and `backward`
-# bounds its round-off, with √μ |x_b| for the energies: Σ e² ≤ xᵀTx. An undamped S has no such bound: it is singular where the
+# The elimination of T is that of a mass matrix whose rows are counted from the last, so that
+# `elimination` reads it and `backward`
+# bounds its round-off, with √μ |x_b| for the energies: Σ e² ≤ xᵀTx. An undamped S has no such
+# bound: it is singular where the
 # rows of A are dependent, as those of closed loops and contacts are in some poses.
 
 

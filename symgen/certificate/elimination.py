@@ -129,7 +129,7 @@ class _Reader:
             joint: row for row, joint in recognised.divisors.items() if joint is not None
         }
 
-    # -- meaning of rows -------------------------------------------------------------------------------------------------
+    # -- meaning of rows ---------------------------------------------------------------------------
 
     def without_negation(self, row: int) -> int:
         """Return the row behind any negations."""
@@ -165,7 +165,7 @@ class _Reader:
             if k not in entry_sum.over and self.product_values(pair, k) is not None
         )
 
-    # -- taking a row apart ----------------------------------------------------------------------------------------------
+    # -- taking a row apart ------------------------------------------------------------------------
 
     def sum_at(self, pair: Pair, row: int, sign: int, depth: int = 0) -> Sum:
         """Return the summands at `row`, which is itself a summand of `sign` times the entry,

@@ -17,11 +17,15 @@ import numpy as np
 from symgen.reference.precision import Array
 
 _TURNS_KNOWN = 1e6
-"""rad: larger angles are treated as arbitrary, since float64 does not resolve multiples of π well enough."""
+"""rad: larger angles are treated as arbitrary, since float64 does not resolve multiples of π well
+enough.
+"""
 HALF_TURN = 3.1415926535897936
 """π, rounded up."""
 _NEAR = 1e-9
-"""rad: an extremum of the sine this close to an interval counts as inside; it covers the rounding of π up to _TURNS_KNOWN."""
+"""rad: an extremum of the sine this close to an interval counts as inside; it covers the rounding
+of π up to _TURNS_KNOWN.
+"""
 
 
 def up(x: Any) -> Array:

@@ -25,7 +25,9 @@ from symgen.reference.precision import Array
 from symgen.vocabulary.reals import REALS
 
 LENGTH = 4
-"""Units of round-off. The length of a quaternion that is normalised in its own type differs from 1 by less."""
+"""Units of round-off. The length of a quaternion that is normalised in its own type differs from 1
+by less.
+"""
 
 
 @dataclass(frozen=True)
@@ -316,21 +318,27 @@ def _planar_rotation(
 
 # -- the angle of a rotation divided by its sine --
 #
-# Running error of A/r, where A = atan2(2 r w, w² − r²) and r = √S: a rotation angle divided by its sine.
+# Running error of A/r, where A = atan2(2 r w, w² − r²) and r = √S: a rotation angle divided by its
+# sine.
 #
-# Row by row, A and r lose all precision near zero rotation: r is as small as its error. But A/r is computed from one computed r,
-# which is in both, and A/r is smooth in S and w while w keeps its sign. With A = 2θ and S + w² = ρ²,
+# Row by row, A and r lose all precision near zero rotation: r is as small as its error. But A/r is
+# computed from one computed r,
+# which is in both, and A/r is smooth in S and w while w keeps its sign. With A = 2θ and S + w² =
+# ρ²,
 #
 #     |∂(A/r)/∂S| = (θ − sin θ cos θ)/(r³) ≤ (π/2)/ρ³,    |∂(A/r)/∂w| = 2/ρ²,    |A/r| = 2θ/(ρ sin θ) ≤ π/ρ.
 #
-# The roundings after S and w are relative. There are two in 2 r w, and two in w² − r², at most u ρ² each, which change A by |sin A| times
+# The roundings after S and w are relative. There are two in 2 r w, and two in w² − r², at most u ρ²
+# each, which change A by |sin A| times
 # as much. Then follow that of atan2, and that of r with a division, or a reciprocal and a product.
 
 
 _SLOPE = 1.5707963267948970
 """π/2, rounded up."""
 _ROUNDINGS = 12
-"""At most nine, without that of atan2, plus a margin for their products, in any type of ten digits or more."""
+"""At most nine, without that of atan2, plus a margin for their products, in any type of ten digits
+or more.
+"""
 
 
 class HalfAngleRatio(NamedTuple):

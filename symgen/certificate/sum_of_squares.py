@@ -22,8 +22,8 @@ _BITS = 200
 
 
 def positive_bounds(program: Program, requested_rows: Iterable[int]) -> dict[int, Fraction]:
-    """Return {row: bound} for those of `requested_rows` whose computed value has a positive lower bound.
-    A bound is a number of the real type.
+    """Return {row: bound} for those of `requested_rows` whose computed value has a positive lower
+    bound. A bound is a number of the real type.
     """
     bounds = _bounds(program)
     return {row: bounds[row] for row in requested_rows if bounds.get(row, 0) > 0}

@@ -1,7 +1,9 @@
-"""Entry point of the command line: find the command, run it, turn every failure into one sentence and an exit code.
+"""Entry point of the command line: find the command, run it, turn every failure into one sentence
+and an exit code.
 
-0 done · 1 the answer is no (a verification failed) · 2 the request cannot be carried out, one sentence on stderr.
-A signal that ends the work gives 128 + its number, as a shell does. SYMGEN_TRACEBACK=1 shows where an error came from.
+0 done · 1 the answer is no (a verification failed) · 2 the request cannot be carried out, one
+sentence on stderr. A signal that ends the work gives 128 + its number, as a shell does.
+SYMGEN_TRACEBACK=1 shows where an error came from.
 
 This module imports only light modules; a command imports the others when it runs.
 """
@@ -35,7 +37,9 @@ NO, REFUSED = 1, 2
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run `symgen` on `argv` (default: the process's own arguments) and return its exit code; no exception leaves it."""
+    """Run `symgen` on `argv` (default: the process's own arguments) and return its exit code; no
+    exception leaves it.
+    """
     gc.set_threshold(
         100_000, 50, 100
     )  # a command makes millions of small objects and few circles: collect seldom
@@ -68,7 +72,9 @@ class Terminated(KeyboardInterrupt):
 
 
 def _cause(error: BaseException) -> KeyboardInterrupt | None:
-    """Return the signal that led to `error`, or None: argparse fails to clean up after an interruption."""
+    """Return the signal that led to `error`, or None: argparse fails to clean up after an
+    interruption.
+    """
     context = error.__context__
     return context if context is None or isinstance(context, KeyboardInterrupt) else _cause(context)
 
@@ -126,7 +132,9 @@ def sentence(error: Exception) -> str:
 
 
 def _read_command(words: list[str]) -> tuple[Any, Namespace] | None:
-    """Find the command and read its options. None if help or the version was requested and has been printed."""
+    """Find the command and read its options. None if help or the version was requested and has been
+    printed.
+    """
     first = words[0] if words else ""
     if first in ("-h", "--help", "help"):
         print(overview(), end="")
@@ -177,8 +185,8 @@ def _warnings_last() -> Iterator[None]:
 def _messages(options: Namespace) -> Iterator[None]:
     """Set up the messages of a command on stderr.
 
-    With -q it prints nothing; an error is raised and printed by the caller. With -v it also prints the log of the package:
-    methods and why, caches, times.
+    With -q it prints nothing; an error is raised and printed by the caller. With -v it also prints
+    the log of the package: methods and why, caches, times.
     """
     if options.quiet:
         with contextlib.redirect_stderr(io.StringIO()):

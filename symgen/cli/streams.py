@@ -1,4 +1,6 @@
-"""Standard streams that may be closed, full or without a reader: a lost answer is an error, a lost note is none."""
+"""Standard streams that may be closed, full or without a reader: a lost answer is an error, a lost
+note is none.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +29,16 @@ class _Substitute:
 
 
 class Answer(_Substitute):
-    """Standard output. Text that cannot be written raises an error that names it, in `flush` at the latest."""
+    """Standard output. Text that cannot be written raises an error that names it, in `flush` at the
+    latest.
+    """
 
     def __init__(self, stream: TextIO | None) -> None:
         super().__init__(stream)
         self._error: Exception | None = None
-        """The reason why text was lost. argparse passes over an error of `write`, so `flush` raises it again."""
+        """The reason why text was lost. argparse passes over an error of `write`, so `flush` raises
+        it again.
+        """
 
     def writable(self) -> bool:
         """Return False where standard output was closed before the process began."""
@@ -66,7 +72,9 @@ class Answer(_Substitute):
 
 
 class Notes(_Substitute):
-    """Standard error. Text that cannot be written is dropped, so that no command fails for want of a note."""
+    """Standard error. Text that cannot be written is dropped, so that no command fails for want of
+    a note.
+    """
 
     def write(self, text: str) -> int:
         with self._dropping_errors():
@@ -89,7 +97,9 @@ class Notes(_Substitute):
 
 @contextlib.contextmanager
 def standard_streams() -> Iterator[TextIO | None]:
-    """Put an Answer and a Notes in the place of standard output and standard error; yields the stream behind the Answer."""
+    """Put an Answer and a Notes in the place of standard output and standard error; yields the
+    stream behind the Answer.
+    """
     _occupy_closed_descriptors()
     output, error = cast("TextIO | None", sys.stdout), cast("TextIO | None", sys.stderr)
     for stream in (output, error):  # print a substitute where a terminal lacks a character
@@ -103,13 +113,17 @@ def standard_streams() -> Iterator[TextIO | None]:
 
 
 def abandon(stream: TextIO | None) -> None:
-    """Point a stream that takes no more text at the null device, so that Python's last flush of it stays quiet."""
+    """Point a stream that takes no more text at the null device, so that Python's last flush of it
+    stays quiet.
+    """
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # type: ignore[union-attr]
 
 
 def _occupy_closed_descriptors() -> None:
-    """Open the null device for each closed standard stream, so that no file of symgen's or of a compiler's gets its number."""
+    """Open the null device for each closed standard stream, so that no file of symgen's or of a
+    compiler's gets its number.
+    """
     for number in range(3):
         try:
             os.fstat(number)

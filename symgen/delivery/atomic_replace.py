@@ -1,7 +1,8 @@
-"""Atomic replacement of a folder that symgen wrote: the new folder appears whole, or the old one stays.
+"""Atomic replacement of a folder that symgen wrote: the new folder appears whole, or the old one
+stays.
 
-The texts are written into a folder beside the destination, and the two folders are exchanged in one step. The user's own entries
-move along:
+The texts are written into a folder beside the destination, and the two folders are exchanged in one
+step. The user's own entries move along:
 
     .NAME.symgen.lock    held by the process that writes; others wait
     .NAME.symgen/        work in progress, removed at the end
@@ -9,13 +10,14 @@ move along:
         new/             the new folder, until the exchange
         old/             the old folder, after the exchange
 
-A user's file is hard-linked into the new folder, not moved. So it is never missing, and an editor that has it open continues to
-write the same file. A user's folder cannot be linked; it is moved just before the exchange. A copy would lose what a running
-build writes into it.
+A user's file is hard-linked into the new folder, not moved. So it is never missing, and an editor
+that has it open continues to write the same file. A user's folder cannot be linked; it is moved
+just before the exchange. A copy would lose what a running build writes into it.
 
-If the system cannot exchange two folders, two renames do it. A kill between them leaves no folder until the next run. After a kill
-at any instant the next run completes or undoes the work that the journal records (`_settle`). The same code cleans up after every
-error and after every success, so there is one path only.
+If the system cannot exchange two folders, two renames do it. A kill between them leaves no folder
+until the next run. After a kill at any instant the next run completes or undoes the work that the
+journal records (`_settle`). The same code cleans up after every error and after every success, so
+there is one path only.
 """
 
 from __future__ import annotations
@@ -50,7 +52,9 @@ _REMEDIES = {
 
 @dataclass(frozen=True)
 class Journal:
-    """Names of symgen's files in the old folder and in the new one, and the inodes of users' files that were linked."""
+    """Names of symgen's files in the old folder and in the new one, and the inodes of users' files
+    that were linked.
+    """
 
     old: frozenset[str]
     new: frozenset[str]
@@ -60,9 +64,10 @@ class Journal:
 def replace_folder(folder: Path, files: Mapping[str, str], name: str) -> None:
     """Replace `folder` by a finished folder that holds `files`.
 
-    A folder that symgen wrote has a manifest.json, or holds only functions (`marks`); in the latter the files of the robot `name` are
-    replaced. All other entries move along. Raises RequestError, with the old folder untouched, if symgen did not write the folder, if
-    the disk refuses, or if another process keeps writing there.
+    A folder that symgen wrote has a manifest.json, or holds only functions (`marks`); in the latter
+    the files of the robot `name` are replaced. All other entries move along. Raises RequestError,
+    with the old folder untouched, if symgen did not write the folder, if the disk refuses, or if
+    another process keeps writing there.
     """
     work_folder = folder
     new_parents: list[Path] = []
@@ -88,7 +93,8 @@ def replace_folder(folder: Path, files: Mapping[str, str], name: str) -> None:
 
 
 def _resolved_folder(folder: Path) -> Path:
-    """Return the path with links followed, so that the target of a link is replaced and not the link.
+    """Return the path with links followed, so that the target of a link is replaced and not the
+    link.
 
     Raises RequestError for a path at which no folder can be.
     """
@@ -213,9 +219,11 @@ def _swap(work_folder: Path, folder: Path) -> None:
 
 
 def _recover(work_folder: Path, folder: Path) -> None:
-    """Complete or undo work in progress. Afterwards the destination holds the old or the new folder, and nothing remains beside it.
+    """Complete or undo work in progress. Afterwards the destination holds the old or the new
+    folder, and nothing remains beside it.
 
-    The state of the disk decides, not that of the program, because a kill or an interruption may come between any two steps.
+    The state of the disk decides, not that of the program, because a kill or an interruption may
+    come between any two steps.
     """
     if not disk.path_exists(work_folder):
         return
@@ -250,7 +258,8 @@ def _settle(
 
     symgen's files are deleted, and the user's entries are moved to `folder`.
 
-    The folder is not deleted as a tree, because a program that still works in it may create one more file.
+    The folder is not deleted as a tree, because a program that still works in it may create one
+    more file.
     """
     for _ in range(_ROUNDS):
         for name, is_symgens in entries(leftover, names):
@@ -272,7 +281,9 @@ def _settle(
 
 
 def _bring(path: Path, destination: Path, inode: int | None) -> None:
-    """Move a user's entry to its destination, unless it is already there. Of two different texts both are kept."""
+    """Move a user's entry to its destination, unless it is already there. Of two different texts
+    both are kept.
+    """
     if not disk.path_exists(destination):
         destination.parent.mkdir(exist_ok=True)
         os.rename(path, destination)
@@ -345,12 +356,15 @@ def _reason(error: OSError) -> str:
 
 # -- names that symgen gave, and the user's --
 #
-# A folder that symgen wrote has a manifest.json, which names its files, or is one of functions alone (`marks`).
+# A folder that symgen wrote has a manifest.json, which names its files, or is one of functions
+# alone (`marks`).
 
 
 @dataclass(frozen=True)
 class CurrentContents:
-    """Contents of a folder: names that symgen gave (`symgens`), and entries of the user (`foreign`)."""
+    """Contents of a folder: names that symgen gave (`symgens`), and entries of the user
+    (`foreign`).
+    """
 
     symgens: frozenset[str] = frozenset()
     foreign: tuple[str, ...] = ()
@@ -359,8 +373,8 @@ class CurrentContents:
 def current_contents(folder: Path, files: Collection[str], robot: str) -> CurrentContents:
     """Return the contents of `folder` before `files` of `robot` replace symgen's.
 
-    Raises RequestError if symgen did not write the folder, or if a file of the user has one of the names, and OSError if the folder
-    cannot be listed.
+    Raises RequestError if symgen did not write the folder, or if a file of the user has one of the
+    names, and OSError if the folder cannot be listed.
     """
     if not disk.path_exists(folder):
         return CurrentContents()
@@ -388,7 +402,8 @@ def current_contents(folder: Path, files: Collection[str], robot: str) -> Curren
 
 
 def entries(folder: Path, names: Collection[str]) -> Iterator[tuple[str, bool]]:
-    """Return the entries of a folder, each with True if it is symgen's. A folder that contains files of `names` is listed too.
+    """Return the entries of a folder, each with True if it is symgen's. A folder that contains
+    files of `names` is listed too.
 
     A folder itself is never symgen's, because a user made it.
     """
@@ -416,7 +431,8 @@ def _is_folder(path: Path) -> bool:
 def _written(folder: Path, robot: str, functions_only: bool) -> set[str]:
     """Return the entries of the folder that symgen wrote. RequestError if that cannot be decided.
 
-    Functions of other robots stay. With `functions_only`, the folder may hold functions of this robot too.
+    Functions of other robots stay. With `functions_only`, the folder may hold functions of this
+    robot too.
     """
     strange = RequestError(
         f"{folder} holds files that symgen did not write; choose another folder, or an empty one"

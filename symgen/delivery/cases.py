@@ -26,18 +26,24 @@ Number = float | Fraction
 LAST_BLOCK_STATES = 3
 """States of the last block, which is not full."""
 SHRINK = Fraction(1, 1024)
-"""Relative difference between a state and its previous copy: a block repeats the states of the cases, each time slightly smaller."""
+"""Relative difference between a state and its previous copy: a block repeats the states of the
+cases, each time slightly smaller.
+"""
 SLACK = Fraction(1, 8)
-"""Share of the largest result by which results may differ in a build that fuses operations; states differ by more."""
+"""Share of the largest result by which results may differ in a build that fuses operations; states
+differ by more.
+"""
 SPARE = 256
-"""Numbers of the stack that are overwritten beyond the arrays of a function, because other variables lie between them."""
+"""Numbers of the stack that are overwritten beyond the arrays of a function, because other
+variables lie between them.
+"""
 SPACED = 3
 """Largest stride between the elements of an array whose states are not contiguous."""
 
 
 class Equation(NamedTuple):
-    """M x = b that a result x must solve. `matrix` is M's lower triangle, row by row; `tolerances` bounds |M x − b| entry by
-    entry.
+    """M x = b that a result x must solve. `matrix` is M's lower triangle, row by row; `tolerances`
+    bounds |M x − b| entry by entry.
     """
 
     matrix: tuple[Number, ...]
@@ -64,7 +70,9 @@ class SelfTestCase:
 def self_test_context(
     programs: Mapping[str, Form], target: Target, cases: list[SelfTestCase]
 ) -> dict[str, Any]:
-    """Return the context of the template: data and calls of each function with a case, all matrices, and words of C."""
+    """Return the context of the template: data and calls of each function with a case, all
+    matrices, and words of C.
+    """
     tables = _Tables()
     tests = [
         _test(program, target, of_function, tables)
@@ -129,7 +137,9 @@ class _Tables:
 
 @dataclass(frozen=True)
 class _Call:
-    """Arguments of one call in the self-test, as C writes them; `shared` are the inputs where they lie in the array `shared`."""
+    """Arguments of one call in the self-test, as C writes them; `shared` are the inputs where they
+    lie in the array `shared`.
+    """
 
     inputs: Sequence[str]
     shared: Sequence[str]
@@ -153,7 +163,9 @@ class _Call:
 def _test(
     program: Form, target: Target, cases: list[SelfTestCase], tables: _Tables
 ) -> dict[str, Any]:
-    """Data and calls of one function's self-test: the plain call, and each result stored over each argument."""
+    """Data and calls of one function's self-test: the plain call, and each result stored over each
+    argument.
+    """
     for case in cases:
         _check_case(program, case)
     arguments = [
@@ -262,7 +274,9 @@ def _work(name: str, size: str, program: Form, target: Target) -> list[str]:
 
 
 def _coarse(cases: list[SelfTestCase]) -> str:
-    """Return how far a tolerance lets a result be off, if that exceeds `reals.LOST` of it at half of the states."""
+    """Return how far a tolerance lets a result be off, if that exceeds `reals.LOST` of it at half
+    of the states.
+    """
     relative = []
     for case in cases:
         sizes = [
@@ -280,7 +294,9 @@ def _largest(values: Sequence[Number]) -> float:
 
 
 def _check_case(program: Form, case: SelfTestCase) -> None:
-    """Raise RequestError for a case of other sizes than the function's, or with a number that is not finite."""
+    """Raise RequestError for a case of other sizes than the function's, or with a number that is
+    not finite.
+    """
     sizes = [port.size for port in (*program.inputs, *program.outputs)]
     result_sizes = sizes[len(program.inputs) :]
     stated = [len(values) for values in (*case.arguments, *case.results)]
@@ -336,15 +352,19 @@ def _numbers(values: Sequence[Number], real: str) -> list[str]:
 
 # -- blocks of states --
 #
-# Each function runs at two whole blocks, with and without a part of one, and at a state less. The states are those of the
-# self-test in turn, a little smaller each time around, so that no two lanes hold the same numbers. The function of one
+# Each function runs at two whole blocks, with and without a part of one, and at a state less. The
+# states are those of the
+# self-test in turn, a little smaller each time around, so that no two lanes hold the same numbers.
+# The function of one
 # state gives the expected results.
 
 
 def _blocks(
     forms: Iterable[Form], tests: Sequence[Mapping[str, Any]], real: Real
 ) -> dict[str, Any]:
-    """The words that the blocks of all functions share; `tests` are those of the functions that are tested."""
+    """The words that the blocks of all functions share; `tests` are those of the functions that are
+    tested.
+    """
 
     def number(value: Fraction) -> str:
         return printer().literal(value, real.name)

@@ -1,4 +1,6 @@
-"""Contents of a folder of C: programs of one mechanism, the options that they were built with, and measured or proved facts."""
+"""Contents of a folder of C: programs of one mechanism, the options that they were built with, and
+measured or proved facts.
+"""
 
 from __future__ import annotations
 
@@ -95,6 +97,8 @@ class FolderContents:
 
 
 def wrench_remark(mechanism: Mechanism, link: str) -> str:
-    """Return the remark after the name of a link with a wrench: the wrench has no effect on the base; "" for other links."""
+    """Return the remark after the name of a link with a wrench: the wrench has no effect on the
+    base; "" for other links.
+    """
     on_base = mechanism.frame(link).body == BASE
     return " (on the base: no effect)" if on_base else ""

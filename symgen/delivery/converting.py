@@ -25,12 +25,15 @@ _HEAD = 400
 def convert(
     robot: Mechanism | str | PathLike[str], out: str | PathLike[str], to: str | None = None
 ) -> tuple[str, ...]:
-    """Write a robot to the file `out` as TOML, URDF or MJCF, by its suffix or by `to` ('toml', 'urdf', 'mjcf').
+    """Write a robot to the file `out` as TOML, URDF or MJCF, by its suffix or by `to` ('toml',
+    'urdf', 'mjcf').
 
-    Return one sentence for everything that the format cannot express; TOML expresses everything. The same robot gives the same bytes.
+    Return one sentence for everything that the format cannot express; TOML expresses everything.
+    The same robot gives the same bytes.
 
-    Raises RequestError, and changes nothing, if `out` has no known suffix, is a file that symgen did not convert, or if a joint cannot
-    be expressed in the format. Raises DescriptionError if `robot` cannot be read.
+    Raises RequestError, and changes nothing, if `out` has no known suffix, is a file that symgen
+    did not convert, or if a joint cannot be expressed in the format. Raises DescriptionError if
+    `robot` cannot be read.
     """
     of_format = writer_of(out, to)
     path = target(out, None if isinstance(robot, Mechanism) else robot)
@@ -55,7 +58,9 @@ def writer_of(out: str | PathLike[str], to: str | None = None) -> Any:
 
 
 def target(out: str | PathLike[str], robot: str | PathLike[str] | None = None) -> Path:
-    """Return the path to write. It must be free or hold an earlier conversion, and must not be the file that is read."""
+    """Return the path to write. It must be free or hold an earlier conversion, and must not be the
+    file that is read.
+    """
     path = Path(out)
     try:
         if not path.parent.is_dir():

@@ -16,7 +16,9 @@ def several(mechanism: Mechanism) -> bool:
 
 
 def followed(mechanism: Mechanism, index: int) -> dict[str, object]:
-    """Return the manifest's entry of the leader of a joint; empty for a joint with its own coordinate."""
+    """Return the manifest's entry of the leader of a joint; empty for a joint with its own
+    coordinate.
+    """
     if (coupling := mechanism.joint_couplings[index]) is None:
         return {}
     return {
@@ -42,7 +44,9 @@ def entry_names(joint: Joint) -> dict[str, list[str]]:
 
 
 def entries(mechanism: Mechanism) -> list[dict[str, str]]:
-    """Return for each joint the `unit` of its first coordinate, and its entries of `q` and `v` in words."""
+    """Return for each joint the `unit` of its first coordinate, and its entries of `q` and `v` in
+    words.
+    """
     return [
         {"unit": joint.type.positions[0].unit} | _joint_entries(mechanism, index)
         for index, joint in enumerate(mechanism.joints)
@@ -69,7 +73,9 @@ def _joint_entries(mechanism: Mechanism, index: int) -> dict[str, str]:
 
 
 def quaternions(mechanism: Mechanism) -> str:
-    """Return the entries of q that are unit quaternions, as "q[3..6], q[7..10]"; empty if there are none."""
+    """Return the entries of q that are unit quaternions, as "q[3..6], q[7..10]"; empty if there are
+    none.
+    """
     return ", ".join(
         _span("q", entries_of_q.start + joint.type.quaternion, 4)
         for entries_of_q, joint in zip(mechanism.q_slices, mechanism.joints, strict=True)
@@ -78,7 +84,9 @@ def quaternions(mechanism: Mechanism) -> str:
 
 
 def at_rest(mechanism: Mechanism, argument: str) -> dict[str, str]:
-    """Return what a sample of C and of C++ writes for an argument: zeros, and for positions the neutral pose, which is not zero."""
+    """Return what a sample of C and of C++ writes for an argument: zeros, and for positions the
+    neutral pose, which is not zero.
+    """
     neutral = (
         [x for joint in mechanism.leading for x in joint.type.neutral]
         if argument in POSITIONS
@@ -90,7 +98,9 @@ def at_rest(mechanism: Mechanism, argument: str) -> dict[str, str]:
 
 
 def linear_first(mechanism: Mechanism) -> str:
-    """Return the entries of v with the linear velocity of a joint before the angular one, unlike a six-vector."""
+    """Return the entries of v with the linear velocity of a joint before the angular one, unlike a
+    six-vector.
+    """
     return ", ".join(
         _span("v", entries_of_v.start, entries_of_v.stop - entries_of_v.start)
         for entries_of_v, joint in zip(mechanism.v_slices, mechanism.joints, strict=True)
@@ -105,7 +115,9 @@ def rates(mechanism: Mechanism) -> bool:
 
 
 def of_header(mechanism: Mechanism) -> tuple[str, ...]:
-    """Return lines of the C header, in ASCII and without the user's names; empty if every joint has one entry."""
+    """Return lines of the C header, in ASCII and without the user's names; empty if every joint has
+    one entry.
+    """
     if not several(mechanism):
         return ()
     lines = [
@@ -192,7 +204,9 @@ def _span(letter: str, first: int, count: int) -> str:
 
 
 def mentioned(mechanism: Mechanism, results: Sequence[str]) -> dict[str, object]:
-    """Return the names of the README's template about q and v; `results` are the names of the functions' results."""
+    """Return the names of the README's template about q and v; `results` are the names of the
+    functions' results.
+    """
     return {
         "several": several(mechanism),
         "coupled": mechanism.coupled,

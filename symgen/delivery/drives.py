@@ -1,4 +1,6 @@
-"""Applied drives and gravity compensation for README, header and manifest; empty texts without them."""
+"""Applied drives and gravity compensation for README, header and manifest; empty texts without
+them.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ _TERMS = {
 
 
 def applied(mechanism: Mechanism, parameters: Iterable[str] = ()) -> frozenset[str]:
-    """Return the kinds of drives that act on some joint: applied ones, and those with run-time parameters."""
+    """Return the kinds of drives that act on some joint: applied ones, and those with run-time
+    parameters.
+    """
     kinds = {kind for joint in mechanism.joints for kind, _ in joint.drive.declared}
     kinds |= {
         adjustable.kind
@@ -30,7 +34,9 @@ def applied(mechanism: Mechanism, parameters: Iterable[str] = ()) -> frozenset[s
 
 
 def forces(mechanism: Mechanism, parameters: Iterable[str] = ()) -> str:
-    """Return further terms of the bias force besides C v + g, in ASCII: drives and gravity compensation."""
+    """Return further terms of the bias force besides C v + g, in ASCII: drives and gravity
+    compensation.
+    """
     kinds = applied(mechanism, parameters)
     terms = [f" + {term}" for kind, term in _TERMS.items() if kind in kinds]
     return "".join([*terms, *([" - compensated weight"] if mechanism.compensated_parts else [])])
@@ -48,7 +54,9 @@ def numbers(drive: Drive) -> dict[str, float | list[float]]:
 
 
 def gravity_compensation(mechanism: Mechanism) -> dict[str, Any]:
-    """Return the manifest's list of links with gravity compensation, with their fractions; one entry for each inertia."""
+    """Return the manifest's list of links with gravity compensation, with their fractions; one
+    entry for each inertia.
+    """
     compensated = [
         {"link": part.link, "fraction": float(part.gravcomp)}
         for part in mechanism.compensated_parts

@@ -1,6 +1,7 @@
 """Evidence of a folder of C: costs on a target and proofs, as plain data for manifest and README.
 
-The same compiler and emulator give the same cost sheet. It names both, because the folder's bytes depend on them.
+The same compiler and emulator give the same cost sheet. It names both, because the folder's bytes
+depend on them.
 """
 
 from __future__ import annotations
@@ -47,14 +48,15 @@ def cost_sheet(
 ) -> dict[str, Any]:
     """Return the measured costs of the programs on a target, as plain data.
 
-    The sheet has the functions by name, with the fields of `symgen.machine.cost.Cost`. "flash" is the sum of their bytes.
-    "flash_with_libm" and "ram_with_libm" are those of all functions with everything that they call; "newlib" is the same pair with
-    newlib instead of picolibc, None if newlib is not installed. "timing" names the source of the cycles. "unknown" lists figures that could
-    not be determined, with reasons.
+    The sheet has the functions by name, with the fields of `symgen.machine.cost.Cost`. "flash" is
+    the sum of their bytes. "flash_with_libm" and "ram_with_libm" are those of all functions with
+    everything that they call; "newlib" is the same pair with newlib instead of picolibc, None if
+    newlib is not installed. "timing" names the source of the cycles. "unknown" lists figures that
+    could not be determined, with reasons.
 
-    If a tool is missing or fails, the sheet has "missing", a sentence, instead; "refused" is True if the target's compiler works and
-    rejects the text. A target that does not count instructions has an empty sheet. Raises RequestError if the target cannot hold the
-    functions.
+    If a tool is missing or fails, the sheet has "missing", a sentence, instead; "refused" is True
+    if the target's compiler works and rejects the text. A target that does not count instructions
+    has an empty sheet. Raises RequestError if the target cannot hold the functions.
     """
     machine = targets.find(target)
     if not machine.counter:
@@ -143,10 +145,12 @@ def proof_sheet(
     text: TextOptions,
     name: str = "",
 ) -> dict[str, Any]:
-    """Return `Proof.facts` with the verdict of Frama-C under "eva", or "eva_missing", a sentence, if Frama-C fails.
+    """Return `Proof.facts` with the verdict of Frama-C under "eva", or "eva_missing", a sentence,
+    if Frama-C fails.
 
-    The sheet has no observations, because these depend on the machine's library. `name` is the NAME in the C. It is empty with
-    run-time parameters, and if all functions are derivatives, for which nothing is proved.
+    The sheet has no observations, because these depend on the machine's library. `name` is the NAME
+    in the C. It is empty with run-time parameters, and if all functions are derivatives, for which
+    nothing is proved.
     """
     programs = {
         function: program

@@ -48,8 +48,9 @@ def write(
 ) -> dict[str, Any]:
     """Write the folder with the files of `texts`, and return the manifest.
 
-    An existing folder is replaced if symgen wrote it; other files in it stay. With `functions_only` the folder holds the functions and
-    their headers only, without the manifest. Raises RequestError if something else is at that path, or if the disk refuses.
+    An existing folder is replaced if symgen wrote it; other files in it stay. With `functions_only`
+    the folder holds the functions and their headers only, without the manifest. Raises RequestError
+    if something else is at that path, or if the disk refuses.
     """
     facts: dict[str, Any] = json.loads(files["manifest.json"])
     if functions_only:
@@ -143,7 +144,9 @@ class _Sources:
 
 
 def _sources(contents: FolderContents, functions: Mapping[str, str]) -> _Sources:
-    """Print the setter of parameters and the wrappers; list them with the files of the functions, as CMake builds them."""
+    """Print the setter of parameters and the wrappers; list them with the files of the functions,
+    as CMake builds them.
+    """
     programs, target, divisor_bounds = contents.programs, contents.target, contents.divisor_bounds
     backend = printer()
     setter = (
@@ -269,7 +272,9 @@ def _option_rows(options: Facts) -> list[dict[str, str]]:
 
 
 def _functions(contents: FolderContents, facts: Facts) -> dict[str, Any]:
-    """Table of functions, meanings of arguments and results, and properties that single functions have."""
+    """Table of functions, meanings of arguments and results, and properties that single functions
+    have.
+    """
     mechanism, programs = contents.mechanism, contents.programs
     looped = {name: form for name, form in programs.items() if form.looped}
     size = REALS[facts["real"]].size
@@ -368,7 +373,9 @@ def _example_argument(port: Port, mechanism: Mechanism) -> dict[str, Any]:
 
 
 def _frames(frames: Sequence[str], programs: Sequence[str]) -> dict[str, list[str]]:
-    """Return frames by name, functions that use all of them, and functions that use the first of several."""
+    """Return frames by name, functions that use all of them, and functions that use the first of
+    several.
+    """
     functions = {name: FUNCTIONS[name] for name in programs if name in FUNCTIONS}
     framed = {name: function for name, function in functions.items() if function.needs_frame}
     of_all, of_the_first = list(framed), list[str]()
@@ -390,7 +397,9 @@ def _quoted(names: Iterable[str]) -> list[str]:
 
 
 def _contacts(contents: FolderContents) -> dict[str, Any]:
-    """Return the contact points, and in a word how many solves give the minimum-norm forces of redundant contacts."""
+    """Return the contact points, and in a word how many solves give the minimum-norm forces of
+    redundant contacts.
+    """
     points = contents.options.contacts
     if not any(FUNCTIONS[name].counts("NT") for name in contents.programs):
         return {"contacts": [], "redundant": ""}
@@ -405,7 +414,9 @@ _ARGUMENTS = (("q", "position"), ("v", "velocity"), ("tau", "force"))
 
 
 def evidence_context(evidence: Facts) -> dict[str, Any]:
-    """Names of `README_firmware.md.j2`, from the facts of the manifest ("cost" and "proof": `symgen.delivery.evidence`)."""
+    """Names of `README_firmware.md.j2`, from the facts of the manifest ("cost" and "proof":
+    `symgen.delivery.evidence`).
+    """
     return _cost(evidence.get("cost", {})) | _proof(evidence.get("proof", {}))
 
 

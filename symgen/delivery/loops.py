@@ -36,7 +36,9 @@ def of_header(mechanism: Mechanism) -> list[str]:
 def of_manifest(
     mechanism: Mechanism, programs: Mapping[str, Form], target: Target
 ) -> dict[str, Any]:
-    """Return the manifest's key `closing`: facts of the assembly, and the driver that closes the loops."""
+    """Return the manifest's key `closing`: facts of the assembly, and the driver that closes the
+    loops.
+    """
     if not mechanism.loops:
         return {}
     facts = assembly_report.facts(mechanism)

@@ -1,4 +1,6 @@
-"""manifest.json: joints, functions, options and omissions of a folder for programs, and the command that makes it again."""
+"""manifest.json: joints, functions, options and omissions of a folder for programs, and the command
+that makes it again.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +97,9 @@ def _port_facts(ports: Sequence[Port]) -> list[dict[str, Any]]:
 
 
 def _looped_facts(form: Form, checked: bool) -> dict[str, Any]:
-    """Further keys of a function with loops over links: links, bytes of tables, numbers of the workspace."""
+    """Further keys of a function with loops over links: links, bytes of tables, numbers of the
+    workspace.
+    """
     if not form.looped:
         return {}
     return {
@@ -171,7 +175,8 @@ KNOWN_FACTS = frozenset(
 
 
 def why_unknown(recorded: Mapping[str, Any], function: str, form: Form) -> str:
-    """Return why this version cannot interpret a function in another version's manifest; "" if it can.
+    """Return why this version cannot interpret a function in another version's manifest; "" if it
+    can.
 
     `recorded` is the manifest. An unknown option or fact may change what the function computes.
     """
@@ -191,7 +196,8 @@ def why_unknown(recorded: Mapping[str, Any], function: str, form: Form) -> str:
 
 
 def command(contents: FolderContents, facts: Mapping[str, Any]) -> list[str]:
-    """Return the words of the canonical command, which runs in the folder and writes the same bytes to ../NAME-again.
+    """Return the words of the canonical command, which runs in the folder and writes the same bytes
+    to ../NAME-again.
 
     `facts` are those of the manifest. The command states every choice, but no property of the machine. NAME.toml has the
     choices of the reader (gravity, locked joints, snaps).
@@ -236,7 +242,9 @@ def name_in_command(recorded: str) -> str | None:
 
 
 def wrapped_command(recorded: str, width: int = 110) -> list[str]:
-    """Return the lines of a command for a shell, broken after backslashes, never between an option and its value."""
+    """Return the lines of a command for a shell, broken after backslashes, never between an option
+    and its value.
+    """
     groups: list[str] = []
     for word in shlex.split(recorded):
         option_without_value = (

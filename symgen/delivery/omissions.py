@@ -1,4 +1,6 @@
-"""Omissions: what the C of a folder leaves out. They follow from the mechanism, so the canonical description gives the same ones."""
+"""Omissions: what the C of a folder leaves out. They follow from the mechanism, so the canonical
+description gives the same ones.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,9 @@ def omissions(
 ) -> list[Omission]:
     """Return everything that the description declares, or a robot has, and the C does not model.
 
-    First come joint data that are not applied (SI units), mimic joints, the fixed base, limits, locked and snapped parts, and
-    warnings of the reading. Then come named functions that are `missing`, and functions `left_out`, with reasons.
+    First come joint data that are not applied (SI units), mimic joints, the fixed base, limits,
+    locked and snapped parts, and warnings of the reading. Then come named functions that are
+    `missing`, and functions `left_out`, with reasons.
     """
     return [
         *_unapplied(mechanism),
@@ -43,7 +46,9 @@ def omissions(
 
 
 def missing_words(not_modelled: object) -> list[str]:
-    """Return the requests that a manifest's list of omissions records as MISSING; empty for anything that is no such list."""
+    """Return the requests that a manifest's list of omissions records as MISSING; empty for
+    anything that is no such list.
+    """
     entries = (
         [entry for entry in not_modelled if isinstance(entry, dict)]
         if isinstance(not_modelled, list)
@@ -130,7 +135,9 @@ def _noted(mechanism: Mechanism) -> Iterable[Omission]:
 
 
 def _functions(left_out: Mapping[str, str]) -> Iterable[Omission]:
-    """Yield one entry for all functions with the same reason, apart from the function's own name in it."""
+    """Yield one entry for all functions with the same reason, apart from the function's own name in
+    it.
+    """
     reasons: dict[str, list[str]] = {}
     for name, why in left_out.items():
         reasons.setdefault(why.removeprefix(name), []).append(name)

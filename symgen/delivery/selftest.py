@@ -1,4 +1,5 @@
-"""Reference states and answers for NAME_selftest.c: exact answers at seeded states, with tolerances for the round-off of the C.
+"""Reference states and answers for NAME_selftest.c: exact answers at seeded states, with tolerances
+for the round-off of the C.
 
 The answers come from the reference at 60 digits and more, not from the program under test. The tolerance is that of `verify`:
 `depth` + 2 units of round-off of the natural size of each entry. A solution of M x = b is judged by M x − b, joint by joint,
@@ -51,7 +52,9 @@ def cases(
     options: ProgramOptions,
     text: TextOptions = PLAIN,
 ) -> list[SelfTestCase]:
-    """Return three states for every program: fewer if its real type has no digits there, or for a long robot; deterministic."""
+    """Return three states for every program: fewer if its real type has no digits there, or for a
+    long robot; deterministic.
+    """
     loops = [form for form in programs.values() if form.looped and len(mechanism.joints) > LONG]
     frame = options.frame
     checks = {FUNCTIONS[form.function].long_check for form in loops}
@@ -127,7 +130,9 @@ def _of_loops(
 
 
 def _starts(mechanism: Mechanism, programs: Mapping[str, Form]) -> list[SelfTestCase]:
-    """Return positions near closed loops for the driver that closes them; empty without the driver. The residual judges it."""
+    """Return positions near closed loops for the driver that closes them; empty without the driver.
+    The residual judges it.
+    """
     if not all(name in programs for name in ASSEMBLING):
         return []
     near = open_states(mechanism, assemble(mechanism), STATES, SEED, APART)
@@ -155,7 +160,9 @@ def _cases(program: Form, exact_results: ExactResults, text: TextOptions) -> Ite
 def _bounds_and_equations(
     program: Form, exact_results: ExactResults, text: TextOptions, exact: Mapping[str, Array]
 ) -> tuple[dict[str, Array], dict[str, list[Equation]]]:
-    """Return error bounds of every result, and the equations of results that solve M x = b, by name."""
+    """Return error bounds of every result, and the equations of results that solve M x = b, by
+    name.
+    """
     eps = REALS[program.real].eps
     unit, as_difference = (
         eps * (allowance(program, exact_results, text) + ROUNDING),
@@ -189,7 +196,8 @@ def _is_judged(
     exact: Mapping[str, Array],
     state: int,
 ) -> bool:
-    """True if the real type has a digit of every result, and of the argument of every logarithm, at a state.
+    """True if the real type has a digit of every result, and of the argument of every logarithm, at
+    a state.
 
     An argument of a logarithm that may be off by its own size need not even be positive.
     """
@@ -206,7 +214,9 @@ def _is_judged(
 
 
 def _says_nothing(exact: Array, bounds: Array) -> bool:
-    """True if no entry of a result exceeds its bound, or if a bound is not finite; False for a zero result."""
+    """True if no entry of a result exceeds its bound, or if a bound is not finite; False for a zero
+    result.
+    """
     allowed = np.ravel(np.asarray(bounds, dtype=float))
     if not np.isfinite(allowed).all():  # a derivative may divide by zero
         return True
@@ -235,6 +245,8 @@ def _equations(name: str, exact_results: ExactResults, tolerances: Array) -> lis
 
 
 def _answer_error(size: Array, exact_results: ExactResults) -> Array:
-    """Return how far a residual of this size, a vector or columns, can move the answer: |M⁻¹| times the size."""
+    """Return how far a residual of this size, a vector or columns, can move the answer: |M⁻¹| times
+    the size.
+    """
     inverse = np.abs(np.asarray(exact_results.results("inverse_mass_matrix")["Minv"], dtype=float))
     return np.asarray(inverse @ size if size.ndim > 2 else (inverse @ size[..., None])[..., 0])

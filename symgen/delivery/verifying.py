@@ -1,8 +1,9 @@
-"""Verification of a robot's C, or of a folder of `generate`: its functions, and every other file in it.
+"""Verification of a robot's C, or of a folder of `generate`: its functions, and every other file in
+it.
 
-Every file of a folder is generated again from its description, with the options of its manifest, and compared byte by byte.
-Measurements on a target are taken from the manifest and named as not judged. Files of another version are not compared; their
-functions are read back all the same.
+Every file of a folder is generated again from its description, with the options of its manifest,
+and compared byte by byte. Measurements on a target are taken from the manifest and named as not
+judged. Files of another version are not compared; their functions are read back all the same.
 """
 
 from __future__ import annotations
@@ -68,9 +69,9 @@ def verify(
     `trig` and `checked` select the C. `compiled` False uses no C compiler: floating point is then observed on the Program over NumPy's
     numbers, and the report says that the C's is not judged.
 
-    If M is singular, functions that divide by it are refused and the joint is named: in the report if `functions` is None, else by a
-    RequestError. Also raises RequestError for unknown names and for options that a folder has already decided, and BuildError without
-    a C compiler.
+    If M is singular, functions that divide by it are refused and the joint is named: in the report
+    if `functions` is None, else by a RequestError. Also raises RequestError for unknown names and
+    for options that a folder has already decided, and BuildError without a C compiler.
     """
     folder = None if isinstance(robot, Mechanism) else folder_to_judge(robot)
     if folder is None:
@@ -202,7 +203,9 @@ def check_printed(
 
 
 def as_written(form: Form, folder: Folder) -> Form:
-    """Return a form; loops whose text has no step of the first link alone, as earlier versions wrote it, without such steps."""
+    """Return a form; loops whose text has no step of the first link alone, as earlier versions
+    wrote it, without such steps.
+    """
     text = folder.sources.get(form.function, "")
     if form.looped and f"_{BASE_STEP}(" not in text:
         return form.without_base_steps()
@@ -210,7 +213,9 @@ def as_written(form: Form, folder: Folder) -> Form:
 
 
 def unknown_functions(manifest: Mapping[str, Any], programs: Mapping[str, Form]) -> dict[str, str]:
-    """Return the functions of another version's folder that this version cannot interpret, with reasons."""
+    """Return the functions of another version's folder that this version cannot interpret, with
+    reasons.
+    """
     why = {function: why_unknown(manifest, function, form) for function, form in programs.items()}
     return {function: reason for function, reason in why.items() if reason}
 
@@ -218,10 +223,11 @@ def unknown_functions(manifest: Mapping[str, Any], programs: Mapping[str, Form])
 def report_of_other_version(
     report: Report, version: str, programs: Mapping[str, Form], unknown: Mapping[str, str]
 ) -> Report:
-    """Return the report on a folder of another version: unreadable texts are not judged, and a note lists the judged checks.
+    """Return the report on a folder of another version: unreadable texts are not judged, and a note
+    lists the judged checks.
 
-    A text may differ because the other version derived or printed it differently, or because it was changed since. Wrong numbers of the
-    compiled C have failed all the same.
+    A text may differ because the other version derived or printed it differently, or because it was
+    changed since. Wrong numbers of the compiled C have failed all the same.
     """
     labels = {function: f"{function}={form.method}" for function, form in programs.items()}
     checks = [*(_unread(check, version) for check in report.checks)]
@@ -286,7 +292,9 @@ def _printed(
 def _left_out(
     folder: Folder, programs: Iterable[str], manifest: Mapping[str, Any]
 ) -> dict[str, str]:
-    """Return the reasons of absent functions. If a reason is not recorded, it may lie in the methods, which are then asked."""
+    """Return the reasons of absent functions. If a reason is not recorded, it may lie in the
+    methods, which are then asked.
+    """
     missing_names = {word.partition("=")[0] for word in missing_words(manifest.get("not_modelled"))}
     why = left_out(folder.mechanism, {*programs, *missing_names}, folder.options.payload)
     for function, text in why.items():

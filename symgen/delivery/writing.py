@@ -37,8 +37,9 @@ from symgen.vocabulary.names import nearest
 from symgen.vocabulary.options import FolderRequest
 
 RENAMED, REFUSED = "renamed", "refused"
-"""Kinds of warnings: a robot name that is no C name, and a text that the target's compiler rejects. The command line prints both
-by itself."""
+"""Kinds of warnings: a robot name that is no C name, and a text that the target's compiler rejects.
+The command line prints both by itself.
+"""
 
 DivisorBounds = Mapping[str, Mapping[int, Bound]]
 
@@ -54,10 +55,11 @@ def left_out(
     payload: str | None = None,
     refused: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """Return the functions that are not among `written_functions`, each with one sentence of reason.
+    """Return the functions that are not among `written_functions`, each with one sentence of
+    reason.
 
-    The reason lies in the robot, not in the request. `refused` has the sentences of functions that no method gives. Functions of
-    contacts are not listed, because no robot has contacts by itself.
+    The reason lies in the robot, not in the request. `refused` has the sentences of functions that
+    no method gives. Functions of contacts are not listed, because no robot has contacts by itself.
     """
     candidates = [name for name, function in FUNCTIONS.items() if not function.counts("NT")]
     candidates += LOOP_FUNCTIONS if mechanism.loops else ()
@@ -104,10 +106,11 @@ def generate(
     - `checked` functions return a status and store results only if it is OK.
     - `functions_only` writes the functions, their headers and wrappers, and nothing else.
 
-    If one of several named functions needs too many rows, the others are written, and `not_modelled` of the manifest has an entry of
-    kind 'missing'; a SymgenWarning says so. `strict` raises TooLong instead, as does a request of which nothing is left. A text that
-    the target's compiler rejects is written with a SymgenWarning; `strict` raises TextRefused. Other failures raise a subclass of
-    SymgenError with one sentence.
+    If one of several named functions needs too many rows, the others are written, and
+    `not_modelled` of the manifest has an entry of kind 'missing'; a SymgenWarning says so. `strict`
+    raises TooLong instead, as does a request of which nothing is left. A text that the target's
+    compiler rejects is written with a SymgenWarning; `strict` raises TextRefused. Other failures
+    raise a subclass of SymgenError with one sentence.
     """
     mechanism = robot if isinstance(robot, Mechanism) else load(robot)
     wrap, target = tuple(wrappers(options["wrap"])), options["target"]
@@ -191,7 +194,9 @@ def deliver(
 def _evidence(
     request: Request, programs: Mapping[str, Form], bounds: DivisorBounds, name: str, tell: Progress
 ) -> dict[str, Any]:
-    """Measure the C on its target and run the proofs. Raise TextRefused with `strict` if the compiler rejects the text."""
+    """Measure the C on its target and run the proofs. Raise TextRefused with `strict` if the
+    compiler rejects the text.
+    """
     mechanism, options, text = request.mechanism, request.options, request.text
     target = str(text.target)
     tell(f"measuring on {target}", 0, 2)

@@ -366,7 +366,8 @@ def riccati_form(kind: str, column: int = 0, rotor: bool = False) -> RiccatiForm
     after = P - sp.Matrix(g) * (H * P)
     if rotor:
         return RiccatiForm(P, A, d, g, D, G, _with_rotor(after, H, A, g))
-    # If G is 1 and the row of H P is the row of P, the entry is P − P: it is set to zero here, by structure.
+    # If G is 1 and the row of H P is the row of P, the entry is P − P: it is set to zero here, by
+    # structure.
     nonzero = [i for i in range(6) if H[i] != 0]
     exact = None if len(nonzero) == 1 else (P - (P * H.T) * (H * P) / D).applyfunc(sp.cancel)
     for i in range(6):

@@ -281,7 +281,9 @@ def sub(a: Vec3, b: Vec3) -> Vec3:
 
 
 def dot(a: Vec3, b: Vec3) -> Constant:
-    """Return a · b without the terms of ZERO itself: half of the entries of a chain's rotations are."""
+    """Return a · b without the terms of ZERO itself: half of the entries of a chain's rotations
+    are.
+    """
     a0, a1, a2 = a
     b0, b1, b2 = b
     total = None if a0 is ZERO or b0 is ZERO else a0 * b0
@@ -388,7 +390,9 @@ def quaternion_rotation(quaternion: Quaternion) -> Mat3:
 
 @lru_cache(maxsize=64)
 def _direction(axis: Vector3, digits: int, bits: int) -> Vec3:
-    """Return the unit vector of a declared axis at the working precision that `digits` and `bits` name."""
+    """Return the unit vector of a declared axis at the working precision that `digits` and `bits`
+    name.
+    """
     return unit(vector(axis))
 
 

@@ -20,7 +20,9 @@ POSITIONS, RATES = ("q", "q_next"), ("v", "a")
 """Arguments with one entry per coordinate, and per velocity, of the leaders."""
 Square = list[list[Scalar]]
 Triangle = list[dict[int, Scalar]]
-"""A symmetric matrix by rows: {j: entry} for j up to the row's index, without entries that are zero by structure."""
+"""A symmetric matrix by rows: {j: entry} for j up to the row's index, without entries that are zero
+by structure.
+"""
 
 
 class Coupling:

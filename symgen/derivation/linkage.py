@@ -61,10 +61,14 @@ class Linkage:
     actuated: tuple[int, ...] = ()
     passive: tuple[int, ...] = ()
     solves, loops_may_be_open = 1, False
-    """The closed loops, the dependent velocities, the actuated velocities, and the velocities that are dependent when as many
-    actuated ones as possible are independent; the number of solves for the closure forces; True if loops may be open."""
+    """The closed loops, the dependent velocities, the actuated velocities, and the velocities that
+    are dependent when as many actuated ones as possible are independent; the number of solves for
+    the closure forces; True if loops may be open.
+    """
     series = False
-    """True if functions of a rotation angle are recorded as single operations, to be differentiated."""
+    """True if functions of a rotation angle are recorded as single operations, to be
+    differentiated.
+    """
     contacts: tuple[Frame, ...] = ()  # contact points
     base: BaseParameters | None = None
 
@@ -312,7 +316,9 @@ class Linkage:
         return self._slack(i).to_parent(self.vector(self.model.links[i].center))
 
     link_by_link = False
-    """True if a loop visits links one by one, so that the number of sweeps matters, not only that of operations."""
+    """True if a loop visits links one by one, so that the number of sweeps matters, not only that
+    of operations.
+    """
 
     def end_point(self, i: int) -> Vector:
         """Return the origin of the next joint on link i of a chain, before that joint translates;
@@ -384,7 +390,7 @@ class Linkage:
             Frame(self.model.links[i].name, i, inverse, k.scale(-k.ONE, k.apply(inverse, origin)))
         )
 
-    # -- naming ---------------------------------------------------------------------------------------------------
+    # -- naming ------------------------------------------------------------------------------------
 
     def step(self, i: int, text: str) -> None:
         """Start the comment line of a step for link i."""
@@ -420,7 +426,7 @@ class Linkage:
         are recorded as loop steps (`Tabled`).
         """
 
-    # -- geometry -------------------------------------------------------------------------------------------------
+    # -- geometry ----------------------------------------------------------------------------------
 
     def _geometry(self, i: int) -> LinkGeometry:
         link = self.model.links[i]

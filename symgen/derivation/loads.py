@@ -13,7 +13,9 @@ from symgen.derivation.spatial import RigidInertia, Rotation, Symmetric, Vector,
 
 @dataclass(frozen=True)
 class LoadedFrames:
-    """The frames on which run-time loads act: the payload, and the external wrenches in their order."""
+    """The frames on which run-time loads act: the payload, and the external wrenches in their
+    order.
+    """
 
     payload: Frame | None = None
     wrenches: Sequence[Frame] = ()
@@ -22,7 +24,8 @@ class LoadedFrames:
 UNLOADED = LoadedFrames()
 
 FramePose = tuple[Rotation, Vector]
-"""Rotation and origin of a frame on its link, in the axes in which the link's vectors are written."""
+"""Rotation and origin of a frame on its link, in the axes in which the link's vectors are written.
+"""
 
 
 def payload_inertia(

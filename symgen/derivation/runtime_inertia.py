@@ -61,8 +61,9 @@ class Entry:
 
 
 InertiaEntries = tuple[Entry, ...]
-"""The eleven entries of a link's inertia: the mass m, the first moment h = m c (3), the second moments
-S = ∫ x xᵀ dm (xx xy xz yy yz zz), and I_zz. I_zz = S_xx + S_yy is kept separately, to avoid cancellation.
+"""The eleven entries of a link's inertia: the mass m, the first moment h = m c (3), the second
+moments S = ∫ x xᵀ dm (xx xy xz yy yz zz), and I_zz. I_zz = S_xx + S_yy is kept separately, to avoid
+cancellation.
 """
 
 
@@ -89,8 +90,8 @@ class Prepared:
 
 @dataclass(frozen=True)
 class RunTimeNumbers:
-    """Positions of run-time numbers in the argument `prepared`. If `inertia` is empty or `gravity` is
-    -1, the constants of the model apply.
+    """Positions of run-time numbers in the argument `prepared`. If `inertia` is empty or `gravity`
+    is -1, the constants of the model apply.
     """
 
     inertia: tuple[InertiaEntries, ...]
@@ -106,8 +107,8 @@ def link_inertias(
     run_time_parts: Sequence[BodyInertia],
     parameters: Sequence[Scalar],
 ) -> list[RigidInertia]:
-    """Return the inertia of each link about the origin of its frame: the `constant_inertias` plus the
-    inertia with run-time parameters.
+    """Return the inertia of each link about the origin of its frame: the `constant_inertias` plus
+    the inertia with run-time parameters.
     """
     inertias = [_constant(derivation, matter) for matter in constant_inertias]
     for matter in run_time_parts:

@@ -131,7 +131,7 @@ class Derivation:
         }
         self.sizes = dict(inputs)
 
-    # -- recording ------------------------------------------------------------------------------------------------
+    # -- recording ---------------------------------------------------------------------------------
 
     def _record(self, op: str, a: int = -1, b: int = -1) -> int:
         rows = self.rows
@@ -315,7 +315,7 @@ class Derivation:
         self._ones += 1
         return self._input(len(self.ports), self._ones - 1)
 
-    # -- naming ---------------------------------------------------------------------------------------------------
+    # -- naming ------------------------------------------------------------------------------------
 
     def name(self, name: str, a: Scalar) -> Scalar:
         """Name the row of `a`; the first name of a row is kept, and a negated row gets the prefix
@@ -328,7 +328,7 @@ class Derivation:
                 self.names[a.row] = full
         return a
 
-    # -- leaving --------------------------------------------------------------------------------------------------
+    # -- leaving -----------------------------------------------------------------------------------
 
     def freeze(
         self,

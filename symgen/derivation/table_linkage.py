@@ -62,7 +62,9 @@ across the joint axis (`outer_*`) and its part along the axis (`along`).
 """
 CENTRE = ("centre_x", "centre_y", "centre_z")
 COMPARED_FIRST = 4
-"""Number of links whose values distinguish most columns, so that few columns need a full comparison."""
+"""Number of links whose values distinguish most columns, so that few columns need a full
+comparison.
+"""
 INERTIAL = ("m", "hx", "hy", "hz", "Sxx", "Sxy", "Sxz", "Syy", "Syz", "Szz")
 """Names of the ten inertial parameters: mass, first moment and second moment."""
 FRAME_POSE = (
@@ -139,7 +141,9 @@ class Columns:
 
     @classmethod
     def of(cls, rows: Sequence[Mapping[str, Constant]], unshared: Collection[str] = ()) -> Columns:
-        """Return the fewest columns for these links; each name in `unshared` gets a column of its own."""
+        """Return the fewest columns for these links; each name in `unshared` gets a column of its
+        own.
+        """
         common: dict[str, Constant] = {}
         column: dict[str, int] = {}
         names_by_values: dict[tuple[Any, ...], list[str]] = {}

@@ -1,1 +1,3 @@
-"""From a file to a Mechanism: readers, units and names, snapping, and the canonical description that a Mechanism prints as."""
+"""From a file to a Mechanism: readers, units and names, snapping, and the canonical description
+that a Mechanism prints as.
+"""

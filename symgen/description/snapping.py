@@ -6,7 +6,8 @@ A printed right angle is never exact: `1.5708` misses π/2 by 3.7e-6, `1.5707963
 is read as kπ/2 if
 
     1. |v − kπ/2| ≤ tolerance (1e-8 rad by default), k = 0 included: -4.6e-11 is zero; or
-    2. k ≠ 0 and v is kπ/2 rounded or truncated to v's own printed decimals, of which there are at least four.
+    2. k ≠ 0 and v is kπ/2 rounded or truncated to v's own printed decimals, of which there are at
+       least four.
 
 So `1.5708`, `1.57079` and `3.1416` snap, and `1.57` stays `1.57`. `off` disables both rules. A
 tolerance replaces only the 1e-8: rule 2 recognises how a writer prints a right angle and measures
@@ -56,7 +57,9 @@ _LEAST_DECIMALS = 4
 _FARTHEST_PRINTED = 10**-_LEAST_DECIMALS
 """Upper bound on the distance of a number from what it prints with _LEAST_DECIMALS decimals."""
 _ROUND_OFF = 1e-9
-"""Far above the round-off of the distance of a number up to _LARGEST from a multiple of π/2 in doubles."""
+"""Far above the round-off of the distance of a number up to _LARGEST from a multiple of π/2 in
+doubles.
+"""
 
 
 @dataclass(frozen=True)

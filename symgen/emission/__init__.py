@@ -1,8 +1,9 @@
 """Program → text in a target language.
 
-Each file of `emission/backends/` declares `BACKEND`: a `Printer` (functions in a language) or a `Wrapper` (files that call
-printed functions). A backend is found by its presence in that folder. The layout of a backend lives in `templates/<backend>/`;
-the other files of this room are shared by the backends.
+Each file of `emission/backends/` declares `BACKEND`: a `Printer` (functions in a language) or a
+`Wrapper` (files that call printed functions). A backend is found by its presence in that folder.
+The layout of a backend lives in `templates/<backend>/`; the other files of this room are shared by
+the backends.
 """
 
 from __future__ import annotations
@@ -57,9 +58,12 @@ def wrapper(name: str) -> Wrapper:
 
 @cache
 def environment(backend: str) -> Environment:
-    """The Jinja environment over `templates/<backend>/`: strict about undefined names; what goes into HTML is escaped."""
+    """The Jinja environment over `templates/<backend>/`: strict about undefined names; what goes
+    into HTML is escaped.
+    """
     package = Path(__file__).resolve().parent.parent
-    # Inside an installed wheel the templates stand in the package; in a checkout they stand beside it.
+    # Inside an installed wheel the templates stand in the package; in a checkout they stand beside
+    # it.
     root = next(
         (p for p in (package / "templates", package.parent / "templates") if p.is_dir()),
         package / "templates",

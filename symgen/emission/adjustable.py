@@ -1,7 +1,8 @@
-"""NAME_parameters.h and NAME_set_parameters.c: numbers that may change at run time as fields of a struct, judged and regrouped.
+"""NAME_parameters.h and NAME_set_parameters.c: numbers that may change at run time as fields of a
+struct, judged and regrouped.
 
-The struct's numbers go into an array, which NAME_judge_parameters and NAME_regroup_parameters take, two functions of the folder
-like any other.
+The struct's numbers go into an array, which NAME_judge_parameters and NAME_regroup_parameters take,
+two functions of the folder like any other.
 """
 
 from __future__ import annotations

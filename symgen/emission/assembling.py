@@ -1,7 +1,8 @@
-"""NAME_assemble.h and NAME_assemble.c: closed positions by damped Gauss-Newton steps on the loop closure error C.
+"""NAME_assemble.h and NAME_assemble.c: closed positions by damped Gauss-Newton steps on the loop
+closure error C.
 
-This is the only generated function that iterates, at most TURNS times. Two other functions of the folder,
-NAME_assembly_step and NAME_integrate, compute each step.
+This is the only generated function that iterates, at most TURNS times. Two other functions of the
+folder, NAME_assembly_step and NAME_integrate, compute each step.
 """
 
 from __future__ import annotations
@@ -24,9 +25,13 @@ LONGEST = Fraction(1, 2)
 DAMPED = Fraction(1, 1000)
 """Factor of the damping, DAMPED · min(1, |C|²)."""
 GAIN = Fraction(1, 4)
-"""Once the loops are closed, another step follows only if the last one reduced |C|² below GAIN times its former value."""
+"""Once the loops are closed, another step follows only if the last one reduced |C|² below GAIN
+times its former value.
+"""
 TOLERANCE = {"double": Fraction(1, 10**12), "float": Fraction(1, 10**5)}
-"""Largest |C| (m, rad) of closed loops, by real type: about 10⁴ round-offs of 1 m in double, a few hundred in float."""
+"""Largest |C| (m, rad) of closed loops, by real type: about 10⁴ round-offs of 1 m in double, a few
+hundred in float.
+"""
 FLOOR = 64
 """Least damping in units of round-off, so that redundant rows cause no division by zero."""
 STATUSES = {"ASSEMBLED": 0, "NOT_CLOSED": 5}
@@ -50,7 +55,9 @@ def assembles(functions: Mapping[str, Any]) -> bool:
 
 
 def facts(programs: Mapping[str, Form]) -> dict[str, Any]:
-    """Return facts for a caller of the driver: `statuses`, the most `turns`, and the `tolerance` (m, rad); none without a driver."""
+    """Return facts for a caller of the driver: `statuses`, the most `turns`, and the `tolerance`
+    (m, rad); none without a driver.
+    """
     if not assembles(programs):
         return {}
     return {

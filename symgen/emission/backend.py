@@ -1,8 +1,9 @@
-"""Interface of the output languages: a `Printer` prints functions, a `Wrapper` adds another language.
+"""Interface of the output languages: a `Printer` prints functions, a `Wrapper` adds another
+language.
 
-There is one printer, for C (`symgen.emission.backends.c99`). Wrappers for C++, CUDA and CasADi stand
-beside it. A function is a `Program` with the rows of all links, or a `LoopProgram` with loops over
-links; `Form` is either of them. A row is one operation of a function.
+There is one printer, for C (`symgen.emission.backends.c99`). Wrappers for C++, CUDA and CasADi
+stand beside it. A function is a `Program` with the rows of all links, or a `LoopProgram` with loops
+over links; `Form` is either of them. A row is one operation of a function.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from symgen.vocabulary.target import Target
 
 
 def unrolled(programs: Mapping[str, Form]) -> dict[str, Program]:
-    """Return `programs` unchanged if all of them are unrolled, for a text that cannot contain loops.
+    """Return `programs` unchanged if all of them are unrolled, for a text that cannot contain
+    loops.
 
     Raises RequestError if one of them is a loop over links.
     """
@@ -92,8 +94,8 @@ class Batches(Protocol):
 class Printer:
     """A language in which symgen prints functions.
 
-    Files are dictionaries from file name to text. A batch function is the variant of a function that
-    evaluates many states in one call, in blocks of states that use the lanes of a SIMD unit.
+    Files are dictionaries from file name to text. A batch function is the variant of a function
+    that evaluates many states in one call, in blocks of states that use the lanes of a SIMD unit.
 
     - `name`: name of the language, and of its folder of templates.
     - `language`: spelling of numbers and operations.

@@ -1,7 +1,8 @@
-"""Sines and cosines of many links at once: a sweep whose steps take sines and nothing else goes through blocks of links.
+"""Sines and cosines of many links at once: a sweep whose steps take sines and nothing else goes
+through blocks of links.
 
-The angles of a block go to the text's own loop over sines (`sincos`), which a compiler vectorises, and the sweep saves the sines
-and cosines. Of the last block, some lanes are idle.
+The angles of a block go to the text's own loop over sines (`sincos`), which a compiler vectorises,
+and the sweep saves the sines and cosines. Of the last block, some lanes are idle.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ class Blocks(NamedTuple):
 
 
 def blocks(form: LoopProgram, s: int, target: Target) -> Blocks | None:
-    """Return the blocks of sweep `s`; None where a step does anything else, or for one link, which <math.h> serves as well."""
+    """Return the blocks of sweep `s`; None where a step does anything else, or for one link, which
+    <math.h> serves as well.
+    """
     sweep = form.sweeps[s]
     count = len(form.visited(sweep))
     if target.text.trig != "auto" or sweep.inward or sweep.initial or count < 2:

@@ -1,7 +1,9 @@
-"""Words of C: literals rounded once, locals that collide with nothing, and comments that cannot end early.
+"""Words of C: literals rounded once, locals that collide with nothing, and comments that cannot end
+early.
 
-A comment is ASCII, so that it reads the same under every compiler, editor and code page. Signs of mathematics and Greek letters
-get a name, letters with marks lose their marks, and every other character is written by its number.
+A comment is ASCII, so that it reads the same under every compiler, editor and code page. Signs of
+mathematics and Greek letters get a name, letters with marks lose their marks, and every other
+character is written by its number.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ def one_line(text: str) -> str:
 
 
 def literal(value: Fraction, real: Real) -> str:
-    """The shortest decimal that reads back as `value` rounded once to `real`, suffixed f for float: '0.1', '2.0f'."""
+    """The shortest decimal that reads back as `value` rounded once to `real`, suffixed f for float:
+    '0.1', '2.0f'.
+    """
     return f"{real.shortest(value)}{real.suffix}"
 
 
@@ -140,4 +144,6 @@ C = Language(
     apart=frozenset([(SUM, PRODUCT)]),
     width=WIDTH,
 )
-"""Parentheses around a product in a sum are MISRA C:2012's, rule 12.1; nothing of <math.h> is hidden by a local."""
+"""Parentheses around a product in a sum are MISRA C:2012's, rule 12.1; nothing of <math.h> is
+hidden by a local.
+"""

@@ -1,6 +1,8 @@
-"""Comparisons that a function of `--checked` makes before it stores: of its arguments, angles, divisors and results.
+"""Comparisons that a function of `--checked` makes before it stores: of its arguments, angles,
+divisors and results.
 
-Everything holds for numbers as IEEE 754 has them: a compiler that is told that there is no NaN (-ffast-math) removes it.
+Everything holds for numbers as IEEE 754 has them: a compiler that is told that there is no NaN
+(-ffast-math) removes it.
 """
 
 from __future__ import annotations
@@ -47,7 +49,8 @@ class Guard(NamedTuple):
 def guards(
     program: Program, live: Sequence[int], divisor_bounds: Mapping[int, Bound]
 ) -> list[Guard]:
-    """Give the guard of every divisor, logarithm and root, each row once; `divisor_bounds` are certified bounds of rows.
+    """Give the guard of every divisor, logarithm and root, each row once; `divisor_bounds` are
+    certified bounds of rows.
 
     A divisor without such a bound has at least the magnitude of the smallest normal number.
     """
@@ -83,7 +86,9 @@ class Comparisons(NamedTuple):
 def comparisons(
     program: Program, target: Target, divisor_bounds: Mapping[int, Bound]
 ) -> Comparisons:
-    """Return the comparisons of a Program's function; `divisor_bounds` are certified bounds of rows."""
+    """Return the comparisons of a Program's function; `divisor_bounds` are certified bounds of
+    rows.
+    """
     if not target.checked:
         return Comparisons()
     live = live_rows(program)
@@ -96,9 +101,11 @@ def comparisons(
 
 
 def finite_rows(program: Program, live: Iterable[int]) -> list[int]:
-    """Rows that must be finite, each once: results, and operands from which an infinite number gives a finite one.
+    """Rows that must be finite, each once: results, and operands from which an infinite number
+    gives a finite one.
 
-    Those operands are divisors and both arguments of atan2. Constants and arguments, which are checked before, are left out.
+    Those operands are divisors and both arguments of atan2. Constants and arguments, which are
+    checked before, are left out.
     """
     results = [row for port in program.outputs for row in port.rows]
     compared_rows = dict.fromkeys([*results, *hiding_rows(program, live)])
@@ -106,7 +113,9 @@ def finite_rows(program: Program, live: Iterable[int]) -> list[int]:
 
 
 def hiding_rows(program: Program, live: Iterable[int]) -> list[int]:
-    """Operands from which an infinite number gives a finite result: divisors, and both arguments of atan2."""
+    """Operands from which an infinite number gives a finite result: divisors, and both arguments of
+    atan2.
+    """
     operands: list[int] = []
     for i in live:
         op, args = program.rows[i].op, program.rows[i].args
@@ -188,7 +197,9 @@ def conditions(
 
 
 def _finite(numbers: Sequence[str], zero: str, indent: int) -> str:
-    """The condition that all `numbers` are finite, "" without any: products with zero add up to zero, or to NaN."""
+    """The condition that all `numbers` are finite, "" without any: products with zero add up to
+    zero, or to NaN.
+    """
     products = [f"({zero}*{x})" for x in numbers]
     sums = [
         f"({' + '.join(products[k : k + TERMS])}) >= {zero}" for k in range(0, len(products), TERMS)
@@ -201,7 +212,9 @@ def _finite(numbers: Sequence[str], zero: str, indent: int) -> str:
 
 
 def statuses(forms: Iterable[Form], target: Target) -> list[dict[str, Any]]:
-    """Return the statuses that some of the functions can return, by `name`, `value` and meaning (`what`)."""
+    """Return the statuses that some of the functions can return, by `name`, `value` and meaning
+    (`what`).
+    """
     forms = list(forms)
     divides = any(guards(step, live_rows(step), {}) for form in forms for step in form.programs)
     computes = any(finite_rows(step, live_rows(step)) for form in forms for step in form.programs)

@@ -1,4 +1,6 @@
-"""Facts of one function in C for the templates: its prototype, its statements, and the parts of a long one."""
+"""Facts of one function in C for the templates: its prototype, its statements, and the parts of a
+long one.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,9 @@ def uses_sincos(program: Form, target: Target) -> bool:
 
 
 def _size(array: Array, port: Port, target: Target) -> str:
-    """The size of a port as C reads it: NAME_NV*NAME_NV, and a plain number where the table does not know better."""
+    """The size of a port as C reads it: NAME_NV*NAME_NV, and a plain number where the table does
+    not know better.
+    """
     shape = symbolic_shape(array, port, target.sizes)
     return (
         str(port.size)
@@ -108,7 +112,9 @@ def prototype(program: Form, target: Target) -> dict[str, Any]:
 
 
 def macros(target: Target) -> set[str]:
-    """Return the macros that the header or a user may define: no local and no parameter has such a name."""
+    """Return the macros that the header or a user may define: no local and no parameter has such a
+    name.
+    """
     statuses = _checks.STATUSES if target.checked else ()
     named = (
         *Sizes._fields,
@@ -126,7 +132,9 @@ def macros(target: Target) -> set[str]:
 
 
 def _reject_vanishing_result(program: Program) -> None:
-    """RequestError for a number as the result that is a constant other than zero, and zero in the real type: a tiny det M."""
+    """RequestError for a number as the result that is a constant other than zero, and zero in the
+    real type: a tiny det M.
+    """
     for port in program.outputs:
         value = program.rows[port.rows[0]].value if port.shape == () else None
         if isinstance(value, Fraction) and value and not REALS[program.real].nearest(value):
@@ -138,7 +146,8 @@ def _reject_vanishing_result(program: Program) -> None:
 
 
 def angles_together(program: Program) -> list[list[int]]:
-    """The angles whose sines and cosines are taken together, the rows of each: all that need no other sine or cosine before.
+    """The angles whose sines and cosines are taken together, the rows of each: all that need no
+    other sine or cosine before.
 
     None where there is but one, which <math.h> serves as well.
     """
@@ -230,7 +239,8 @@ class PrintedFunction:
     def sines(self) -> list[int]:
         """In parts, the rows that are sines and cosines.
 
-        Only a local goes from part to part: the sine and the cosine of a turn are read off it in one block.
+        Only a local goes from part to part: the sine and the cosine of a turn are read off it in
+        one block.
         """
         rows = self.program.rows
         return [i for i in self.live if self.part is not None and rows[i].op in ("sin", "cos")]
@@ -254,7 +264,8 @@ class PrintedFunction:
 def function(printed: PrintedFunction) -> dict[str, Any]:
     """Return the facts of a function that its template prints.
 
-    The angles that are checked stand first. In parts, what takes sines of arguments follows, so that the angles are not read late.
+    The angles that are checked stand first. In parts, what takes sines of arguments follows, so
+    that the angles are not read late.
     """
     program, compared = printed.program, printed.comparisons
     _reject_vanishing_result(program)
@@ -318,7 +329,9 @@ def _facts_in_one_piece(
 
 
 def _checked_first(printed: PrintedFunction) -> set[int]:
-    """Return the rows of the angles that are checked, and in parts the sines and cosines of angles among them."""
+    """Return the rows of the angles that are checked, and in parts the sines and cosines of angles
+    among them.
+    """
     program = printed.program
     rows = _checks.ancestors(program, printed.comparisons.angles)
     met = {_angle(program, i) for i in rows.intersection(printed.sines)}
@@ -338,7 +351,8 @@ def _in_parts(
     block_counts: Mapping[str, int],
     writer: Writer,
 ) -> tuple[dict[str, Any], dict[int, str]]:
-    """Return what changes in the facts of a function in parts, and how the function that calls them writes each row.
+    """Return what changes in the facts of a function in parts, and how the function that calls them
+    writes each row.
 
     `block_counts` maps each local that the caller reads to the number of blocks before the read.
     A checked function stores by itself, behind its last check.
@@ -383,7 +397,9 @@ def _part(
     inputs: Sequence[str],
     array: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the facts of one part: it takes the arguments that it reads, the work array, and the results that it stores."""
+    """Return the facts of one part: it takes the arguments that it reads, the work array, and the
+    results that it stores.
+    """
     by_name = {parameter["name"]: parameter for parameter in function["parameters"]}
     part_parameters = [by_name[name] for name in inputs if name in part.reads]
     if part.takes or part.puts:

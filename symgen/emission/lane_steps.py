@@ -1,4 +1,6 @@
-"""A step that is taken by every lane of a vector: a function of arrays of lanes, and the table that it reads."""
+"""A step that is taken by every lane of a vector: a function of arrays of lanes, and the table that
+it reads.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ def lane_step(
 ) -> dict[str, Any]:
     """Return the facts of a step for the template; `description` names it in the head of the file.
 
-    All lanes share the `shared_ports`. By `--trig auto` the sines are the text's own with `own_sines`, or those of <math.h>.
+    All lanes share the `shared_ports`. By `--trig auto` the sines are the text's own with
+    `own_sines`, or those of <math.h>.
     """
     inline = target.text.trig == "inline"
     turn = definition.turn_of(step, target) if inline else None
@@ -49,8 +52,8 @@ def lane_step(
 
 
 def angles(steps: Sequence[dict[str, Any]], lanes: int, real: str) -> int:
-    """How many angles the file's own loop over them takes, which is as many as a step has at most. One that has fewer gives zeros
-    besides.
+    """How many angles the file's own loop over them takes, which is as many as a step has at most.
+    One that has fewer gives zeros besides.
     """
     count = max((step["angles"] for step in steps if step["own_loop"]), default=lanes)
     for step in steps:

@@ -1,12 +1,14 @@
-"""A function of many states: NAME_<function>_batch.c, the same rows over blocks of states, one lane of a vector a state.
+"""A function of many states: NAME_<function>_batch.c, the same rows over blocks of states, one lane
+of a vector a state.
 
-A block's arrays hold element k of lane l in x[k][l]. The body stands in loops over the lanes that a compiler turns into vectors:
-how often they run is known to it, and nothing in them branches. Sines and cosines stand between two such loops, all angles of all
-lanes in one more. A long function is cut into parts, each with a loop of its own, as `_parts` says; what goes from one loop to
-the next stands in a work array, which has lanes as well.
+A block's arrays hold element k of lane l in x[k][l]. The body stands in loops over the lanes that a
+compiler turns into vectors: how often they run is known to it, and nothing in them branches. Sines
+and cosines stand between two such loops, all angles of all lanes in one more. A long function is
+cut into parts, each with a loop of its own, as `_parts` says; what goes from one loop to the next
+stands in a work array, which has lanes as well.
 
-Each lane does what the function of one state does, in the same order, so that its results have the same bits, whatever the other
-lanes hold. A block that is not full repeats its last state.
+Each lane does what the function of one state does, in the same order, so that its results have the
+same bits, whatever the other lanes hold. A block that is not full repeats its last state.
 """
 
 from __future__ import annotations
@@ -119,7 +121,9 @@ def _writer(
 def _name_sines(
     writer: Writer, together: Sequence[Sequence[int]], turn: str, count: int
 ) -> list[dict[str, str]]:
-    """Name the sines of angles that are taken between two loops; return where each angle is put, and its value."""
+    """Name the sines of angles that are taken between two loops; return where each angle is put,
+    and its value.
+    """
     for k, rows in enumerate(together):
         writer.pairs[writer.angle(rows[0])] = {
             "sin": f"{turn}.sine[{_place(k * count)}]",
@@ -145,7 +149,9 @@ def _cut(
 
 
 def _conditions(printed: PrintedFunction, text: Mapping[int, str]) -> dict[str, str]:
-    """Return the conditions of one lane: results are read where they are stored, other rows as `text` has them."""
+    """Return the conditions of one lane: results are read where they are stored, other rows as
+    `text` has them.
+    """
     program = printed.program
     stored = {
         row: LANES.at(printed.names[port.name], k)
@@ -172,7 +178,9 @@ def _unread(
     loops: Sequence[Mapping[str, Any]],
     sine_arguments: Sequence[Mapping[str, str]],
 ) -> set[str]:
-    """Return the arguments that neither a loop, nor a check, nor an angle taken between two loops reads."""
+    """Return the arguments that neither a loop, nor a check, nor an angle taken between two loops
+    reads.
+    """
     if printed.target.checked:
         return set()
     touched = {name for loop in loops for name in loop["reads"]}
@@ -185,7 +193,9 @@ def _unread(
 
 
 def driver(program: Form, names: Mapping[str, str]) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """(the arrays with the names of their steps and blocks, the other names) in what goes from block to block."""
+    """(the arrays with the names of their steps and blocks, the other names) in what goes from
+    block to block.
+    """
     arrays = [
         {
             "name": names[port.name],

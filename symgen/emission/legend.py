@@ -24,7 +24,9 @@ OWN = {
     "D": "Derivatives of the dynamics",
     "G": "Arms that hold one object",
 }
-"""Letters of equations that symgen derived itself, and the section of docs/explanation/mathematics.md that has them."""
+"""Letters of equations that symgen derived itself, and the section of
+docs/explanation/mathematics.md that has them.
+"""
 _CITED = re.compile(rf"\b({'|'.join(PAPERS)})\b")
 _OWN_CITED = re.compile(rf"\(([{''.join(OWN)}])\d+\)")
 _SUM = re.compile(r"c_\d+([pm]\d+)+")
@@ -35,7 +37,8 @@ def legend(programs: Iterable[Form]) -> dict[str, Any]:
     """`papers` that the comments cite, as "RK: …"; `six`, what is made of vectors of six; of these `at_the_centre` of mass;
     `sums`, the first name of the cosine of a sum of angles.
 
-    What is stated by another convention is no part of `six` but of `otherwise`, and `stated` says how.
+    What is stated by another convention is no part of `six` but of `otherwise`, and `stated` says
+    how.
     """
     programs = list(programs)
     steps = [step for program in programs for step in program.programs]
@@ -53,7 +56,9 @@ def legend(programs: Iterable[Form]) -> dict[str, Any]:
 
 
 def _cited(headings: Iterable[str]) -> list[str]:
-    """Return the papers, and the sections of docs/explanation/mathematics.md, whose equations the headings of steps cite."""
+    """Return the papers, and the sections of docs/explanation/mathematics.md, whose equations the
+    headings of steps cite.
+    """
     text = "\n".join(headings)
     papers, letters = set(_CITED.findall(text)), set(_OWN_CITED.findall(text))
     return [

@@ -1,4 +1,6 @@
-"""The declaration of a loop function: the workspace that the caller provides, and whether results may alias arguments."""
+"""The declaration of a loop function: the workspace that the caller provides, and whether results
+may alias arguments.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ SIZE = "size"
 
 
 def work(form: LoopProgram, checked: bool = False) -> int:
-    """Return the size of the workspace: saved values, the carries of a tree, and the results of a checked function.
+    """Return the size of the workspace: saved values, the carries of a tree, and the results of a
+    checked function.
 
     A checked function stores its results when all of them are known to be finite.
     """
@@ -36,8 +39,9 @@ def widest(form: LoopProgram) -> int:
 def may_alias(form: LoopProgram) -> bool:
     """Return True if a result may lie over an argument, both from their first elements on.
 
-    No sweep may read an argument after another sweep has stored a result. A sweep that reads and stores must read and store the
-    same elements. Parallel scans store results when all arguments have been read.
+    No sweep may read an argument after another sweep has stored a result. A sweep that reads and
+    stores must read and store the same elements. Parallel scans store results when all arguments
+    have been read.
     """
     if form.maps:
         return True
@@ -60,7 +64,9 @@ def may_alias(form: LoopProgram) -> bool:
 
 
 def _accesses(form: LoopProgram) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
-    """Return the arguments that steps read and the results that steps store, each with the sweep of the step."""
+    """Return the arguments that steps read and the results that steps store, each with the sweep of
+    the step.
+    """
     arguments, results = ({port.name for port in ports} for ports in (form.inputs, form.outputs))
     steps = [(s, step) for s, sweep in enumerate(form.sweeps) for step in sweep.steps]
     reads = [(s, port.name) for s, step in steps for port in step.inputs if port.name in arguments]

@@ -1,11 +1,14 @@
-"""A function as a loop over links: NAME_<function>.c with a static function for each step, tables, and the loops that call the steps.
+"""A function as a loop over links: NAME_<function>.c with a static function for each step, tables,
+and the loops that call the steps.
 
-The length of the text does not depend on the number of links, except for the tables. The workspace of the caller holds the saved
-values of the links, and in a tree the carries. Along a chain the carry is a local array.
+The length of the text does not depend on the number of links, except for the tables. The workspace
+of the caller holds the saved values of the links, and in a tree the carries. Along a chain the
+carry is a local array.
 
-Where all links are of one class and follow each other, the number of a link is the index of its constants and elements.
-Elsewhere tables have its class, its row in the constants of the class, its first elements and its parent. The carries of a tree
-begin with the base's; that of link i stands behind i + 1 others.
+Where all links are of one class and follow each other, the number of a link is the index of its
+constants and elements. Elsewhere tables have its class, its row in the constants of the class, its
+first elements and its parent. The carries of a tree begin with the base's; that of link i stands
+behind i + 1 others.
 """
 
 from __future__ import annotations
@@ -69,7 +72,9 @@ def tables_and_loops(loops: LoopFunction, language: Language = C) -> tuple[list[
 
 
 def _step_text(loops: LoopFunction, step: Program) -> str:
-    """Return the static function of a step; of one angle <math.h> serves as well as a loop over one angle."""
+    """Return the static function of a step; of one angle <math.h> serves as well as a loop over one
+    angle.
+    """
     unchecked_target = replace(loops.target, text=replace(loops.target.text, checked=False))
     turn = definition.turn_of(step, loops.target)
     if turn and turn.lanes:
@@ -79,7 +84,9 @@ def _step_text(loops: LoopFunction, step: Program) -> str:
 
 
 def step_heads(loops: LoopFunction) -> list[str]:
-    """Return a line for the head of the file for each step: its order along the links, and its operations."""
+    """Return a line for the head of the file for each step: its order along the links, and its
+    operations.
+    """
     form, heads = loops.form, []
     for (s, c), step in loops.steps.items():
         order = "inward" if form.sweeps[s].inward else "outward"

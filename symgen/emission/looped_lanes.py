@@ -1,8 +1,10 @@
-"""A loop over links for many states: NAME_<function>_batch.c, where each state is a lane of a vector.
+"""A loop over links for many states: NAME_<function>_batch.c, where each state is a lane of a
+vector.
 
-The sweeps and tables are those of the function of one state. A step is a loop over lanes, as a function of many states is
-(`lanes`), with the same operations in the same order as for one state. The workspace of the caller holds the states of a block,
-the carries of a tree and the saved values of the links: element k of lane l is x[k][l].
+The sweeps and tables are those of the function of one state. A step is a loop over lanes, as a
+function of many states is (`lanes`), with the same operations in the same order as for one state.
+The workspace of the caller holds the states of a block, the carries of a tree and the saved values
+of the links: element k of lane l is x[k][l].
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ from symgen.vocabulary.target import Target
 
 
 def work(form: LoopProgram) -> int:
-    """Return the size of the workspace: the arguments, results and workspace of one state for each lane."""
+    """Return the size of the workspace: the arguments, results and workspace of one state for each
+    lane.
+    """
     ports = (*form.inputs, *form.outputs)
     numbers = sum(port.size for port in ports) + loop_work.work(form)
     return _lanes.lanes(form.real) * numbers
@@ -64,7 +68,9 @@ def function(form: LoopProgram, target: Target) -> dict[str, Any]:
 
 
 def _block(form: LoopProgram, target: Target) -> dict[str, Any]:
-    """Return the facts of a block of states of a form that is one piece; `local` are the numbers of one state in local arrays."""
+    """Return the facts of a block of states of a form that is one piece; `local` are the numbers of
+    one state in local arrays.
+    """
     loops = LoopFunction(
         guarded(form, target) if target.checked else form, target, _lanes.lanes(form.real)
     )
@@ -84,14 +90,18 @@ def _block(form: LoopProgram, target: Target) -> dict[str, Any]:
 
 
 def _local_numbers(loops: LoopFunction) -> int:
-    """Return the numbers of one state in local arrays: two halves of each carry, and the columns of a joint."""
+    """Return the numbers of one state in local arrays: two halves of each carry, and the columns of
+    a joint.
+    """
     form = loops.form
     columns = [rows * kind.nv for _, rows in form.columns for kind in form.link_classes]
     return sum(2 * len(sweep.initial) for sweep in form.sweeps) + max(columns, default=0)
 
 
 def _has_own_sines(loops: LoopFunction, program: Program) -> bool:
-    """True if the function of one state takes the text's own sines in this step: of many angles at once."""
+    """True if the function of one state takes the text's own sines in this step: of many angles at
+    once.
+    """
     if angles_together(program):
         return True
     sweeps = [s for (s, _), step in loops.steps.items() if step is program]

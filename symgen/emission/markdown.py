@@ -1,4 +1,6 @@
-"""Words of Markdown: outside text as it stands, unable to be a link, a tag, emphasis or the end of a cell."""
+"""Words of Markdown: outside text as it stands, unable to be a link, a tag, emphasis or the end of
+a cell.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ from symgen.emission.c_text import one_line
 def code(text: str) -> str:
     """`text` on one line as a code span, in which nothing is read but the backticks that end it.
 
-    It is fenced by one backtick more than stand in a row in it. A backslash becomes a slash: none can undo what `cell` adds.
+    It is fenced by one backtick more than stand in a row in it. A backslash becomes a slash: none
+    can undo what `cell` adds.
     """
     line = one_line(text)
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", line)), default=0))

@@ -1,7 +1,8 @@
-"""The workspace of a chain in parts: where saved values, carries and the numbers of scans stand, part by part.
+"""The workspace of a chain in parts: where saved values, carries and the numbers of scans stand,
+part by part.
 
-Numbers of a part are those of one lane; where parts are lanes, as many parts as there are lanes are a group, and stand element by
-element.
+Numbers of a part are those of one lane; where parts are lanes, as many parts as there are lanes are
+a group, and stand element by element.
 """
 
 from __future__ import annotations
@@ -19,18 +20,21 @@ def size_of(ports: Sequence[Port], name: str) -> int:
     return next((port.size for port in ports if port.name == name), 0)
 
 
-# -- sweeps along the parts ----------------------------------------------------------------------------------------------------------
+# -- sweeps along the parts ------------------------------------------------------------------------
 
 
 class Carry(NamedTuple):
-    """The first number of a sweep's carries in the caller's array, and the elements of a carry; there are two a part."""
+    """The first number of a sweep's carries in the caller's array, and the elements of a carry;
+    there are two a part.
+    """
 
     first: int
     size: int
 
 
 class SweepLayout:
-    """The caller's array: saved values of links, then carries of sweeps and saved values of scans, in the order of the stages.
+    """The caller's array: saved values of links, then carries of sweeps and saved values of scans,
+    in the order of the stages.
 
     `group_size` is that of one lane of a group.
     """
@@ -40,7 +44,9 @@ class SweepLayout:
         self.size = form.part_count * self.group_size
         self.carries: dict[int, Carry] = {}
         self.saved: dict[int, str] = {}
-        """Address of the values that a part saves in a scan: its own, or that of the scan before it."""
+        """Address of the values that a part saves in a scan: its own, or that of the scan before
+        it.
+        """
         address = ""
         for s, stage in enumerate(form.stages):
             if isinstance(stage, Sweep):
@@ -53,7 +59,7 @@ class SweepLayout:
                 self.size += form.part_count * size
 
 
-# -- maps and parallel scans ---------------------------------------------------------------------------------------------------------
+# -- maps and parallel scans -----------------------------------------------------------------------
 
 
 def level_rows(rows: int) -> list[int]:
@@ -65,7 +71,9 @@ def level_rows(rows: int) -> list[int]:
 
 
 def levels_over_parts(tree: ParallelScan, parts: int) -> list[tuple[int, int, int]]:
-    """Return the first number, the rows and the numbers of a row of each level: upsweep value, downsweep value and saved values."""
+    """Return the first number, the rows and the numbers of a row of each level: upsweep value,
+    downsweep value and saved values.
+    """
     sizes = [tree.up_size + len(tree.initial)] + [
         tree.up_size + len(tree.initial) + tree.saved_size
     ] * parts
@@ -77,8 +85,8 @@ def levels_over_parts(tree: ParallelScan, parts: int) -> list[tuple[int, int, in
 
 
 class Places(NamedTuple):
-    """Offsets of a scan in a group: upsweep values, downsweep values and values saved by pairs; `over` is the offset of
-    the levels over the parts in the workspace.
+    """Offsets of a scan in a group: upsweep values, downsweep values and values saved by pairs;
+    `over` is the offset of the levels over the parts in the workspace.
     """
 
     upsweeps: int
@@ -88,9 +96,11 @@ class Places(NamedTuple):
 
 
 class ScanLayout:
-    """Layout of the workspace: each group has the rows of its elements and its scans, with two upsweep values a level.
+    """Layout of the workspace: each group has the rows of its elements and its scans, with two
+    upsweep values a level.
 
-    The levels over the parts come after all groups. `group_size` is the size of one lane of a group.
+    The levels over the parts come after all groups. `group_size` is the size of one lane of a
+    group.
     """
 
     def __init__(self, form: LoopProgram) -> None:

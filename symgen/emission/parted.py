@@ -1,9 +1,11 @@
-"""A chain in parts in C: NAME_<function>.c, where every part is a lane of a vector, and a block of states, where every state is.
+"""A chain in parts in C: NAME_<function>.c, where every part is a lane of a vector, and a block of
+states, where every state is.
 
-Saved values, carries and link constants have element k of lane l in x[k][l]. A step of a sweep, of a map or of a pair stands in a
-loop over the lanes (`lanes`) and is called row by row. A step of a sequential scan, or of a pair of parts, is a straight-line
-function of one state, and one more step over the lanes of a block. `lowering` gives the stages; templates hold head, tables and
-steps. The groups of a stage run at the same time where the compiler knows OpenMP.
+Saved values, carries and link constants have element k of lane l in x[k][l]. A step of a sweep, of
+a map or of a pair stands in a loop over the lanes (`lanes`) and is called row by row. A step of a
+sequential scan, or of a pair of parts, is a straight-line function of one state, and one more step
+over the lanes of a block. `lowering` gives the stages; templates hold head, tables and steps. The
+groups of a stage run at the same time where the compiler knows OpenMP.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ from symgen.vocabulary.target import Target
 
 
 class Lowered(NamedTuple):
-    """A form in parts as functions: its chain with the steps, the tables of integers, and the stages."""
+    """A form in parts as functions: its chain with the steps, the tables of integers, and the
+    stages.
+    """
 
     chain: Chain
     tables: Sequence[Table]
@@ -108,7 +112,9 @@ def source(form: LoopProgram, target: Target) -> str:
 
 
 def block(form: LoopProgram, target: Target) -> dict[str, Any]:
-    """Return the facts of a block of states for the template `looped_batch.c.j2`; `local` are the numbers in local arrays."""
+    """Return the facts of a block of states for the template `looped_batch.c.j2`; `local` are the
+    numbers in local arrays.
+    """
     chain, tables, functions = lower(form, target, states=True)
     constants = [
         braced([C.literal(value, REALS[form.real]) for value in _constants_of(form, part, row)])
@@ -159,7 +165,9 @@ def _constants(form: LoopProgram, lanes: int) -> Iterator[str]:
 
 
 def _constants_of(form: LoopProgram, part: int, row: int) -> tuple[Fraction, ...]:
-    """Return the constants in a row of a part; an idle row has those of a link of the part before it."""
+    """Return the constants in a row of a part; an idle row has those of a link of the part before
+    it.
+    """
     if form.maps:
         return form.constants_of(form.longest_part * part + row)
     links = form.parts[part]

@@ -1,8 +1,10 @@
-"""A long function cut into parts: which statements each part holds, and what goes from one to the next.
+"""A long function cut into parts: which statements each part holds, and what goes from one to the
+next.
 
-A compiler's time grows faster than the length of a function. Each part is a function of its own, with its own locals. A local
-that later parts read is kept in the work array of the function that calls the parts. A part takes from the array before its
-statements and puts into it behind them. So an element that a part reads for the last time can be used again by that part.
+A compiler's time grows faster than the length of a function. Each part is a function of its own,
+with its own locals. A local that later parts read is kept in the work array of the function that
+calls the parts. A part takes from the array before its statements and puts into it behind them. So
+an element that a part reads for the last time can be used again by that part.
 
 Results may alias arguments. So a part stores results only where no later part reads an argument.
 """
@@ -23,8 +25,8 @@ LINES = 500
 LONGEST_OF_MANY, LINES_OF_MANY = 3000, 60
 """Limits of a function whose body is in loops over lanes.
 
-A compiler's time grows faster with the length of a loop, and a vector is stored in the work array as
-quickly as in a spilled register.
+A compiler's time grows faster with the length of a loop, and a vector is stored in the work array
+as quickly as in a spilled register.
 """
 _WORD = re.compile(r"\b[A-Za-z_]\w*")
 _NEAR = 8
@@ -43,7 +45,8 @@ class Store(NamedTuple):
 
 
 class Part(NamedTuple):
-    """One part: `takes` (local, place in the work array), its statements, `puts` (place, local), and the results it stores.
+    """One part: `takes` (local, place in the work array), its statements, `puts` (place, local),
+    and the results it stores.
 
     `reads` are the arguments it reads, in no order.
     """
@@ -56,7 +59,8 @@ class Part(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """The parts in their order, the size of the work array, and the element of every local that has one.
+    """The parts in their order, the size of the work array, and the element of every local that has
+    one.
 
     `ends` counts the parts of the first blocks: of none, of one, and so on.
     """
@@ -73,7 +77,9 @@ Line = tuple[str, Mapping[str, str]]
 
 @dataclass(frozen=True)
 class _Pieces:
-    """Lines by part; the arguments that each part reads, the results that it stores, and where each local begins."""
+    """Lines by part; the arguments that each part reads, the results that it stores, and where each
+    local begins.
+    """
 
     lines: Sequence[Sequence[Line]]
     words: Sequence[Sequence[str]]
@@ -88,7 +94,9 @@ class _Pieces:
         arguments: Collection[str],
         stores: Iterable[Store],
     ) -> _Pieces:
-        """Read the words of each piece; a result is stored where it is known and no later piece reads an argument."""
+        """Read the words of each piece; a result is stored where it is known and no later piece
+        reads an argument.
+        """
         words = [
             [word for _, line in piece for word in _WORD.findall(line["value"])] for piece in lines
         ]
@@ -123,7 +131,8 @@ def cut(
     block_counts: Mapping[str, int],
     pair: str = "",
 ) -> Cut:
-    """Parts of about `length` statements. No part holds statements of two `blocks`; without any statement there is one part.
+    """Parts of about `length` statements. No part holds statements of two `blocks`; without any
+    statement there is one part.
 
     `arguments` are the names of the arguments. `block_counts` maps each local that
     the caller reads to the number of blocks before the read.

@@ -16,7 +16,9 @@ _BIAS = re.compile(r"M a \+ c\b|\(tau - c\)|\bc\(q,v\)")
 
 
 def struct_of(port: Port, name: str) -> str:
-    """The struct by whose address the C of the robot `name` takes an argument, a vector called `value`; "" for an array."""
+    """The struct by whose address the C of the robot `name` takes an argument, a vector called
+    `value`; "" for an array.
+    """
     return f"{name}_{PREPARED.name}" if port.name == PREPARED.name else ""
 
 
@@ -27,7 +29,9 @@ def cast_array(port: Port, array: str, name: str) -> str:
 
 
 def with_forces(text: str, target: Target, inputs: Iterable[Port]) -> str:
-    """Return a sentence about a function, or about one of its arrays, with all forces that the function computes."""
+    """Return a sentence about a function, or about one of its arrays, with all forces that the
+    function computes.
+    """
     wrench = " - J^T wrench" if any(port.name == "wrench" for port in inputs) else ""
     more = f"{target.forces}{wrench}"
     if more:

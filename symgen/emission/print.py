@@ -16,7 +16,9 @@ INDENT = " " * 4
 
 
 def write(statements: Iterable[s.Statement], language: Language, depth: int = 0) -> str:
-    """Return the text of statements inside `depth` bodies; between two functions there is an empty line."""
+    """Return the text of statements inside `depth` bodies; between two functions there is an empty
+    line.
+    """
     return "".join(f"{line}\n" for line in _lines(tuple(statements), language, INDENT * depth))
 
 

@@ -1,13 +1,16 @@
-"""A sine and cosine of our own: NAME_sincos.h, text without a branch, a table, a call or an integer; and the same in a loop.
+"""A sine and cosine of our own: NAME_sincos.h, text without a branch, a table, a call or an
+integer; and the same in a loop.
 
-x is brought to r = x - k·pi/2 in [-pi/4, pi/4] (Cody and Waite): pi/2 is a sum of short parts, whose products with k are
-exact, and one long part. Polynomials in y = r² give the sine and the cosine of r, and k modulo 4 says by products with
-0, 1 and -1 which of the two goes where. Sine and cosine of one angle share all of this.
+x is brought to r = x - k·pi/2 in [-pi/4, pi/4] (Cody and Waite): pi/2 is a sum of short parts,
+whose products with k are exact, and one long part. Polynomials in y = r² give the sine and the
+cosine of r, and k modulo 4 says by products with 0, 1 and -1 which of the two goes where. Sine and
+cosine of one angle share all of this.
 
-The loop is over all angles of a call at once (`--trig auto`): how often it runs is known to the compiler, and a whole number of
-vectors of 16 bytes, so that gcc vectorises it at -O2 for any x86-64 and AArch64. Each operation is the same, and so are the bits.
-Angles beyond the range are then given to <math.h>, each for itself. That one is among them shows in the sum of their sizes, which
-is no less than any of them: rounding keeps the order, and nothing negative is added.
+The loop is over all angles of a call at once (`--trig auto`): how often it runs is known to the
+compiler, and a whole number of vectors of 16 bytes, so that gcc vectorises it at -O2 for any x86-64
+and AArch64. Each operation is the same, and so are the bits. Angles beyond the range are then given
+to <math.h>, each for itself. That one is among them shows in the sum of their sizes, which is no
+less than any of them: rounding keeps the order, and nothing negative is added.
 
 `python -m tests.sincos_constants` computes the constants in `symgen.vocabulary.sines`. `tests/sincos_proof.py` proves the bound `ULPS` from
 the printed text.
@@ -63,7 +66,9 @@ def lanes(angles: int, real: str) -> int:
 
 
 def _horner(letter: str, coefficients: tuple[str, ...]) -> list[dict[str, str]]:
-    """The statements of Horner's rule, innermost first: the i-th is coefficient i and y times what stands before."""
+    """The statements of Horner's rule, innermost first: the i-th is coefficient i and y times what
+    stands before.
+    """
     last, statements = coefficients[-1], []
     for i in reversed(range(len(coefficients) - 1)):
         sign = "-" if last.startswith("-") else "+"

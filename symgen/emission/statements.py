@@ -1,6 +1,8 @@
-"""Statements of a generated function: a closed set of values that `print.write` spells in a language.
+"""Statements of a generated function: a closed set of values that `print.write` spells in a
+language.
 
-A function with loops is lowered to these statements, one function of Python a stage, instead of being written in a template.
+A function with loops is lowered to these statements, one function of Python a stage, instead of
+being written in a template.
 
 **Values.** A value is text, a number, an `Element` (`x[i]`), an `Address` (`&x[i]`), a `Row` (`x[i]` of an array of rows, which is
 passed as an array), a `Cast`, `All` of several conditions, or a tuple of values, which stand one behind the other. Text holds
@@ -12,12 +14,15 @@ statement.
 `For`, `While`, `If`, `Block`, `Return`, `Unused` (a parameter that is not read), `Comment`, `Blank`, `Pragma`. `body(a, b, c)` builds
 a body whose parts may be several statements, or None.
 
-**Lanes.** `in_lanes(statements, arrays, count)` makes a vector of `count` lanes of every element of `arrays`: declarations get a
-last dimension, elements get the index `lane`, and each run of statements that depend on a lane gets a loop over lanes. Such a
-statement is an `Assign`, an `If` or a `Declare`. It reads or writes an element of `arrays`, names `lane`, or names a local that an
-earlier statement of the run declared. An `Element` of `arrays` with a `column` names one lane by itself and stays.
+**Lanes.** `in_lanes(statements, arrays, count)` makes a vector of `count` lanes of every element of
+`arrays`: declarations get a last dimension, elements get the index `lane`, and each run of
+statements that depend on a lane gets a loop over lanes. Such a statement is an `Assign`, an `If` or
+a `Declare`. It reads or writes an element of `arrays`, names `lane`, or names a local that an
+earlier statement of the run declared. An `Element` of `arrays` with a `column` names one lane by
+itself and stays.
 
-**Checks.** `check(statements, known_names)` returns the statements unchanged, or raises ProgramError: see there.
+**Checks.** `check(statements, known_names)` returns the statements unchanged, or raises
+ProgramError: see there.
 """
 
 from __future__ import annotations
@@ -72,7 +77,9 @@ class Cast:
 
 @dataclass(frozen=True)
 class All:
-    """Conditions that hold together, on as many lines as the language asks for; further lines begin at `column`."""
+    """Conditions that hold together, on as many lines as the language asks for; further lines begin
+    at `column`.
+    """
 
     conditions: tuple[Value, ...]
     column: int
@@ -83,7 +90,8 @@ Value = Union[str, int, Element, Address, Row, Cast, All, "tuple[Value, ...]"]
 
 @dataclass(frozen=True)
 class Declare:
-    """A local or a parameter of type `kind`, which may begin with `const`. An array has a `size`; a parameter's may be empty text.
+    """A local or a parameter of type `kind`, which may begin with `const`. An array has a `size`; a
+    parameter's may be empty text.
 
     `pointer` is POINTER or FIXED for a local that points into an array: then `size` is that of a row of the array. `attribute`
     stands behind the size; `comment` stands behind the statement.
@@ -110,7 +118,8 @@ class Assign:
 
 @dataclass(frozen=True)
 class Call:
-    """A function that returns nothing; where it is `wrapped`, its arguments stand on as many lines as the language asks for.
+    """A function that returns nothing; where it is `wrapped`, its arguments stand on as many lines
+    as the language asks for.
 
     `continuation` is the indentation of further lines.
     """
@@ -123,7 +132,8 @@ class Call:
 
 @dataclass(frozen=True)
 class For:
-    """A loop: `index`, an int declared before, goes from `first` by `step` up or down to `last`, exclusive unless `inclusive`.
+    """A loop: `index`, an int declared before, goes from `first` by `step` up or down to `last`,
+    exclusive unless `inclusive`.
 
     The loop ends as soon as `condition` does not hold.
     """
@@ -198,7 +208,8 @@ class Pragma:
 
 @dataclass(frozen=True)
 class Function:
-    """A function; a `static` one is called from its own file alone, and so is a `part` of a long function.
+    """A function; a `static` one is called from its own file alone, and so is a `part` of a long
+    function.
 
     `comment` and `attribute` stand above it.
     """
@@ -244,7 +255,9 @@ def expression(pattern: str, *values: Value) -> Value:
 
 
 def body(*parts: Statement | Iterable[Statement] | None) -> tuple[Statement, ...]:
-    """Return the statements of a body: each of `parts` is one, several, or None where a body does without it."""
+    """Return the statements of a body: each of `parts` is one, several, or None where a body does
+    without it.
+    """
     statements: list[Statement] = []
     for part in parts:
         if isinstance(part, Statement):
@@ -286,7 +299,9 @@ def parts(value: Value) -> Iterator[str | int | Access | Cast]:
 
 
 def values(statement: Statement) -> list[Value]:
-    """Return the values that a statement itself reads or writes, those of statements inside it left out."""
+    """Return the values that a statement itself reads or writes, those of statements inside it left
+    out.
+    """
     match statement:
         case Declare():
             return [] if statement.value is None else [statement.value]
@@ -309,13 +324,15 @@ def values(statement: Statement) -> list[Value]:
 _WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 
 
-# -- lanes -------------------------------------------------------------------------------------------------------------------
+# -- lanes -----------------------------------------------------------------------------------------
 
 
 def in_lanes(
     statements: Iterable[Statement], arrays: Collection[str], count: int
 ) -> tuple[Statement, ...]:
-    """Return the statements with every element of `arrays` as a vector of `count` lanes; see the module docstring."""
+    """Return the statements with every element of `arrays` as a vector of `count` lanes; see the
+    module docstring.
+    """
     return _Lanes(frozenset(arrays), count).statements(statements)
 
 
@@ -370,7 +387,9 @@ class _Lanes:
     def _statement(
         self, statement: Statement, body: Callable[[Iterable[Statement]], tuple[Statement, ...]]
     ) -> Any:
-        """Return a statement with its values in lanes and `body` applied to the statements inside it."""
+        """Return a statement with its values in lanes and `body` applied to the statements inside
+        it.
+        """
 
         def changed(content: Any) -> Any:
             if isinstance(content, Statement):
@@ -400,7 +419,9 @@ class _Lanes:
         return value
 
     def _as_rows(self, pointer: Declare) -> Value | None:
-        """Return the value of a pointer to vectors: the address of a number is that of the first lane of a vector."""
+        """Return the value of a pointer to vectors: the address of a number is that of the first
+        lane of a vector.
+        """
         first, *offsets = pointer.value if isinstance(pointer.value, tuple) else (pointer.value,)
         if not isinstance(first, Address) or first.array in self.arrays:
             return pointer.value
@@ -408,13 +429,15 @@ class _Lanes:
         return (cast, *offsets) if offsets else cast
 
 
-# -- threads -----------------------------------------------------------------------------------------------------------------
+# -- threads ---------------------------------------------------------------------------------------
 
 
 def with_strides(
     statements: Iterable[Statement], strides: Mapping[str, str]
 ) -> tuple[Statement, ...]:
-    """Return the statements with the elements of some arrays as far apart as a variable says, by the name of the array."""
+    """Return the statements with the elements of some arrays as far apart as a variable says, by
+    the name of the array.
+    """
     return tuple(_with_strides(statement, strides) for statement in statements)
 
 
@@ -438,7 +461,7 @@ def _scaled(index: Value, stride: str) -> Value:
     return (index, f"*{stride}") if is_atom else ("(", index, f")*{stride}")
 
 
-# -- checks ------------------------------------------------------------------------------------------------------------------
+# -- checks ----------------------------------------------------------------------------------------
 
 
 Sizes = tuple[int | str, ...]
@@ -540,7 +563,9 @@ class _Checker:
         return next((scope[name] for scope in reversed(self.scopes) if name in scope), None)
 
     def _assigned(self, target: Value) -> None:
-        """Check a target: an element that is not constant, or a local that is a number or a pointer."""
+        """Check a target: an element that is not constant, or a local that is a number or a
+        pointer.
+        """
         element = isinstance(target, Element)
         name = target.array if isinstance(target, Element) else str(target)
         declared = self._declared(name.partition(".")[0])
@@ -566,7 +591,9 @@ class _Checker:
                         self._fail(word, "is used and not declared")
 
     def _access(self, access: Access) -> None:
-        """Check an access: a declared array, as many indices as it has dimensions, and each within its size."""
+        """Check an access: a declared array, as many indices as it has dimensions, and each within
+        its size.
+        """
         name, _, member = access.array.partition(".")
         declared = self._declared(name)
         if declared is None and name not in self.known:

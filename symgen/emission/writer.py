@@ -1,4 +1,5 @@
-"""Rows as statements of a language: which of them become locals and under which names, and where parentheses stand.
+"""Rows as statements of a language: which of them become locals and under which names, and where
+parentheses stand.
 
 Parentheses are written where the grammar would group otherwise, and where the language asks for more (`Language.apart`).
 `symgen.readback.rows` proves of the C that the text means the rows, operand by operand.
@@ -22,7 +23,8 @@ _PARTS = {"sin": "sine", "cos": "cosine"}
 
 
 class Turn(NamedTuple):
-    """A function for the sine and the cosine of one angle or of several: the type that holds both, and the name.
+    """A function for the sine and the cosine of one angle or of several: the type that holds both,
+    and the name.
 
     For several angles it takes an array of `lanes` angles, whose size is spelt `size`.
     """
@@ -57,9 +59,11 @@ class Spelling:
 
 
 class Writer:
-    """Turns rows into statements: `text[i]` is how row i is written where it is used, `rank[i]` how tightly it binds.
+    """Turns rows into statements: `text[i]` is how row i is written where it is used, `rank[i]` how
+    tightly it binds.
 
-    The rows in `forced` become locals although nothing else asks for it; lines are indented by `indent` more columns.
+    The rows in `forced` become locals although nothing else asks for it; lines are indented by
+    `indent` more columns.
     """
 
     def __init__(
@@ -90,7 +94,9 @@ class Writer:
         return local
 
     def statements(self, rows: Collection[int] | None = None) -> list[dict[str, Any]]:
-        """Return the statements of `rows` (None: of all) that are not written yet, in order, grouped under the comment of their step."""
+        """Return the statements of `rows` (None: of all) that are not written yet, in order,
+        grouped under the comment of their step.
+        """
         for i in self._unwritten(rows):
             self._write(i)
         groups = [{"comment": title, "locals": lines} for title, lines in self.steps if lines]
@@ -98,7 +104,9 @@ class Writer:
         return groups
 
     def write_sines(self, angles: Sequence[int], rows: Collection[int]) -> None:
-        """Write `rows`, which hold the rows `angles` and all that these need, then the sines and cosines of all of them."""
+        """Write `rows`, which hold the rows `angles` and all that these need, then the sines and
+        cosines of all of them.
+        """
         assert self.turn is not None
         for i in self._unwritten(rows):
             self._write(i)
@@ -134,7 +142,9 @@ class Writer:
         return self.text[row] if self.rows[row].op == "input" else row
 
     def _names(self) -> dict[int, str]:
-        """Names of the rows that become locals for a reason known beforehand: named by the derivation, or a result."""
+        """Names of the rows that become locals for a reason known beforehand: named by the
+        derivation, or a result.
+        """
         names: dict[int, str] = {}
         for i in self.live:
             if self.rows[i].name and self.rows[i].op not in ("const", "input"):
@@ -153,7 +163,9 @@ class Writer:
         return names
 
     def _write(self, i: int) -> None:
-        """Write row i: its text where it is used, or a local of its own; long operands of a long text become locals."""
+        """Write row i: its text where it is used, or a local of its own; long operands of a long
+        text become locals.
+        """
         row = self.rows[i]
         named = i in self.names
         room = (
@@ -185,8 +197,9 @@ class Writer:
         self.text[i], self.rank[i] = name, ATOM
 
     def _turn(self, angle: int, step: int) -> dict[str, str]:
-        """Sine and cosine of row `angle`. Where they are given one angle at a time, their local is declared when first asked for;
-        of an angle that is not among those given at once there is none.
+        """Sine and cosine of row `angle`. Where they are given one angle at a time, their local is
+        declared when first asked for; of an angle that is not among those given at once there is
+        none.
         """
         key, turn = self.angle(angle), self.turn
         if key not in self.pairs and turn is not None and not turn.lanes:
@@ -225,7 +238,8 @@ class Writer:
         if op == "div":
             self._reject_vanishing_divisor(args[1])
         sign, rank = self.language.operators[op]
-        # What binds alike is grouped from the left, and a sign directly behind an operator reads badly.
+        # What binds alike is grouped from the left, and a sign directly behind an operator reads
+        # badly.
         right = self._operand(args[1], ATOM if self.rank[args[1]] == UNARY else rank + 1, rank)
         return f"{self._operand(args[0], rank, rank)}{sign}{right}"
 
@@ -238,7 +252,9 @@ class Writer:
             )
 
     def _operand(self, i: int, rank: int, around: int = ATOM) -> str:
-        """Row i as an operand that must bind as tightly as `rank`, in an operation of rank `around`."""
+        """Row i as an operand that must bind as tightly as `rank`, in an operation of rank
+        `around`.
+        """
         needs_no_parentheses = (
             self.rank[i] >= rank and (around, self.rank[i]) not in self.language.apart
         )

@@ -1,23 +1,23 @@
 """Canonical form of a letter: a sum of cosines and sines of sums of angles, or one quotient of two
 such sums in lowest terms.
 
-A letter without divisions (B, p, M̃, φ, H-blocks, A, G, ∂θ/∂x, …) is a polynomial in the cosines and
-sines of the joint angles. It is evaluated as a Laurent polynomial in z_k = exp(i q_k), so that a
-chain of parallel joints keeps one term per sum of angles.
+A letter without divisions (B, p, M̃, φ, H-blocks, A, G, ∂θ/∂x, …) is a polynomial in the cosines
+and sines of the joint angles. It is evaluated as a Laurent polynomial in z_k = exp(i q_k), so that
+a chain of parallel joints keeps one term per sum of angles.
 
-A letter with divisions (U, D, ψ, K, Ĝ, …) is evaluated over the field of rational functions of t_k =
-tan(q_k/2), where every fraction has unique lowest terms. Numerator and denominator are then divided
-by the smallest powers of 1 + t_k² that make both of them polynomials in cosines and sines of whole
-angles. The field of rational functions of exp(i q_k) gives the same forms (`Exponentials`); it has
-shorter polynomials where sums of many angles occur.
+A letter with divisions (U, D, ψ, K, Ĝ, …) is evaluated over the field of rational functions of t_k
+= tan(q_k/2), where every fraction has unique lowest terms. Numerator and denominator are then
+divided by the smallest powers of 1 + t_k² that make both of them polynomials in cosines and sines
+of whole angles. The field of rational functions of exp(i q_k) gives the same forms
+(`Exponentials`); it has shorter polynomials where sums of many angles occur.
 
 Constants may be rational, or residues modulo a prime; `symgen.inspection.irrational` combines
 residues to coefficients with square roots.
 
-Sliding coordinates, the entries of quaternions, v, a and kept parameters are further unknowns of the
-polynomials. A quaternion x y z w has length 1, as the generated code assumes. Its w² is replaced by
-1 − x² − y² − z², so that a polynomial has the powers 0 and 1 of w only. The denominator of a
-quotient has no w: numerator and denominator are multiplied by the denominator with −w for w.
+Sliding coordinates, the entries of quaternions, v, a and kept parameters are further unknowns of
+the polynomials. A quaternion x y z w has length 1, as the generated code assumes. Its w² is
+replaced by 1 − x² − y² − z², so that a polynomial has the powers 0 and 1 of w only. The denominator
+of a quotient has no w: numerator and denominator are multiplied by the denominator with −w for w.
 
 Equal functions have equal forms, whatever method derived them. The relation x² + y² + z² + w² = 1
 is irreducible and its real points are dense, so that a polynomial is zero on the sphere only if its
@@ -55,8 +55,8 @@ from symgen.support.errors import RequestError
 MOST_TERMS = 20_000
 """Most terms of a polynomial: a longer one is a method's recursion, not a formula to be read."""
 QUICK, PATIENT, PATIENT_QUOTIENTS = 400_000, 4_000_000, 40_000_000
-"""Most products of terms that a request may compute: by default, and if this form is requested, without and
-with divisions. Polynomials of letters with divisions are multiplied ten times as fast.
+"""Most products of terms that a request may compute: by default, and if this form is requested,
+without and with divisions. Polynomials of letters with divisions are multiplied ten times as fast.
 """
 Exponents = tuple[int, ...]
 Terms = Mapping[Exponents, Any]
@@ -209,10 +209,10 @@ def canonical(
     If the constants of the Program are not `exact`, coefficients are rounded as those of
     `multiangle`.
 
-    Raises TooManyProducts for more terms than MOST_TERMS, more than `most_products` products of terms, or more
-    than `most_half_angle_terms` terms in tan(q/2) before they become cosines and sines. TooLong
-    is also raised for a row that is not a rational function of cosines and sines, and for a division
-    if the constants are not exact.
+    Raises TooManyProducts for more terms than MOST_TERMS, more than `most_products` products of
+    terms, or more than `most_half_angle_terms` terms in tan(q/2) before they become cosines and
+    sines. TooLong is also raised for a row that is not a rational function of cosines and sines,
+    and for a division if the constants are not exact.
     """
     unknowns = Unknowns.of(inputs_of(program, rows), names, most_products)
     divides = has_division(program, rows)
@@ -377,7 +377,8 @@ class Unknowns:
         )
 
     def multiples_of(self, terms: Mapping[Exponents, Any]) -> tuple[list[int], Any]:
-        """Return the multiple of every rotating input in a sum of joint angles, and its constant (rad).
+        """Return the multiple of every rotating input in a sum of joint angles, and its constant
+        (rad).
 
         The exponents are those of the rotating inputs and of `symbols`.
         """
@@ -631,8 +632,8 @@ class HalfAngles:
         return self.multiply(a, (above // shared, below // shared))
 
     def from_projection(self, above: Any, below: Any, order: Sequence[Input]) -> tuple[Any, Any]:
-        """Return a fraction whose polynomials have x/(1 + w), y/(1 + w) and z/(1 + w) in place of x,
-        y and z of each quaternion. `order` holds the input of each generator of the polynomials.
+        """Return a fraction whose polynomials have x/(1 + w), y/(1 + w) and z/(1 + w) in place of
+        x, y and z of each quaternion. `order` holds the input of each generator of the polynomials.
 
         Both polynomials are multiplied by the same power of 1 + w for each quaternion.
         """
@@ -735,11 +736,11 @@ class HalfAngles:
 
 
 class Exponentials(HalfAngles):
-    """Rational functions (numerator, denominator) in z_k = exp(i q_k) and all other inputs, modulo a
-    prime for which −1 is a square.
+    """Rational functions (numerator, denominator) in z_k = exp(i q_k) and all other inputs, modulo
+    a prime for which −1 is a square.
 
-    cos(k·q) has two terms, so that sums of few cosines and sines are short. `unit` is the residue of
-    i.
+    cos(k·q) has two terms, so that sums of few cosines and sines are short. `unit` is the residue
+    of i.
     """
 
     def __init__(self, unknowns: Unknowns, modulus: int, unit: int) -> None:

@@ -253,8 +253,9 @@ def _unknown(request: str) -> RequestError:
 
 
 def _suggestion(words: Words | None, headings: Iterable[str]) -> str:
-    """Return a question that names the heading whose letter differs only in capitals and underscores, or
-    in few characters; empty if there is none. The name of a function leads to its results.
+    """Return a question that names the heading whose letter differs only in capitals and
+    underscores, or in few characters; empty if there is none. The name of a function leads to its
+    results.
     """
     if words is None:
         return ""
@@ -298,7 +299,8 @@ def listing(mechanism: Mechanism) -> str:
 
 
 Lines = tuple[list[tuple[str, str, str]], dict[str, list[str]]]
-"""(name, shape, meaning) of the available quantities, and the names of the missing ones by reason."""
+"""(name, shape, meaning) of the available quantities, and the names of the missing ones by reason.
+"""
 
 
 def _results(mechanism: Mechanism) -> Lines:

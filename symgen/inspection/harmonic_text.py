@@ -22,7 +22,8 @@ LONGEST_LINE, LONGEST_SUM = 20, 100
 LINE_COLUMNS = 66
 """Visible characters in a line of LaTeX: what a page of A4 holds in 11 points."""
 LONGEST_RUN = 7
-"""Most joints of equal multiple that a sum of angles names one by one; q0:29 is q0 + q1 + … + q29."""
+"""Most joints of equal multiple that a sum of angles names one by one; q0:29 is q0 + q1 + … + q29.
+"""
 
 Coefficient = dict[Monomial, Fraction]
 
@@ -67,7 +68,8 @@ def format_form(form: Form, format: str, most: int | None) -> str:
     first, *more_terms = (
         _sum([term]) if n == 0 else " ".join(term) for n, term in enumerate(largest)
     )
-    # Indented, so that no single line is a valid Python expression that could be mistaken for the whole.
+    # Indented, so that no single line is a valid Python expression that could be mistaken for the
+    # whole.
     return "\n  ".join(
         [
             first,

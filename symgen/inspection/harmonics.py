@@ -20,7 +20,9 @@ from symgen.ir.program import Program
 from symgen.support.errors import ProgramError, RequestError
 
 MOST_TERMS = 500_000
-"""Eight angles, or six with products of two velocities. A longer form takes minutes and is unreadable."""
+"""Eight angles, or six with products of two velocities. A longer form takes minutes and is
+unreadable.
+"""
 NOISE = 55
 """Reliable digits of a sum of products of 64-digit constants."""
 Input = tuple[int, int]
@@ -177,7 +179,7 @@ def _sine_or_cosine(angle: Any, op: str, unknowns: Sequence[Any], n: int, entry:
     return s if op == "sin" else c
 
 
-# -- multiple angles ---------------------------------------------------------------------------------------------------------
+# -- multiple angles -------------------------------------------------------------------------------
 
 
 @cache

@@ -57,7 +57,8 @@ from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
 
 ROUNDED_DIGITS = 64
-"""Digits of the largest coefficient of a numerator or denominator to which the others are rounded."""
+"""Digits of the largest coefficient of a numerator or denominator to which the others are rounded.
+"""
 MOST_HALF_ANGLE_TERMS = 5000
 """Most terms in tan(q/2) of a form that is not evaluated in exp(i q) first."""
 MOST_EXPONENTIAL_PRODUCTS = 2_000_000
@@ -144,8 +145,8 @@ def has_exact_forms(mechanism: Mechanism) -> bool:
 def exact_forms(
     program: Program, rows: Sequence[int], names: Names, most_products: int
 ) -> list[MultiAngle | Quotient]:
-    """Return the canonical form of each row of a Program with rational constants, by the polynomials
-    that take few products.
+    """Return the canonical form of each row of a Program with rational constants, by the
+    polynomials that take few products.
     """
     if not has_division(program, rows):
         return canonical(program, rows, names, True, most_products)
@@ -207,7 +208,7 @@ def _is_short(x: Fraction) -> bool:
     return bool(max(abs(x.numerator), x.denominator) < 10**ROUNDED_DIGITS)
 
 
-# -- square roots -----------------------------------------------------------------------------------------------------
+# -- square roots ----------------------------------------------------------------------------------
 
 
 def forms_by_residues(
@@ -270,8 +271,8 @@ def canonical_in_exponentials(
 ) -> list[MultiAngle | Quotient]:
     """Return the forms of `canonical` of rows with divisions and rational constants.
 
-    Polynomials in exp(i q) are shorter than in tan(q/2) for sums of few cosines and sines, as of chains
-    of parallel joints.
+    Polynomials in exp(i q) are shorter than in tan(q/2) for sums of few cosines and sines, as of
+    chains of parallel joints.
     """
     return forms_by_residues(
         Roots(()), lambda prime, signs: (program, rows), names, most_products, True
@@ -325,8 +326,8 @@ def _positions(rows_of_images: Sequence[Sequence[int]]) -> list[int]:
 def _combined(
     field: Roots, prime: int, images: Sequence[Mapping[int, Sequence[Mapping[Exponents, int]]]]
 ) -> Residue:
-    """Return the residue of the coefficient of each square root; the keys are row, 0 or 1 for numerator or
-    denominator, integer under the root, and exponents.
+    """Return the residue of the coefficient of each square root; the keys are row, 0 or 1 for
+    numerator or denominator, integer under the root, and exponents.
 
     A coefficient is Σ a_d √d. For signs σ of the roots its residue is Σ a_d χ_d(σ) √d, so that the
     sum of all of them times χ_d(σ) is 2^k a_d √d.
@@ -360,7 +361,9 @@ def _combined(
 
 
 def _modulo_product(totals: Residue, modulus: int, residues: Residue, prime: int) -> Residue:
-    """Return the residues modulo the product of `modulus` and a prime, by the Chinese remainder theorem."""
+    """Return the residues modulo the product of `modulus` and a prime, by the Chinese remainder
+    theorem.
+    """
     inverse = pow(modulus, -1, prime)
     combined = {}
     for key in {*totals, *residues}:
@@ -386,8 +389,8 @@ def _fractions(residues: Residue, modulus: int) -> dict[int, Fractions] | None:
 
 
 def _recognised(residue: int, modulus: int, common: int) -> tuple[int, int] | None:
-    """Return a numerator and a denominator whose quotient has this residue; None unless their product
-    and `common` are much smaller than the modulus.
+    """Return a numerator and a denominator whose quotient has this residue; None unless their
+    product and `common` are much smaller than the modulus.
     """
     largest = (modulus >> SPARE_BITS) // common
     if residue == 0:

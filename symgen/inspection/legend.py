@@ -129,7 +129,9 @@ IN_STEP: Mapping[tuple[str, str], str] = {
     ("directions on the way", "gamma"): "velocity-product acceleration of a constraint row",
     ("columns of the Jacobian at", "A"): "entry of the constraint Jacobian",
 }
-"""Meaning of a stem in a step whose heading has this text, where it differs; "" needs no explanation."""
+"""Meaning of a stem in a step whose heading has this text, where it differs; "" needs no
+explanation.
+"""
 
 OF_COORDINATES = ("joint position after the time", "displacement from q to")
 """Headings of steps that are one closed form; their names are parts of it."""

@@ -11,7 +11,9 @@ from __future__ import annotations
 import re
 
 PAIRS = ("M", "alpha", "L2", "H_tt", "H_tL", "H_LL", "Haa")
-"""Letters whose two indices are joints. For all others the last index is a position in a block: a component, or row and column."""
+"""Letters whose two indices are joints. For all others the last index is a position in a block: a
+component, or row and column.
+"""
 GREEK = frozenset(
     re.findall(
         r"\w+",

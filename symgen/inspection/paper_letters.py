@@ -1,7 +1,9 @@
-"""Letters of the papers that no method derives: operators over rational functions, in canonical form.
+"""Letters of the papers that no method derives: operators over rational functions, in canonical
+form.
 
-A method derives what it computes. The papers have more objects, such as Φ, Ψ, 1 + HΦL (RK) or L_h and U_h
-(LC). They are taken from the operators of `symgen.papers`, which share no code with the methods.
+A method derives what it computes. The papers have more objects, such as Φ, Ψ, 1 + HΦL (RK) or L_h
+and U_h (LC). They are taken from the operators of `symgen.papers`, which share no code with the
+methods.
 """
 
 from __future__ import annotations
@@ -82,7 +84,9 @@ class PaperOperators:
         self.mechanism, self.bodies, self.paper = mechanism, without_drives(mechanism), paper(name)
         links = chain(self.bodies)
         self.sample = self.paper.Operators(links)
-        """The operators at a random state, in rationals. RequestError if the paper does not cover the robot."""
+        """The operators at a random state, in rationals. RequestError if the paper does not cover
+        the robot.
+        """
         self.rounded = links.rounded
         self.completed = links.completed_links if name in INVERTING else ()
         """The names of the links to which moments of inertia are added."""
@@ -111,7 +115,9 @@ class PaperOperators:
 
     @cached_property
     def operators(self) -> Any:
-        """The operators over rational functions, with the symbols v and tau in place of random rates and forces."""
+        """The operators over rational functions, with the symbols v and tau in place of random
+        rates and forces.
+        """
         operators = self.paper.Operators(self.robot.chain)
         if hasattr(type(operators), "motion"):
             operators.motion = self.robot.motion(operators)

@@ -204,7 +204,7 @@ def _format_value(x: Angle) -> str:
     return text.replace("1*pi", "pi") if abs(x.pi.numerator) == 1 else text
 
 
-# -- joints of rows and columns ----------------------------------------------------------------------------------------------
+# -- joints of rows and columns --------------------------------------------------------------------
 
 
 def _sides(

@@ -98,7 +98,9 @@ FORMS = ("closed", "recursive", "multiangle", "looped")
 CODE = ("python", "c")
 """Formats whose text is run, so that no term may be left out."""
 MULTIANGLE_BY_DEFAULT = ("M", "c", "g")
-"""Letters whose entries are shown in multi-angle form by default. That of tau has too many terms to be read."""
+"""Letters whose entries are shown in multi-angle form by default. That of tau has too many terms to
+be read.
+"""
 CANONICAL_RESULTS = ("Minv", "det", "Lambda_inv")
 """Results that are shown in canonical form by default, as a method's letters are."""
 CLOSED_UP_TO = 600

@@ -49,7 +49,8 @@ from symgen.vocabulary.poses import (
 )
 
 NEIGHBOUR_DIGITS = 40
-"""Digits of the denominators of a neighbour's tangents; their error is at most the inverse square."""
+"""Digits of the denominators of a neighbour's tangents; their error is at most the inverse square.
+"""
 MOST_MULTIPLES = 8
 """Largest multiple of a common angle as which decimal angles are recognised."""
 RECOGNISED_DIGITS, RECOGNITION_DIGITS = 100, 400
@@ -70,7 +71,7 @@ def sharp() -> AbstractContextManager[None]:
     return sharpest
 
 
-# -- numbers ----------------------------------------------------------------------------------------------------------
+# -- numbers ---------------------------------------------------------------------------------------
 
 
 def convergent(value: k.Constant, least: int) -> Fraction:
@@ -88,8 +89,8 @@ def convergent(value: k.Constant, least: int) -> Fraction:
 
 
 def integer_relation(values: Sequence[k.Constant]) -> list[int] | None:
-    """Return integers, not all zero, of at most RECOGNISED_DIGITS digits in total, whose sum with the values
-    is zero to RECOGNITION_DIGITS digits; None if there are none.
+    """Return integers, not all zero, of at most RECOGNISED_DIGITS digits in total, whose sum with
+    the values is zero to RECOGNITION_DIGITS digits; None if there are none.
     """
     scale = 10**RECOGNITION_DIGITS
     rows = []
@@ -176,7 +177,7 @@ def _root_of(value: k.Constant) -> int | None:
     return root if 1 < root <= LARGEST_ROOT else None
 
 
-# -- rational numbers in place of irrational ones -----------------------------------------------------------------------
+# -- rational numbers in place of irrational ones --------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -316,8 +317,8 @@ class Residues(Neighbour):
 
 
 def fractions_of(residue: int, modulus: int) -> Iterator[tuple[int, int]]:
-    """Yield (numerator, denominator) of fractions with this residue, by Euclid's algorithm: numerators
-    become smaller and denominators larger.
+    """Yield (numerator, denominator) of fractions with this residue, by Euclid's algorithm:
+    numerators become smaller and denominators larger.
     """
     before, after = (modulus, 0), (residue, 1)
     while after[0]:
@@ -330,8 +331,8 @@ def fractions_of(residue: int, modulus: int) -> Iterator[tuple[int, int]]:
 
 
 def short_fraction(residue: int, modulus: int) -> Fraction:
-    """Return the fraction with this residue whose numerator is the first one of Euclid's algorithm that is
-    at most the square root of the modulus.
+    """Return the fraction with this residue whose numerator is the first one of Euclid's algorithm
+    that is at most the square root of the modulus.
     """
     largest = isqrt(modulus)
     fractions = fractions_of(residue % modulus, modulus)
@@ -343,7 +344,7 @@ def signs_of(field: Roots) -> list[tuple[int, ...]]:
     return list(product((1, -1), repeat=len(field.generators)))
 
 
-# -- robots -----------------------------------------------------------------------------------------------------------
+# -- robots ----------------------------------------------------------------------------------------
 
 
 def decimal_angles(mechanism: Mechanism) -> list[Fraction]:
@@ -408,7 +409,9 @@ def rational_pose(pose: Pose, numbers: Neighbour) -> Pose:
 
 
 def rational_axis(axis: Vector3, numbers: Neighbour) -> Vector3:
-    """Return a direction of rational length; one of irrational length by its stereographic projection."""
+    """Return a direction of rational length; one of irrational length by its stereographic
+    projection.
+    """
     length = k.square_root(k.rational(sum((x * x for x in axis), Fraction(0))))
     if k.is_rational(length):
         return axis

@@ -41,7 +41,9 @@ from symgen.vocabulary.names import nearest
 LETTERS = ("M", "c", "g", "tau")
 STATES = 3
 PARAMETERS = ("J_xx", "J_xy", "J_xz", "J_yz", "J_zz", "h_x", "h_y", "h_z", "J_yy", "m")
-"""Parameters of one link, in the order of preference as base parameters. Later ones are expressed by earlier ones."""
+"""Parameters of one link, in the order of preference as base parameters. Later ones are expressed
+by earlier ones.
+"""
 STEPS = 2**20
 """Number of values from which a coordinate is drawn."""
 
@@ -214,7 +216,7 @@ def _sum(terms: Iterable[Constant]) -> Constant:
     return k.normalize(total)
 
 
-# -- dependence ------------------------------------------------------------------------------------------------------------
+# -- dependence ------------------------------------------------------------------------------------
 
 
 def _columns(model: Model, letter: str, seeds: Sequence[str]) -> dict[Entry, list[Row]]:
@@ -292,7 +294,7 @@ def _lengths(model: Model, letter: str, bodies: Sequence[BodyInertia]) -> dict[s
     return dependent
 
 
-# -- base parameters -----------------------------------------------------------------------------------------------------------
+# -- base parameters -------------------------------------------------------------------------------
 
 
 def _base(model: Model, letter: str) -> tuple[tuple[str, dict[str, Fraction]], ...]:

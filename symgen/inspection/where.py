@@ -116,8 +116,8 @@ def _target(mechanism: Mechanism) -> Target:
 
 
 def _lines(mechanism: Mechanism, function_program: Program, wanted_names: set[str]) -> str:
-    """Return `FILE:FIRST-LAST:` and the lines, run by run: the stores and locals in `wanted_names`, and
-    the locals that the stores read.
+    """Return `FILE:FIRST-LAST:` and the lines, run by run: the stores and locals in `wanted_names`,
+    and the locals that the stores read.
     """
     target = _target(mechanism)
     backend = printer()

@@ -1,1 +1,3 @@
-"""The intermediate representation: straight-line programs, programs with loops over links, and the passes on them."""
+"""The intermediate representation: straight-line programs, programs with loops over links, and the
+passes on them.
+"""

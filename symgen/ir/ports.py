@@ -15,7 +15,9 @@ from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.reals import DOUBLE, REALS
 
 COUNTED = ("NP", "NR", "NK", "NG", "NS", "NJ", "NC", "NT")
-"""Sizes that a header defines if a function has them; their values come from the function's own shapes."""
+"""Sizes that a header defines if a function has them; their values come from the function's own
+shapes.
+"""
 
 
 def single_real(programs: Iterable[Form]) -> str:

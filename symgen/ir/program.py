@@ -23,11 +23,13 @@ from symgen.vocabulary.arrays import USUAL, Convention
 STUMPFF = tuple(f"stumpff{k}" for k in range(8))
 """Stumpff's functions c_k(y) = Σ (−y)ʲ/(2j + k)!, of which c₀ is cos √y and c₁ is sin √y/√y."""
 BY_SERIES = (*STUMPFF, "arc", "arc_square", "still")
-"""Functions of a rotation angle that only Programs to be differentiated contain (`symgen.pipeline.differentiation.series`).
+"""Functions of a rotation angle that only Programs to be differentiated contain
+(`symgen.pipeline.differentiation.series`).
 
 `arc` and `arc_square` have operands x and c, where c is the cosine of an angle θ and x = θ/sin θ. `arc` has the value x and
 `arc_square` the value x²(1 − c²); both are differentiated as functions of c alone. `still` has the value of its operand and
-the derivative 0."""
+the derivative 0.
+"""
 ARITY: dict[str, int] = {
     "const": 0,
     "input": 0,
@@ -46,8 +48,10 @@ ARITY: dict[str, int] = {
     "arc_square": 2,
     "still": 1,
 }
-"""Number of operands of each operation. `log` is the natural logarithm. `atan2` of y and x is the angle from the x axis to (x, y),
-in [-pi, pi]; on the negative half of the axis it is pi or -pi, by the sign of the zero y."""
+"""Number of operands of each operation. `log` is the natural logarithm. `atan2` of y and x is the
+angle from the x axis to (x, y), in [-pi, pi]; on the negative half of the axis it is pi or -pi, by
+the sign of the zero y.
+"""
 COUNTED = ("mul", "add", "div", "neg", "sqrt", "sin", "cos")
 """Operations that `Program.operations` always lists."""
 POSITIONS = ("q", "q_next")
@@ -57,11 +61,15 @@ SELDOM = ("log", "atan2")
 
 
 SPARE = "spare"
-"""Name of a last output that is no result: its rows compute in another way what other rows compute, and a pass chooses."""
+"""Name of a last output that is no result: its rows compute in another way what other rows compute,
+and a pass chooses.
+"""
 ONES = "ones"
-"""Name of a last input that is no argument: its elements are 1, but the passes treat them as unknown.
+"""Name of a last input that is no argument: its elements are 1, but the passes treat them as
+unknown.
 
-Values that are equal only because these numbers are 1 are thus computed separately."""
+Values that are equal only because these numbers are 1 are thus computed separately.
+"""
 
 
 class Row(NamedTuple):
@@ -139,17 +147,24 @@ class Program:
     steps: tuple[str, ...] = ()
     real: str = "double"
     quaternions: tuple[int, ...] = ()
-    """Index of the first element of each unit quaternion in the positions; the results are only valid if its length is 1."""
+    """Index of the first element of each unit quaternion in the positions; the results are only
+    valid if its length is 1.
+    """
     convention: Convention = USUAL
-    """Convention of a Jacobian among its results, and of velocities and forces that belong to it."""
+    """Convention of a Jacobian among its results, and of velocities and forces that belong to it.
+    """
     joints: tuple[str, ...] = ()
     """Types of the joints in their order; they define how coordinates form positions."""
     passed_over: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     """Methods that might have been shorter but could not be derived, each with the reason."""
     rounds: int | None = field(default=None, compare=False)
-    """Rounds of the search for fewer operations after which the user ended it; None if it was not ended early."""
+    """Rounds of the search for fewer operations after which the user ended it; None if it was not
+    ended early.
+    """
     origin: Any = field(default=None, compare=False, repr=False)
-    """A `symgen.pipeline.differentiation.Origin`, if rows of rotations would lose digits when differentiated as they are."""
+    """A `symgen.pipeline.differentiation.Origin`, if rows of rotations would lose digits when
+    differentiated as they are.
+    """
 
     @property
     def programs(self) -> tuple[Program, ...]:

@@ -1,4 +1,6 @@
-"""Translation of Programs into Python functions, for Programs that are evaluated thousands of times."""
+"""Translation of Programs into Python functions, for Programs that are evaluated thousands of
+times.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from typing import Any
 from symgen.ir.program import Numbers, Program, evaluate
 
 OFTEN = 100
-"""Evaluations of a Program after which a translation takes less time than more evaluations row by row."""
+"""Evaluations of a Program after which a translation takes less time than more evaluations row by
+row.
+"""
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
 Translated = Callable[[Mapping[str, Sequence[Any]]], dict[str, list[Any]]]
@@ -18,7 +22,9 @@ Translated = Callable[[Mapping[str, Sequence[Any]]], dict[str, list[Any]]]
 
 
 class TranslatingRunner:
-    """Runs Programs over one number type, as `symgen.ir.program.evaluate` does; translates a Program after OFTEN runs."""
+    """Runs Programs over one number type, as `symgen.ir.program.evaluate` does; translates a
+    Program after OFTEN runs.
+    """
 
     def __init__(self) -> None:
         self.runs: dict[int, int] = {}
@@ -37,7 +43,8 @@ class TranslatingRunner:
 
 
 def translate(program: Program, numbers: Numbers) -> Translated:
-    """Return a Python function with the rows of a Program over a number type: the same operations in the same order.
+    """Return a Python function with the rows of a Program over a number type: the same operations
+    in the same order.
 
     Constants are converted once, in the precision of the call of `translate`.
     """
@@ -68,7 +75,8 @@ def translate(program: Program, numbers: Numbers) -> Translated:
 def python_function(
     statements: Sequence[str], results: Mapping[str, str], names: Mapping[str, Any]
 ) -> Translated:
-    """Return the function of `arguments` with these statements, which returns these expressions by name.
+    """Return the function of `arguments` with these statements, which returns these expressions by
+    name.
 
     `names` has the values of the names that are no variables of the function.
     """

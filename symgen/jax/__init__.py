@@ -4,12 +4,13 @@
     robot = symgen.jax.functions("panda", ["forward_dynamics", "step"])
     a     = jax.jit(robot.forward_dynamics)(q, v, tau)           # (..., NV), leading dimensions broadcast together
 
-A call is one call of the batched C (`symgen.machine.batch`). vmap adds leading dimensions to the mapped arguments and copies no
-other argument. Results have the bits of the solver.
+A call is one call of the batched C (`symgen.machine.batch`). vmap adds leading dimensions to the
+mapped arguments and copies no other argument. Results have the bits of the solver.
 
-The derivative is that of the Program: `F:jacobian` with respect to the arguments that change, derived and compiled when JAX first
-needs it. The Jacobian is computed in C, and JAX multiplies it by changes or weights. So one Jacobian serves jvp and vjp, and all
-rows and columns of jacfwd and jacrev at once. JAX counts changes of q in coordinates; `symgen.jax.robot.Steps` converts them to
+The derivative is that of the Program: `F:jacobian` with respect to the arguments that change,
+derived and compiled when JAX first needs it. The Jacobian is computed in C, and JAX multiplies it
+by changes or weights. So one Jacobian serves jvp and vjp, and all rows and columns of jacfwd and
+jacrev at once. JAX counts changes of q in coordinates; `symgen.jax.robot.Steps` converts them to
 steps if velocities are not the rates of the coordinates.
 """
 
@@ -48,8 +49,8 @@ def functions(
     `real` is 'double' or 'float'. None is the type of JAX: 'double' if jax_enable_x64 is set, else 'float'. The other arguments
     are those of `symgen.compile`, except `parameters`, `checked`, `blocks` and the form 'looped', which are rejected.
 
-    Raises ToolMissing without JAX, ArgumentError for a rejected option and for 'double' without jax_enable_x64, and the errors
-    of `symgen.compile`.
+    Raises ToolMissing without JAX, ArgumentError for a rejected option and for 'double' without
+    jax_enable_x64, and the errors of `symgen.compile`.
     """
     from symgen.pipeline.build import requested
     from symgen.pipeline.noticing import name_notices

@@ -62,7 +62,9 @@ class Functions:
         return Call(self.mechanism, outline, target, self._jacobian, self._steps)
 
     def _jacobian(self, function: str, by: tuple[str, ...]) -> Call:
-        """Return the Jacobian of a function with respect to arguments. RequestError if the function is a derivative."""
+        """Return the Jacobian of a function with respect to arguments. RequestError if the function
+        is a derivative.
+        """
         if derivatives.parse_derivative(function) is not None:
             raise RequestError(
                 f"{function} is a derivative, and JAX needs its derivative; use {derivatives.base_function(function)}:hvp, the "
@@ -75,7 +77,9 @@ class Functions:
         return self._derivative_calls[name]
 
     def _compiled(self, function: str, method: str | None) -> tuple[Outline, str]:
-        """Return the arguments and results of a function, and the name under which its library is registered with XLA."""
+        """Return the arguments and results of a function, and the name under which its library is
+        registered with XLA.
+        """
         from symgen.pipeline.build import build_program
         from symgen.pipeline.serialize import outline_from_plain, outline_to_plain
 
@@ -151,7 +155,8 @@ class Call:
         )
         self.sizes = mechanism.sizes
         self.arrays = Arrays(outline, mechanism.name, mechanism.sizes, checked=False)
-        # with symbolic zeros JAX marks arguments that do not change, so that the Jacobian leaves them out
+        # with symbolic zeros JAX marks arguments that do not change, so that the Jacobian leaves
+        # them out
         self.evaluate = self.jax.custom_jvp(self._evaluate)
         self.evaluate.defjvp(self._changed, symbolic_zeros=True)
 
@@ -227,7 +232,9 @@ class Call:
         )
 
     def _changed(self, arguments: Sequence[Any], changes: Sequence[Any]) -> tuple[Any, Any]:
-        """Return the results, and their changes for changes of the arguments (a Jacobian-vector product)."""
+        """Return the results, and their changes for changes of the arguments (a Jacobian-vector
+        product).
+        """
         results = self.evaluate(*arguments)
         unchanged = self.jax.custom_derivatives.SymbolicZero
         steps = {}
@@ -278,9 +285,12 @@ class Call:
 
 # -- steps of positions --
 #
-# JAX differentiates with respect to coordinates, Programs with respect to steps, q ⊕ δ. Both are the same if every velocity is the
-# rate of a coordinate. Otherwise a change q̇ of the coordinates is the step δ = Ω⁺(q) q̇, and a step is the change q̇ = Ω(q) δ, by the
-# rows of `symgen.derivation.tangents`. A step never changes the length of a quaternion. So the derivatives are those of the function
+# JAX differentiates with respect to coordinates, Programs with respect to steps, q ⊕ δ. Both are
+# the same if every velocity is the
+# rate of a coordinate. Otherwise a change q̇ of the coordinates is the step δ = Ω⁺(q) q̇, and a
+# step is the change q̇ = Ω(q) δ, by the
+# rows of `symgen.derivation.tangents`. A step never changes the length of a quaternion. So the
+# derivatives are those of the function
 # of q with normalised quaternions.
 
 
@@ -294,7 +304,9 @@ _ACT = {
 
 
 class Steps:
-    """Conversion between changes of coordinates and steps of one robot's joints. Arrays have any leading dimensions."""
+    """Conversion between changes of coordinates and steps of one robot's joints. Arrays have any
+    leading dimensions.
+    """
 
     def __init__(self, mechanism: Mechanism) -> None:
         slices = zip(

@@ -70,7 +70,8 @@ class Arrays:
         """
         ndarray, real, shape, size = self.np.ndarray, self.real, port.shape, port.size
         numbers, listed = self.numbers, len(shape) == 1
-        # A Python float is a double. In a narrower type C would silently make an infinity, which struct refuses for
+        # A Python float is a double. In a narrower type C would silently make an infinity, which
+        # struct refuses for
         # standard sizes.
         narrow = Struct(f"={size}{real.char}").pack if real.itemsize < WIDE else None
         short = listed and size <= SHORT

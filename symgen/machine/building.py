@@ -92,7 +92,8 @@ class Build:
     def flags(self) -> tuple[str, ...]:
         contract = "-ffp-contract=fast" if self.contract else "-ffp-contract=off"
         native = ("-march=native",) if self.native else ()
-        # With -march=native, gcc's SLP vectorizer fuses a sum beside a difference in spite of -ffp-contract=off.
+        # With -march=native, gcc's SLP vectorizer fuses a sum beside a difference in spite of
+        # -ffp-contract=off.
         without_fusion = ("-fno-tree-slp-vectorize",) if self.native and not self.contract else ()
         threads = ("-fopenmp",) if self.threads else ()
         return (
@@ -156,9 +157,9 @@ def load(
     it adds that share of each call's first result to the first argument of the next.
 
     For a looped function the first is `lib.NAME_<function>_alone`, without the workspace, and each
-    returns NO_MEMORY if there is none. `sources` replaces the text of functions, by name; `divisor_bounds`
-    are those of `Source`. Raises BuildError without a compiler, Python's header or space in the
-    cache, or if the compiler refuses the text.
+    returns NO_MEMORY if there is none. `sources` replaces the text of functions, by name;
+    `divisor_bounds` are those of `Source`. Raises BuildError without a compiler, Python's header or
+    space in the cache, or if the compiler refuses the text.
     """
     backend = printer()
     files = backend.texts(programs, target, sources, divisor_bounds)
@@ -579,9 +580,12 @@ def _run(command: list[str], folder: Path) -> None:
 
 # -- libraries in the cache --
 #
-# Loading a library runs its code. So a library is loaded only if no other user can have written it: folder and file belong to
-# the user, nobody else may write them, the file is not a link, and its SHA-256 equals the one stored beside it. (A truncated
-# library would stop Python with SIGBUS, which no `except` catches.) Any other library is built again.
+# Loading a library runs its code. So a library is loaded only if no other user can have written it:
+# folder and file belong to
+# the user, nobody else may write them, the file is not a link, and its SHA-256 equals the one
+# stored beside it. (A truncated
+# library would stop Python with SIGBUS, which no `except` catches.) Any other library is built
+# again.
 
 
 def prepared_folder(folder: Path) -> Path:

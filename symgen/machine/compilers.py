@@ -50,8 +50,8 @@ def find_compiler() -> tuple[str, ...]:
 
 
 def compiler_version() -> str:
-    """Return the name and version of the compiler that `find_compiler` returns, such as `gcc 12.2.0`; "no C compiler"
-    if none is found.
+    """Return the name and version of the compiler that `find_compiler` returns, such as `gcc
+    12.2.0`; "no C compiler" if none is found.
     """
     try:
         command = find_compiler()
@@ -67,7 +67,8 @@ def compiler_version() -> str:
     except (BuildError, OSError, ValueError, subprocess.SubprocessError):
         return "no C compiler"
     first = completed.stdout.partition("\n")[0]
-    # the version outside parentheses, as in "gcc (Debian 12.2.0-14) 12.2.0", else the first one anywhere
+    # the version outside parentheses, as in "gcc (Debian 12.2.0-14) 12.2.0", else the first one
+    # anywhere
     versions = re.findall(
         r"(?<![\w.-])\d+(?:\.\d+)+", re.sub(r"\([^)]*\)", "", first)
     ) or re.findall(r"\d+(?:\.\d+)+", first)

@@ -99,8 +99,10 @@ class Image:
             raise Unreadable(f"the function at {entry:#x} calls itself")
         self._walking.add(entry)
         deepest, visited_paths, callees = 0, set(), set()
-        # A function that saves the caller's registers (RISC-V's __riscv_save) has its own return register. The path continues
-        # at `return_address`. The function also releases `surplus` bytes, by the number in a register.
+        # A function that saves the caller's registers (RISC-V's __riscv_save) has its own return
+        # register. The path continues
+        # at `return_address`. The function also releases `surplus` bytes, by the number in a
+        # register.
         paths: list[tuple[int, int, int | None, int]] = [(entry, 0, None, 0)]
         try:
             while paths:
@@ -199,7 +201,8 @@ def _step(instruction: Instruction) -> Step:
     """Return the effect of one instruction of Thumb or RISC-V. Raises Unreadable for a computed
     address.
     """
-    # One switch over the kinds of instructions: each case is a line or two, and their order matters.
+    # One switch over the kinds of instructions: each case is a line or two, and their order
+    # matters.
     word, operands, target = mnemonic(instruction.word), instruction.operands, instruction.target
     first = operands.split(",")[0].strip()
     if word in _RISCV or (_RISCV_BRANCH.fullmatch(word) and target is not None):

@@ -171,8 +171,8 @@ class Toolchain:
         return completed.stdout
 
     def _raise_failure(self, tool: str, output: str) -> NoReturn:
-        """Raise ToolMissing if the C library's specs are missing, else _ToolFailed with the relevant
-        line of the output.
+        """Raise ToolMissing if the C library's specs are missing, else _ToolFailed with the
+        relevant line of the output.
         """
         flags = [flag for flag in self.machine.flags if flag.startswith("--specs=")]
         specs = [f"spec file '{flag.removeprefix('--specs=')}'" for flag in flags]

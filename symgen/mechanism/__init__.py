@@ -1,1 +1,3 @@
-"""The robot as data: bodies, joints, closed loops, drives, mimic joints, and the notes of its reader."""
+"""The robot as data: bodies, joints, closed loops, drives, mimic joints, and the notes of its
+reader.
+"""

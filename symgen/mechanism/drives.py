@@ -10,8 +10,8 @@ are part of the bias force. Coulomb friction is smoothed: below the speed ε, on
 mechanism, it fades to zero at rest.
 
 Gravity compensation (MuJoCo's gravcomp) is a fraction of a link's weight that acts upwards at its
-mass centre. Like a spring it enters the joint forces. It is not part of g and U, which belong to the
-whole weight.
+mass centre. Like a spring it enters the joint forces. It is not part of g and U, which belong to
+the whole weight.
 """
 
 from __future__ import annotations

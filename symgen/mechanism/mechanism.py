@@ -612,14 +612,14 @@ HASHED_IF_NOT_DEFAULT = ("drive", "friction_speed", "gravcomp", "loops", "start"
 valid.
 """
 HASHED_WITH_NAME = ("independent", "actuated")
-"""Fields that enter the hash with their name, and only if they are not default: both are tuples of names, and the hash
-could not tell one from the other.
+"""Fields that enter the hash with their name, and only if they are not default: both are tuples of
+names, and the hash could not tell one from the other.
 """
 
 
 def content_of(value: Any, excluded: tuple[str, ...] = ()) -> str:
-    """Return a hash of the fields of a dataclass, except its `excluded` fields and those that are not
-    compared.
+    """Return a hash of the fields of a dataclass, except its `excluded` fields and those that are
+    not compared.
     """
     return hashlib.sha256(json.dumps(_json_fields(value, excluded)).encode()).hexdigest()
 
@@ -665,7 +665,9 @@ def _compared_fields(kind: type[Any]) -> tuple[_Compared, ...]:
 
 
 def _json_fields(value: Any, excluded: tuple[str, ...] = ()) -> list[Any]:
-    """Return the compared fields, without fields of HASHED_IF_NOT_DEFAULT and HASHED_WITH_NAME that have their default."""
+    """Return the compared fields, without fields of HASHED_IF_NOT_DEFAULT and HASHED_WITH_NAME that
+    have their default.
+    """
     values = []
     for name, default, skip_default, with_name in _compared_fields(value.__class__):
         if name in excluded:

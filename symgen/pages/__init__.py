@@ -1,1 +1,3 @@
-"""Pages and pictures that people look at: the report, patterns, comparisons, reproductions of published results."""
+"""Pages and pictures that people look at: the report, patterns, comparisons, reproductions of
+published results.
+"""

@@ -40,14 +40,15 @@ def cross_matrix(v: Sequence[Any] | Array) -> Array:
 
 
 def force_shift(rotation: Array, shift: Array) -> Array:
-    """Return the 6x6 matrix that takes a wrench (moment, force) on a frame to another frame, in which
-    the first one has this rotation and shift. Its transpose takes twists the other way.
+    """Return the 6x6 matrix that takes a wrench (moment, force) on a frame to another frame, in
+    which the first one has this rotation and shift. Its transpose takes twists the other way.
     """
     return stacked([[rotation, cross_matrix(shift) @ rotation], [zeros(3, 3), rotation]])
 
 
 def inverse(matrix: Array) -> Array:
-    """Return the inverse of a matrix over any field, by elimination; a pivot that is zero is exchanged.
+    """Return the inverse of a matrix over any field, by elimination; a pivot that is zero is
+    exchanged.
 
     RequestError if the matrix is singular.
     """

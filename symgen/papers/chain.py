@@ -206,8 +206,8 @@ def random_state(mechanism: Mechanism, seed: int = 0) -> State:
 def chain(mechanism: Mechanism, state: State | None = None) -> Chain:
     """Return the links of a robot at a state (default: `random_state`).
 
-    Loop closures, drives and gravity compensation are left out; a mimic joint counts as independent. RequestError for a
-    link that is rotated by a multiple of a coordinate.
+    Loop closures, drives and gravity compensation are left out; a mimic joint counts as
+    independent. RequestError for a link that is rotated by a multiple of a coordinate.
     """
     mechanism = mechanism.uncoupled
     at = random_state(mechanism) if state is None else state

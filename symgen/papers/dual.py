@@ -82,7 +82,9 @@ def constants(values: Array) -> Array:
 
 
 def dual_parts(numbers: Any) -> Any:
-    """Return the derivatives (dual parts) of a number or of an array of numbers; zero for numbers that are not dual."""
+    """Return the derivatives (dual parts) of a number or of an array of numbers; zero for numbers
+    that are not dual.
+    """
     if isinstance(numbers, list | tuple):
         numbers = np.array(numbers, dtype=object)
     if isinstance(numbers, np.ndarray):

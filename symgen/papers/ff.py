@@ -27,9 +27,9 @@ Bodies are ordered from the base. Forces are (moment, force) and accelerations (
 the axes of the declared link frames at their origins O_i. On a tree, 𝓐 has blocks for two joints of
 one parent as well. A joint with n degrees of freedom has n columns in H_i and 6 − n in W_i. The
 columns of W_i are orthonormal where the axes are; the axis of a helical joint is no unit vector,
-and its W_i is any basis. Each link needs an inertia that can be inverted. The moments of a link that
-turns about one direction only are completed (`chain.Chain.completed`). The interbody forces, with
-which 𝓘 and the mass matrix are compared, have the declared moments.
+and its W_i is any basis. Each link needs an inertia that can be inverted. The moments of a link
+that turns about one direction only are completed (`chain.Chain.completed`). The interbody forces,
+with which 𝓘 and the mass matrix are compared, have the declared moments.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ CONVENTIONS = (
 
 
 def solve(matrix: Matrix, right: Matrix) -> Matrix:
-    """Return X with matrix X = right, for a positive definite matrix, by elimination from its first row.
+    """Return X with matrix X = right, for a positive definite matrix, by elimination from its first
+    row.
 
     Over rational functions of a chain the first pivots are the shortest: they belong to the base.
     """
@@ -116,7 +117,7 @@ class Operators:
         """Number of constraint forces of each joint."""
         self.six = [6] * len(chain.links)
 
-    # -- blocks ------------------------------------------------------------------------------------------------
+    # -- blocks ------------------------------------------------------------------------------------
 
     @cached_property
     def steps(self) -> list[Array]:
@@ -139,9 +140,11 @@ class Operators:
         return [inverse(link.inertia) for link in self.links]
 
     def A_block(self, i: int, j: int) -> Array | None:
-        """Return the block of 𝓐 of joints i and j, from the inertias of two bodies; None if it is zero.
+        """Return the block of 𝓐 of joints i and j, from the inertias of two bodies; None if it is
+        zero.
 
-        It is not zero if i = j, if one joint follows the other, or if both have the same parent body.
+        It is not zero if i = j, if one joint follows the other, or if both have the same parent
+        body.
         """
         parent, parent_of_j = self.links[i].parent, self.links[j].parent
         if i == j:
@@ -168,7 +171,7 @@ class Operators:
         """Return W_i."""
         return self.constraints[i]
 
-    # -- whole operators ---------------------------------------------------------------------------------------
+    # -- whole operators ---------------------------------------------------------------------------
 
     @cached_property
     def inertia(self) -> Matrix:
@@ -306,11 +309,13 @@ class Operators:
         """Λ⁻¹ = Bᵀ Πᵀ 𝓘⁻¹ Π B, 6 x 6."""
         return self.inverse_by_projection(self.B)
 
-    # -- second ways -------------------------------------------------------------------------------------------
+    # -- second ways -------------------------------------------------------------------------------
 
     @cached_property
     def jacobian(self) -> Matrix:
-        """The Jacobian of the frame of the last link, from the poses of all links in the base, 6 x n."""
+        """The Jacobian of the frame of the last link, from the poses of all links in the base, 6 x
+        n.
+        """
         poses, last = self.chain.poses, len(self.links) - 1
         turn = poses[last][0] @ self._frame[0]
         point = poses[last][1] + poses[last][0] @ self._frame[1]
@@ -370,7 +375,9 @@ class Operators:
         return Matrix.of(matrix.entries[np.ix_(self._order, self._order)])
 
     def accelerations_by_filter(self, forces: Matrix) -> Matrix:
-        """Return ψᵀ Hᵀ D⁻¹ H ψ times forces on the bodies, with the operators of Rodriguez & Kreutz."""
+        """Return ψᵀ Hᵀ D⁻¹ H ψ times forces on the bodies, with the operators of Rodriguez &
+        Kreutz.
+        """
         half = self.rk.H @ self.rk.psi
         columns = range(forces.shape[1])
         carried = half @ Matrix.of(forces.entries[np.ix_(self._order_of_rk, columns)])
@@ -623,7 +630,9 @@ LETTERS: tuple[Letter[Operators], ...] = (
         NEAR,
     ),
 )
-"""The operators, by links. W, H_ab and H_bb depend on the choice of W, and are those that `constraint_force` derives."""
+"""The operators, by links. W, H_ab and H_bb depend on the choice of W, and are those that
+`constraint_force` derives.
+"""
 
 NOTATION = {
     r"\dot{\mathcal V}": "accelerations of the bodies, from rest",
@@ -647,4 +656,6 @@ NOTATION = {
     "J": "Jacobian of that frame",
     "B": "takes a force on that frame to the forces on all bodies",
 }
-"""Meaning of the symbols of `EQUATIONS` that are no letters, and of those that `constraint_force` derives."""
+"""Meaning of the symbols of `EQUATIONS` that are no letters, and of those that `constraint_force`
+derives.
+"""

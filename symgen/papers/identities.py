@@ -1,4 +1,5 @@
-"""Check of every equation of the papers on one robot, and of symgen's programs against the papers' operators.
+"""Check of every equation of the papers on one robot, and of symgen's programs against the papers'
+operators.
 
 Equations are evaluated in exact rationals at random states. For a robot with few coordinates they
 are evaluated over rational functions of the coordinates too, which proves them for every state.
@@ -56,7 +57,9 @@ def paper(name: str) -> ModuleType:
 
 @dataclass(frozen=True)
 class EquationResult:
-    """Result of one equation: the random states at which it `fails`, and whether it `fails_symbolically` (None: not computed)."""
+    """Result of one equation: the random states at which it `fails`, and whether it
+    `fails_symbolically` (None: not computed).
+    """
 
     number: str
     statement: str
@@ -303,7 +306,9 @@ def _checked(
 
 
 def _checked_symbolically(module: ModuleType, symbolic: SymbolicRobot | None) -> Mapping[str, bool]:
-    """Return which equations fail over rational functions; those that take too many products are missing."""
+    """Return which equations fail over rational functions; those that take too many products are
+    missing.
+    """
     fails: dict[str, bool] = {}
     if symbolic is None:
         return fails
@@ -317,11 +322,13 @@ def _checked_symbolically(module: ModuleType, symbolic: SymbolicRobot | None) ->
     return fails
 
 
-# -- programs ----------------------------------------------------------------------------------------------------------------
+# -- programs --------------------------------------------------------------------------------------
 
 
 def ball_state(mechanism: Mechanism, q: Sequence[Any]) -> State:
-    """Return a state over balls, from coordinates in the order of q. Call it in the working precision."""
+    """Return a state over balls, from coordinates in the order of q. Call it in the working
+    precision.
+    """
     return State([(x / 2).tan() for x in q], list(q), ball, inexact=True)
 
 
@@ -361,7 +368,9 @@ def _digits(
     o: rk.Operators,
     compute: Callable[[], Matrix],
 ) -> list[int]:
-    """Return the number of digits to which a program and a formula agree; [] if the function is refused."""
+    """Return the number of digits to which a program and a formula agree; [] if the function is
+    refused.
+    """
     try:
         compiled = program(mechanism, function)
     except (RequestError, MechanismError):

@@ -435,7 +435,9 @@ class Operators:
         return Matrix.of(random_numbers(Random(f"lc/{self.chain.name}"), self.n))
 
     def pivot(self, i: int) -> Any:
-        """Return entry (i, i) of U_h: elimination of H_LL from the first link on, in closed entries."""
+        """Return entry (i, i) of U_h: elimination of H_LL from the first link on, in closed
+        entries.
+        """
         for k in range(len(self._pivots), i + 1):
             pivot = self.entry_by_angles("H_L_L", k, k)
             if k:

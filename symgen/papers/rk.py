@@ -1,7 +1,7 @@
 """Rodriguez & Kreutz 1988, Part I and appendices A and B: spatial operators of a robot.
 
-The mass operator 𝓜 = H φ M φᵀ Hᵀ (3.20) is factored as 𝓜 = (1 + HΦL) D (1 + HΦL)ᵀ (4.11), and inverted
-as 𝓜⁻¹ = (1 − HΨL)ᵀ D⁻¹ (1 − HΨL) (4.16). M are the inertias of the links.
+The mass operator 𝓜 = H φ M φᵀ Hᵀ (3.20) is factored as 𝓜 = (1 + HΦL) D (1 + HΦL)ᵀ (4.11), and
+inverted as 𝓜⁻¹ = (1 − HΨL)ᵀ D⁻¹ (1 − HΨL) (4.16). M are the inertias of the links.
 
 Whole operators are ordered as in the paper, from the tip, k = 1, to the base, k = N, so that φ, ψ,
 Φ and Ψ are lower block triangular. On a tree, links are ordered so that children precede parents,
@@ -67,7 +67,7 @@ class Operators:
         self.position = {link: row_index for row_index, link in enumerate(self.order)}
         self._spans = [len(chain.links[i].axes) for i in self.order]
 
-    # -- blocks, by links counted from the base ----------------------------------------------------------------
+    # -- blocks, by links counted from the base ----------------------------------------------------
 
     @cached_property
     def steps(self) -> list[Array]:
@@ -111,7 +111,9 @@ class Operators:
 
     @stored
     def composite(self, i: int) -> Array:
-        """Return the composite-body inertia of link i: R(k+1) = φ R(k) φᵀ + M(k+1), (a.44) with φ for ψ."""
+        """Return the composite-body inertia of link i: R(k+1) = φ R(k) φᵀ + M(k+1), (a.44) with φ
+        for ψ.
+        """
         R = self.links[i].inertia
         for child in self.chain.children(i):
             R = R + self.steps[child] @ self.composite(child) @ self.steps[child].T
@@ -120,7 +122,9 @@ class Operators:
     def transition_block(
         self, i: int, j: int, step: Callable[[int], Array], strict: bool = False
     ) -> Array | None:
-        """Return the block (i, j) of φ, ψ by their `step`, or, if `strict`, of Φ, Ψ; None if it is zero."""
+        """Return the block (i, j) of φ, ψ by their `step`, or, if `strict`, of Φ, Ψ; None if it is
+        zero.
+        """
         if i not in self.chain.ancestors(j):
             return None
         block, at = identity(6), j
@@ -162,7 +166,7 @@ class Operators:
             Omega = Omega + step.T @ self.mobility(link.parent) @ step
         return Omega
 
-    # -- whole operators ---------------------------------------------------------------------------------------
+    # -- whole operators ---------------------------------------------------------------------------
 
     def one(self) -> Matrix:
         """Return the identity of all link wrenches (6N x 6N)."""
@@ -182,8 +186,8 @@ class Operators:
         return assembled({(position[i], position[j]): b for (i, j), b in blocks.items()}, six, six)
 
     def _transition(self, steps: Sequence[Array], strict: bool = False) -> Matrix:
-        """Return (3.4), (5.1) of these steps; if `strict`, (4.9), (4.10), without the innermost step
-        of each product.
+        """Return (3.4), (5.1) of these steps; if `strict`, (4.9), (4.10), without the innermost
+        step of each product.
         """
         blocks: dict[tuple[int, int], Array] = {}
         for j in range(len(self.links)):
@@ -295,7 +299,9 @@ class Operators:
 
     @cached_property
     def motion(self) -> Motion:
-        """A motion with random rates and joint forces, and a random force at a point of the last link."""
+        """A motion with random rates and joint forces, and a random force at a point of the last
+        link.
+        """
         source = Random(f"motion/{self.chain.name}")
         rates, forces = (
             [random_numbers(source, len(link.axes)) for link in self.links] for _ in range(2)
@@ -304,7 +310,7 @@ class Operators:
         load = phi_of_tip @ random_numbers(source, 6)  # (2.28)
         return Motion(self, rates, forces, {len(self.links) - 1: load})
 
-    # -- definitions in a second way ---------------------------------------------------------------------------
+    # -- definitions in a second way ---------------------------------------------------------------
 
     @cached_property
     def phi_by_poses(self) -> Matrix:
@@ -1196,7 +1202,9 @@ LETTERS: tuple[Letter[Operators], ...] = (
         lambda o, k: o.mobility(k),
     ),
 )
-"""Operators block by block. Links count from 0 at the base. V, a, b, z, ε, ν, λ and θ̈ depend on the motion."""
+"""Operators block by block. Links count from 0 at the base. V, a, b, z, ε, ν, λ and θ̈ depend on
+the motion.
+"""
 
 NOTATION = {
     r"\dot\theta": "joint rates, (3.9)",

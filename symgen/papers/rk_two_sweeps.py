@@ -1,22 +1,23 @@
-"""Rodriguez & Kreutz 1988: the forward dynamics algorithm in two sweeps that §5 announces at its end.
+"""Rodriguez & Kreutz 1988: the forward dynamics algorithm in two sweeps that §5 announces at its
+end.
 
-FD4 (5.13)-(5.17) takes three sweeps. The filter (5.16) runs from the tip and needs the bias force b(k)
-(2.23) and the bias acceleration a(k) (2.19), (2.32). These contain angular velocities, which a sweep
-from the base has to compute before (5.13). A sweep from the tip knows the joint rates, but not the
-angular velocity of the link. Both biases are polynomials of degree two in that velocity. The filter
-therefore carries the coefficients of z(k) instead of its value, and the smoother (5.17) computes the
-angular velocities and the values of ν(k).
+FD4 (5.13)-(5.17) takes three sweeps. The filter (5.16) runs from the tip and needs the bias force
+b(k) (2.23) and the bias acceleration a(k) (2.19), (2.32). These contain angular velocities, which a
+sweep from the base has to compute before (5.13). A sweep from the tip knows the joint rates, but
+not the angular velocity of the link. Both biases are polynomials of degree two in that velocity.
+The filter therefore carries the coefficients of z(k) instead of its value, and the smoother (5.17)
+computes the angular velocities and the values of ν(k).
 
-Linear velocities do not occur, because α(k) of (2.14) contains the acceleration of the point O(k), as
-(2.5) computes it. The rates of the components of V(k) in link axes differ from α(k) by (0, ω × v), and
-so does a spatial acceleration. With these, the linear velocity would be a second unknown.
+Linear velocities do not occur, because α(k) of (2.14) contains the acceleration of the point O(k),
+as (2.5) computes it. The rates of the components of V(k) in link axes differ from α(k) by (0, ω ×
+v), and so does a spatial acceleration. With these, the linear velocity would be a second unknown.
 
-Notation. ω̂(k) = (ω(k), 1), in the axes of link k. ŵ(k) = (Rᵀ ω(k+1), 1), the angular velocity of the
-parent in the axes of link k, where R rotates from the axes of link k to those of link k+1. A *form* X is
-a column of quadratic forms, one 4x4 matrix X_r for each row. Its value at y is X[y], with the rows
-yᵀ X_r y. X∘C is the form of y ↦ X[C y], with the matrices Cᵀ X_r C. A matrix times X combines its rows.
-c·1̂ is the form with the constant value c. The symmetric part of X_r has 10 coefficients, so a wrench
-takes 60: 6 constants, 18 of ω and 36 of ω ωᵀ.
+Notation. ω̂(k) = (ω(k), 1), in the axes of link k. ŵ(k) = (Rᵀ ω(k+1), 1), the angular velocity of
+the parent in the axes of link k, where R rotates from the axes of link k to those of link k+1. A
+*form* X is a column of quadratic forms, one 4x4 matrix X_r for each row. Its value at y is X[y],
+with the rows yᵀ X_r y. X∘C is the form of y ↦ X[C y], with the matrices Cᵀ X_r C. A matrix times X
+combines its rows. c·1̂ is the form with the constant value c. The symmetric part of X_r has 10
+coefficients, so a wrench takes 60: 6 constants, 18 of ω and 36 of ω ωᵀ.
 
     (Q1)  ω̂(k) = C(k) ŵ(k),   C(k) = [[1, q], [0, 1]],  q: angular part of Hᵀ θ̇          (2.2)
     (Q2)  ŵ(k) = E(k) ω̂(k+1),  E(k) = [[Rᵀ, 0], [0, 1]];  ŵ = (0, 1) for a root          (2.1)
@@ -43,13 +44,13 @@ Proof. With ψ = φ (1 − G H) and L = φ G, (5.16) reads
     z⁺(k) = (1 − G H) [z(k) + P a(k)] + G T(k) = z(k) + G ε(k) + (1 − G H) P a(k),
 
 and ε = T − H z = D ν. Induction from the tips, where the sum is empty: let z(k) = Z(k)[ω̂(k)]. Then
-ν(k) = N(k)[ω̂(k)] by (Q6). By (Q1) and (Q4), z⁺(k) = (Z + G D N)[C ŵ(k)] + (1 − G H) P A[ŵ(k)], which
-is Z⁺(k)[ŵ(k)]. By (Q2) this is (Z⁺∘E)(k)[ω̂(k+1)], and with (Q3) the sum (Q5) has the value z(k+1) at
-ω̂(k+1). The anticausal sweep is (5.17) with these ν. □
+ν(k) = N(k)[ω̂(k)] by (Q6). By (Q1) and (Q4), z⁺(k) = (Z + G D N)[C ŵ(k)] + (1 − G H) P A[ŵ(k)],
+which is Z⁺(k)[ŵ(k)]. By (Q2) this is (Z⁺∘E)(k)[ω̂(k+1)], and with (Q3) the sum (Q5) has the value
+z(k+1) at ω̂(k+1). The anticausal sweep is (5.17) with these ν. □
 
-(Q3)-(Q7) contain the angles, rates and forces of the joints of link k and of the links beyond it, and
-no others. On a tree the sums run over the children. A joint with several degrees of freedom has as many
-rows in H (Appendix B). Links count from 0 at the base.
+(Q3)-(Q7) contain the angles, rates and forces of the joints of link k and of the links beyond it,
+and no others. On a tree the sums run over the children. A joint with several degrees of freedom has
+as many rows in H (Appendix B). Links count from 0 at the base.
 
 `symgen.methods.riccati.two_sweeps` derives programs by this algorithm and shares nothing with it.
 """
@@ -71,14 +72,14 @@ LAST = 3
 class TwoSweeps:
     """Forward dynamics of a motion by one sweep from the tip and one from the base.
 
-    Rates, joint forces, loads and gravity are those of the motion. The sweeps use neither the velocities
-    nor the biases of `Motion`.
+    Rates, joint forces, loads and gravity are those of the motion. The sweeps use neither the
+    velocities nor the biases of `Motion`.
     """
 
     def __init__(self, motion: Motion) -> None:
         self.motion, self.o = motion, motion.o
 
-    # -- terms of one link -------------------------------------------------------------------------------------------
+    # -- terms of one link -------------------------------------------------------------------------
 
     def joint_map(self, i: int) -> Array:
         """Return C(k) of (Q1): takes ŵ(k) to ω̂(k)."""
@@ -121,7 +122,7 @@ class TwoSweeps:
         velocity: Array = self.o.links[i].axes.T @ self.motion.rates[i]
         return velocity
 
-    # -- causal sweep ------------------------------------------------------------------------------------------------
+    # -- causal sweep ------------------------------------------------------------------------------
 
     @cached_property
     def causal(self) -> list[tuple[Array, Array, Array]]:
@@ -142,11 +143,13 @@ class TwoSweeps:
             forms[i] = Z, N, Z_plus
         return [forms[i] for i in range(len(o.links))]
 
-    # -- anticausal sweep --------------------------------------------------------------------------------------------
+    # -- anticausal sweep --------------------------------------------------------------------------
 
     @cached_property
     def anticausal(self) -> list[tuple[Array, Array, Array, Array]]:
-        """ω̂(k), ν(k), λ(k) and θ̈(k) of each link, (Q1), (Q2), (Q8)-(Q10), from the base to the tips."""
+        """ω̂(k), ν(k), λ(k) and θ̈(k) of each link, (Q1), (Q2), (Q8)-(Q10), from the base to the
+        tips.
+        """
         o = self.o
         result: list[tuple[Array, Array, Array, Array]] = []
         for i, link in enumerate(o.links):
@@ -180,7 +183,7 @@ class TwoSweeps:
         return self.motion.column(lambda i: value(self.causal[i][0], self.anticausal[i][0]))
 
 
-# -- forms ---------------------------------------------------------------------------------------------------------------
+# -- forms -----------------------------------------------------------------------------------------
 
 
 def value(form: Array, y: Array) -> Array:

@@ -1,8 +1,9 @@
-"""Saha, The UDUᵀ decomposition of the manipulator inertia matrix: reverse Gaussian elimination, by recursion.
+"""Saha, The UDUᵀ decomposition of the manipulator inertia matrix: reverse Gaussian elimination, by
+recursion.
 
-The inertia matrix I = Tᵀ M T (10), with the decoupled orthogonal complement T = T_l T_d (8), is factored
-as I = U D Uᵀ (21). The elements of U and D are those of a Gaussian elimination that starts from
-the last column, written with the inertias M̂_ik (34), (35) of articulated bodies.
+The inertia matrix I = Tᵀ M T (10), with the decoupled orthogonal complement T = T_l T_d (8), is
+factored as I = U D Uᵀ (21). The elements of U and D are those of a Gaussian elimination that starts
+from the last column, written with the inertias M̂_ik (34), (35) of articulated bodies.
 
 Twists and wrenches of link i are taken at its mass centre C_i, or at its frame's origin if it has
 no mass. They are all in the axes of the base, so that B_ij has no rotation and reads as (4). Links
@@ -56,7 +57,7 @@ class Operators:
         self.links = chain.links
         self.n = len(chain.links)
 
-    # -- positions, (1)-(6) ------------------------------------------------------------------------------------
+    # -- positions, (1)-(6) ------------------------------------------------------------------------
 
     @cached_property
     def c(self) -> list[Array]:
@@ -72,7 +73,9 @@ class Operators:
         return self.chain.poses[i][0] @ self.links[i].centre
 
     def r(self, i: int) -> Array:
-        """Return r_j of (2b) for the parent j of link i: from C_j, or the base's origin, to the joint of link i."""
+        """Return r_j of (2b) for the parent j of link i: from C_j, or the base's origin, to the
+        joint of link i.
+        """
         parent = self.links[i].parent
         return self.origin(i) - self.c[parent] if parent >= 0 else self.origin(i)
 
@@ -81,7 +84,9 @@ class Operators:
         return self.chain.poses[i][0] @ self.links[i].axes[0, :3]
 
     def slide(self, i: int) -> Array:
-        """Return the velocity of the frame's origin of a unit rate of joint i: zero if it is revolute."""
+        """Return the velocity of the frame's origin of a unit rate of joint i: zero if it is
+        revolute.
+        """
         return self.chain.poses[i][0] @ self.links[i].axes[0, 3:]
 
     @stored
@@ -113,7 +118,7 @@ class Operators:
         rotated: Array = turn.T @ inertia @ turn
         return rotated
 
-    # -- composite and articulated bodies, (15), (31)-(35) -----------------------------------------------------
+    # -- composite and articulated bodies, (15), (31)-(35) -----------------------------------------
 
     @stored
     def composite(self, i: int) -> Array:
@@ -149,7 +154,9 @@ class Operators:
 
     @stored
     def psi(self, i: int, k: int) -> Array:
-        """Return ψ_ik = B_kiᵀ ψ_k with ψ_k = M̂_{k,k+1} p_k (32), for link k = i or one that link i carries."""
+        """Return ψ_ik = B_kiᵀ ψ_k with ψ_k = M̂_{k,k+1} p_k (32), for link k = i or one that link i
+        carries.
+        """
         momentum: Array = self.articulated(k) @ self.p(k)
         return momentum if i == k else self.B(k, i).T @ momentum
 
@@ -167,7 +174,9 @@ class Operators:
 
     @stored
     def psi_hat(self, i: int, k: int) -> Array:
-        """Return ψ̂_ik (33), from link k inward: ψ̂_kk = ψ_k / m̂_k, and B_{l,j}ᵀ ψ̂_lk for the parent j of link l."""
+        """Return ψ̂_ik (33), from link k inward: ψ̂_kk = ψ_k / m̂_k, and B_{l,j}ᵀ ψ̂_lk for the
+        parent j of link l.
+        """
         wrench: Array = self.psi(k, k) / self.m_hat(k)
         for j in self._between(i, k):
             wrench = self.B(j, self.links[j].parent).T @ wrench
@@ -188,15 +197,19 @@ class Operators:
 
     @cached_property
     def _from_the_tip(self) -> range:
-        """The links. Before, M̂_{i,i+1} and m̂_i are computed from the tip, so that no call nests deeply."""
+        """The links. Before, M̂_{i,i+1} and m̂_i are computed from the tip, so that no call nests
+        deeply.
+        """
         for i in reversed(range(self.n)):
             self.M_hat(i, i)
         return range(self.n)
 
-    # -- whole matrices ----------------------------------------------------------------------------------------
+    # -- whole matrices ----------------------------------------------------------------------------
 
     def _pairs(self, strict: bool = False) -> Iterator[tuple[int, int]]:
-        """Yield (i, j) for each link i and each link j that carries it, and for j = i unless `strict`."""
+        """Yield (i, j) for each link i and each link j that carries it, and for j = i unless
+        `strict`.
+        """
         for i in range(self.n):
             for j in self.chain.ancestors(i)[strict:]:
                 yield i, j
@@ -332,7 +345,7 @@ class Operators:
         """ψ̂_ik of all links (33), 6n x n."""
         return self._thin({(i, k): self.psi_hat(i, k) for k, i in self._outward()})
 
-    # -- motion, (2)-(3), (36)-(39) ----------------------------------------------------------------------------
+    # -- motion, (2)-(3), (36)-(39) ----------------------------------------------------------------
 
     def _random(self, stem: str) -> Matrix:
         return Matrix.of(random_numbers(Random(f"{stem}/{self.chain.name}"), self.n))
@@ -417,10 +430,12 @@ class Operators:
         """μ̃_i of every link, below (39)."""
         return self._third_step[1]
 
-    # -- second ways -------------------------------------------------------------------------------------------
+    # -- second ways -------------------------------------------------------------------------------
 
     def twists_by_link_axes(self, rates: Array) -> Matrix:
-        """Return the twists of these rates: velocities of the frames' origins, from link to link in link axes."""
+        """Return the twists of these rates: velocities of the frames' origins, from link to link in
+        link axes.
+        """
         velocities: list[tuple[Array, Array]] = []
         column = []
         for i, link in enumerate(self.links):
@@ -449,7 +464,8 @@ class Operators:
         return Matrix.diagonal(totals)
 
     def element(self, i: int, j: int) -> Array | None:
-        """Return i_ij = p_iᵀ M̃_i B_ij p_j of (16), 1 x 1, with i and j exchanged where link i carries link j.
+        """Return i_ij = p_iᵀ M̃_i B_ij p_j of (16), 1 x 1, with i and j exchanged where link i
+        carries link j.
 
         None if neither link carries the other.
         """
@@ -467,7 +483,9 @@ class Operators:
 
     @cached_property
     def reverse_elimination(self) -> tuple[Matrix, Matrix]:
-        """Multipliers and pivots of the elimination of the numbers of the inertia matrix, from its last column."""
+        """Multipliers and pivots of the elimination of the numbers of the inertia matrix, from its
+        last column.
+        """
         left, multipliers = self.gim.entries.copy(), identity(self.n)
         for k in reversed(range(self.n)):
             for i in range(k):
@@ -492,7 +510,8 @@ class Operators:
         return [j for j in self.links_on(i) if j >= k]
 
     def M_hat_by_energy(self, i: int, k: int) -> Array:
-        """Return M̂_ik as the Schur complement of the inertia matrix of the joints k … n in composite body i.
+        """Return M̂_ik as the Schur complement of the inertia matrix of the joints k … n in
+        composite body i.
 
         It is the inertia that has the least kinetic energy over the rates of these joints.
         """
@@ -508,7 +527,7 @@ class Operators:
         """Return the rows and columns of these joints of the inertia matrix."""
         return self.gim.entries[np.ix_(joints, joints)]
 
-    # -- the bridge to Rodriguez & Kreutz ----------------------------------------------------------------------
+    # -- the bridge to Rodriguez & Kreutz ----------------------------------------------------------
 
     @cached_property
     def rk(self) -> rk.Operators:
@@ -517,7 +536,9 @@ class Operators:
 
     @cached_property
     def X(self) -> Matrix:
-        """Takes twists of RK to twists at the mass centres in base axes, in the order of the paper, 6n x 6n."""
+        """Takes twists of RK to twists at the mass centres in base axes, in the order of the paper,
+        6n x 6n.
+        """
         return self._shift(
             lambda R, s: stacked([[R, zeros(3, 3)], [-R @ cross_matrix(s), R]]), False
         )
@@ -959,4 +980,6 @@ NOTATION = {
     r"\Phi": "shifts of Rodriguez & Kreutz (4.9)",
     r"\Psi": "shifts across free joints of Rodriguez & Kreutz (4.10)",
 }
-"""Meaning of the symbols of `EQUATIONS` that are no letters, and of those that are derived by `udut`."""
+"""Meaning of the symbols of `EQUATIONS` that are no letters, and of those that are derived by
+`udut`.
+"""

@@ -14,11 +14,12 @@ from symgen.reference.precision import Array
 
 
 class SymbolicRobot:
-    """The links of a robot over rational functions of t_i = tan(q_i/2) of its angles, of its other coordinates,
-    of v and of tau.
+    """The links of a robot over rational functions of t_i = tan(q_i/2) of its angles, of its other
+    coordinates, of v and of tau.
 
     A unit quaternion has three symbols, its stereographic projection. The angle of a helical joint
-    is a symbol of its own beside t_i. `most_products` is as in `Functions`. The mechanism has no coupled joints.
+    is a symbol of its own beside t_i. `most_products` is as in `Functions`. The mechanism has no
+    coupled joints.
     """
 
     def __init__(self, mechanism: Mechanism, most_products: int | None = None) -> None:

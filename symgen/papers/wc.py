@@ -64,7 +64,7 @@ CONVENTIONS = (
 Function = Callable[[Any], Any]
 """A function of a rotation, of a transform, or of a list of transforms: a number or an array."""
 
-# -- generators, and derivatives along them ----------------------------------------------------------
+# -- generators, and derivatives along them --------------------------------------------------------
 
 
 def hat(vector: Array) -> Array:
@@ -140,7 +140,7 @@ def gradient(f: Function, transform: Any, link: int | None = None) -> Array:
     return np.stack([np.asarray(column, dtype=object) for column in columns], axis=-1)
 
 
-# -- ZXZ Euler angles --------------------------------------------------------------------------------
+# -- ZXZ Euler angles ------------------------------------------------------------------------------
 
 
 def rotation_about(axis: int, cosine: Any, sine: Any) -> Array:
@@ -348,7 +348,7 @@ def body_inertia(mass: Any, moments: Array) -> Array:
     return stacked([[moments, zeros(3, 3)], [zeros(3, 3), identity(3) * mass]])
 
 
-# -- chains of rigid bodies --------------------------------------------------------------------------
+# -- chains of rigid bodies ------------------------------------------------------------------------
 
 
 class Operators:
@@ -385,7 +385,7 @@ class Operators:
         """J⁻¹ of the ZXZ angles of `body`."""
         return Matrix.of(self.body.J_inverse)
 
-    # -- ∂q/∂ξ̃ -----------------------------------------------------------------------------------------
+    # -- ∂q/∂ξ̃ ------------------------------------------------------------------------------------
 
     @cached_property
     def W(self) -> list[Array]:
@@ -493,7 +493,8 @@ class Operators:
 
     @stored
     def twists(self, i: int, j: int) -> Array | None:
-        """Return the twists (H⁻¹ ∂H/∂q)^∨ of link i for the soft, then the hard rates of joint j (6x6).
+        """Return the twists (H⁻¹ ∂H/∂q)^∨ of link i for the soft, then the hard rates of joint j
+        (6x6).
 
         Transforms are products along the links from j to i, differentiated by dual numbers (14).
         None if joint j does not move link i.
@@ -515,7 +516,7 @@ class Operators:
             columns.append(vee(inverse_path @ dual_parts(moving)))
         return np.array(columns, dtype=object).T
 
-    # -- G and H ---------------------------------------------------------------------------------------
+    # -- G and H -----------------------------------------------------------------------------------
 
     @cached_property
     def I(self) -> Matrix:  # noqa: E743 - the letter of the paper
@@ -588,7 +589,7 @@ class Operators:
             total = total * weight / determinant(basis @ basis.T)
         return Matrix.column([total])
 
-    # -- the solution ----------------------------------------------------------------------------------
+    # -- the solution ------------------------------------------------------------------------------
 
     @cached_property
     def b(self) -> Matrix:
@@ -750,7 +751,9 @@ class Operators:
         return Matrix.below([x, -(self.G_12.T @ x)])
 
     def coupled(self, i: int, j: int) -> bool:
-        """True if joints i and j are on one link that moves: the same, next to each other, or of one parent."""
+        """True if joints i and j are on one link that moves: the same, next to each other, or of
+        one parent.
+        """
         parents = self.links[i].parent, self.links[j].parent
         return i == j or i == parents[1] or j == parents[0] or parents[0] == parents[1] >= 0
 
@@ -1079,7 +1082,9 @@ def _block_letter(
     matrix_block: Callable[[Operators, int, int], Array | None],
     nonzero: str,
 ) -> Letter[Operators]:
-    """Return a letter that is a part of G or H: for rows and columns, True takes the hard variables."""
+    """Return a letter that is a part of G or H: for rows and columns, True takes the hard
+    variables.
+    """
 
     def block(o: Operators, i: int, j: int) -> Array | None:
         entries = matrix_block(o, i, j)
@@ -1212,7 +1217,7 @@ NOTATION = {
 """Meaning of the symbols of `EQUATIONS` that are no letters, or have several meanings."""
 
 
-# -- SymPy: one body in symbols ----------------------------------------------------------------------
+# -- SymPy: one body in symbols --------------------------------------------------------------------
 
 SYMBOLIC_ANGLES = sp.symbols("alpha beta gamma", real=True)
 SYMBOLIC_POSITION = sp.symbols("b1:4", real=True)

@@ -74,7 +74,8 @@ def best_program(
     longest = dearest = None
     readings, imprecise = set(), []
     near_shortest: list[Program] = []
-    # Methods that eliminate all constraint forces are long, and on a long chain so are those that pair every joint with
+    # Methods that eliminate all constraint forces are long, and on a long chain so are those that
+    # pair every joint with
     # every other. They come last, when a shorter Program already sets a limit.
     long = mechanism.nv > LONG_CHAIN
 
@@ -117,7 +118,8 @@ def best_program(
         near_shortest.append(candidate)
         if shortest is None or (candidate.cost, method) < (shortest.cost, shortest.method):
             shortest = candidate
-            # The passes remove a quarter of a derivation, and up to three quarters of a short one. A derivation above
+            # The passes remove a quarter of a derivation, and up to three quarters of a short one.
+            # A derivation above
             # these limits has never ended up the shortest.
             longest = 400 + len(candidate.rows) * 4 // 3
             dearest = LIMIT_MARGIN + candidate.cost * LIMIT_FACTOR

@@ -150,9 +150,13 @@ class Attempt:
             options,
         )
         self.length = self.cost = 0
-        """Rows of the derivation, or a limit that it exceeded; and operations after the removal of repeated rows."""
+        """Rows of the derivation, or a limit that it exceeded; and operations after the removal of
+        repeated rows.
+        """
         self.begun: list[Program] = []
-        """The Program after the first passes, in each layout that may have the fewest operations in the end."""
+        """The Program after the first passes, in each layout that may have the fewest operations in
+        the end.
+        """
         self.finished: Program | None = None
         self._polished: Program | None = None
         self.refused: SymgenError | None = None
@@ -182,9 +186,9 @@ class Attempt:
     ) -> Program:
         """Derive the Program in the robot's layouts, and run all passes except the last ones.
 
-        Raises TooManyRows if it has more than `budget` rows, or its derivation more than `longest` rows
-        (default four times as many). `dearest` limits the operations after the removal of repeated rows
-        in the same way. It also raises the errors of the derivation.
+        Raises TooManyRows if it has more than `budget` rows, or its derivation more than `longest`
+        rows (default four times as many). `dearest` limits the operations after the removal of
+        repeated rows in the same way. It also raises the errors of the derivation.
         """
         budget = budget or ROW_BUDGET
         longest = longest or 4 * budget

@@ -47,8 +47,8 @@ def announcing(announce: Announce) -> Iterator[None]:
 
 
 def search_program(finished: Program, unsearched: Program, most: int | None) -> Program:
-    """Return `unsearched` or a Program with fewer operations, found from `finished`, the same Program
-    before the last passes.
+    """Return `unsearched` or a Program with fewer operations, found from `finished`, the same
+    Program before the last passes.
 
     `most` is the number of rounds after which the search ends; None for the default.
     """

@@ -1,1 +1,3 @@
-"""The text of the C read back into rows. It knows the grammar of the C and nothing of what printed it."""
+"""The text of the C read back into rows. It knows the grammar of the C and nothing of what printed
+it.
+"""

@@ -1,9 +1,11 @@
-"""The C of functions for many states, interpreted: the block of lanes, and what reads states into lanes and writes them back.
+"""The C of functions for many states, interpreted: the block of lanes, and what reads states into
+lanes and writes them back.
 
-In a block each lane has elements of its own, and does what the function of one state does: the rows of a Program, or a loop
-program. The functions around it are run for several numbers of states in several layouts, where a block is one operation of
-the elements of each lane's state: so each state is read whole, the last one fills the lanes behind it, and each result is stored
-where it belongs, if its state is not refused.
+In a block each lane has elements of its own, and does what the function of one state does: the rows
+of a Program, or a loop program. The functions around it are run for several numbers of states in
+several layouts, where a block is one operation of the elements of each lane's state: so each state
+is read whole, the last one fills the lanes behind it, and each result is stored where it belongs,
+if its state is not refused.
 """
 
 from __future__ import annotations
@@ -58,7 +60,8 @@ class BatchText(NamedTuple):
 def compare(
     form: Form, text: BatchText, name: str, checked: bool, divisor_bounds: Mapping[int, Bound]
 ) -> list[str]:
-    """List what keeps a text from being the form for many states, `checked` or not; empty when it is.
+    """List what keeps a text from being the form for many states, `checked` or not; empty when it
+    is.
 
     `divisor_bounds` are the certified bounds of divisors, by row.
     """
@@ -140,7 +143,7 @@ class _Reader:
         return f"{self.symbol}_block"
 
 
-# -- blocks -------------------------------------------------------------------------------------------------------------------
+# -- blocks ----------------------------------------------------------------------------------------
 
 
 def _read_rows(reader: _Reader, program: Program) -> Block:
@@ -366,7 +369,7 @@ class Block:
                 raise machine.refuse(node, "two arrays of a block overlap")
 
 
-# -- the functions around a block ---------------------------------------------------------------------------------------------
+# -- the functions around a block ------------------------------------------------------------------
 
 
 class Layout(NamedTuple):
@@ -406,7 +409,9 @@ RESULT_LAYOUTS = (
 
 
 class Case(NamedTuple):
-    """How the functions around a block are called: states, a layout for each port, and what else varies."""
+    """How the functions around a block are called: states, a layout for each port, and what else
+    varies.
+    """
 
     states: int
     layouts: tuple[str, ...]
@@ -472,7 +477,9 @@ class StatesReader(Protocol):
 
 
 class StatesOperation(Protocol):
-    """The function of a state, or a block of states, where functions for many states call it: one operation of the elements."""
+    """The function of a state, or a block of states, where functions for many states call it: one
+    operation of the elements.
+    """
 
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
@@ -482,7 +489,8 @@ class StatesOperation(Protocol):
 
 
 class StatesCall:
-    """One call of a function for many states: the memory before it, and what should be there behind it.
+    """One call of a function for many states: the memory before it, and what should be there behind
+    it.
 
     `room` is the size that the caller's array needs, and `stated_size` the argument that says how large it is.
     """
@@ -607,7 +615,9 @@ class StatesCall:
         return sum(port.size for port in self.ports)
 
     def words(self) -> list[Any]:
-        """Return the number of states and the arrays, with their distances where these are arguments."""
+        """Return the number of states and the arrays, with their distances where these are
+        arguments.
+        """
         arguments: list[Any] = [self.case.states]
         for memory, layout in zip(self.memories, self.layouts, strict=True):
             arguments.append(array(memory)._replace(at=layout.base))

@@ -1,7 +1,9 @@
-"""A machine for the C of generated text: integers, pointers and memory are concrete, real numbers are terms.
+"""A machine for the C of generated text: integers, pointers and memory are concrete, real numbers
+are terms.
 
-Two terms are one object if they were made by the same operation of the same terms. Each access is checked: an array has the
-elements that are declared, and an element is written before it is read. Syntax that the machine does not know is refused.
+Two terms are one object if they were made by the same operation of the same terms. Each access is
+checked: an array has the elements that are declared, and an element is written before it is read.
+Syntax that the machine does not know is refused.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ _FUNCTIONS = {"sin": 1, "cos": 1, "sqrt": 1, "log": 1, "fabs": 1, "atan2": 2}
 
 
 class Term:
-    """A real number: an operation of terms, and the line of the C that computed it first (0: the form itself)."""
+    """A real number: an operation of terms, and the line of the C that computed it first (0: the
+    form itself).
+    """
 
     __slots__ = ("known", "line", "note", "operands", "operation", "terms")
 
@@ -64,7 +68,9 @@ class Terms:
         self.constants: dict[tuple[int, int], Term] = {}
         self.literals: dict[str, Term] = {}
         self.line, self.note = 0, ""
-        """Line of the C that is interpreted, and the step that it calls; 0 while the form is evaluated."""
+        """Line of the C that is interpreted, and the step that it calls; 0 while the form is
+        evaluated.
+        """
         self.sealed = False
         """True where the C may do no operation that the form does not."""
         self.operations = 0
@@ -114,7 +120,9 @@ class Terms:
 
 
 def first_difference(term: Term) -> Term:
-    """Return the first term below a wrong one that the form does not have; the term itself if the form has it."""
+    """Return the first term below a wrong one that the form does not have; the term itself if the
+    form has it.
+    """
     while True:
         wrong = next(
             (t for t in term.operands if isinstance(t, Term) and not t.known),
@@ -134,11 +142,15 @@ class Memory:
     constant: bool = False
     integers: bool = False
     role: str = ""
-    """'argument', 'result' or 'workspace' of the function that a user calls; 'local' of an array that a function declares."""
+    """'argument', 'result' or 'workspace' of the function that a user calls; 'local' of an array
+    that a function declares.
+    """
 
 
 class Pointer(NamedTuple):
-    """An element of an array, or a row of `shape` elements, in an array whose bounds are `low` and `high`."""
+    """An element of an array, or a row of `shape` elements, in an array whose bounds are `low` and
+    `high`.
+    """
 
     memory: Memory
     at: int
@@ -199,7 +211,9 @@ class Region:
     writes: dict[tuple[Memory, int], int] = field(default_factory=dict)
 
     def conflict(self, memory: Memory, at: int, write: bool) -> bool:
-        """Record an access; True if another iteration writes the same element, or reads what this one writes."""
+        """Record an access; True if another iteration writes the same element, or reads what this
+        one writes.
+        """
         key, iteration = (memory, at), self.iteration
         wrong = self.writes.get(key, iteration) != iteration or (
             write and self.reads.get(key, iteration) != iteration
@@ -255,7 +269,9 @@ class Machine:
     compare: Callable[[str, Term, Term, Any], bool] | None = None
     """Decides a comparison of real numbers."""
     aliased: str = ""
-    """'aligned' where a result may lie over an argument, both from their first elements on; 'anyhow' where it may in any way."""
+    """'aligned' where a result may lie over an argument, both from their first elements on;
+    'anyhow' where it may in any way.
+    """
     patience: float = math.inf
     """Statements after which the function has no end."""
     names: dict[str, Variable] = field(default_factory=dict)
@@ -269,7 +285,9 @@ class Machine:
     most: int = 0
     """The most that `stack` was."""
     code: dict[int, tuple[Any, Run]] = field(default_factory=dict)
-    """Translated statements and expressions, by the identity of their nodes: machines of one text may share them."""
+    """Translated statements and expressions, by the identity of their nodes: machines of one text
+    may share them.
+    """
 
     def __post_init__(self) -> None:
         real = self.terms.real
@@ -309,7 +327,9 @@ class Machine:
         memory.cells[at] = value
 
     def advanced(self, pointer: Pointer, rows: int, node: Any) -> Pointer:
-        """Return the pointer so many elements, or rows, behind, which is not beyond the end of its array."""
+        """Return the pointer so many elements, or rows, behind, which is not beyond the end of its
+        array.
+        """
         at = pointer.at + rows * math.prod(pointer.shape)
         if not pointer.low <= at <= pointer.high:
             raise self.outside(pointer, at, node)
@@ -624,7 +644,9 @@ class Machine:
         raise self.refuse(node, f"{left} {operator} {right} is not an operation of generated code")
 
     def called(self, name: str, arguments: list[Any], node: Any) -> Any:
-        """Return what a call gives: of a step, of <math.h>, of the sines, or of a function of the text."""
+        """Return what a call gives: of a step, of <math.h>, of the sines, or of a function of the
+        text.
+        """
         step = self.steps.get(name)
         if step is not None:
             if not all(isinstance(argument, Pointer) for argument in arguments):
@@ -662,9 +684,10 @@ class Machine:
         }
 
 
-# -- statements, translated ---------------------------------------------------------------------------------------------------
+# -- statements, translated ------------------------------------------------------------------------
 #
-# A node is looked into once, and what it does is a function of the machine: loops run the same nodes thousands of times. What
+# A node is looked into once, and what it does is a function of the machine: loops run the same
+# nodes thousands of times. What
 # is refused, is refused when it runs.
 
 
@@ -714,7 +737,9 @@ def _block(node: Any) -> Run:
 
 
 def _items(block: Any) -> list[tuple[Any, int | None, Run]]:
-    """Translate the statements of a block: each with itself and its line, None where it is not counted."""
+    """Translate the statements of a block: each with itself and its line, None where it is not
+    counted.
+    """
     items: list[tuple[Any, int | None, Run]] = []
     parallel = False
     for item in block.block_items or ():
@@ -977,7 +1002,7 @@ _STATEMENTS: dict[type, Callable[[Any], Run]] = {
 }
 
 
-# -- expressions, translated --------------------------------------------------------------------------------------------------
+# -- expressions, translated -----------------------------------------------------------------------
 
 
 def _expression(node: Any) -> Run:

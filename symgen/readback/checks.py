@@ -28,7 +28,8 @@ Condition = tuple[bool, int, Number | Element]
 
 @dataclass(frozen=True)
 class Body:
-    """The statements of a checked function, matched with the Program, as its conditions refer to them.
+    """The statements of a checked function, matched with the Program, as its conditions refer to
+    them.
 
     `name` is the robot's. `zeros` is the local that is zero when all arguments are finite.
     """
@@ -64,7 +65,9 @@ class Body:
         return self.literal(node.value) if isinstance(node, c_ast.Constant) else self.element(node)
 
     def condition(self, node: Any, sign: str, at: int) -> Condition | None:
-        """Read `value >= bound` or `fabs(value) <= bound`, by `sign`; None for a condition of another shape."""
+        """Read `value >= bound` or `fabs(value) <= bound`, by `sign`; None for a condition of
+        another shape.
+        """
         bound = self.bound(node.right) if _is_operation(node, sign) else None
         if bound is None:
             return None
@@ -75,7 +78,9 @@ class Body:
         return magnitude, self.number(at, value), bound
 
     def unit(self, node: Any) -> tuple[int, int, Number] | None:
-        """(argument, k, bound) of fabs(q[k]*q[k] + … + q[k+3]*q[k+3] - 1) <= bound, q being that argument."""
+        """(argument, k, bound) of fabs(q[k]*q[k] + … + q[k+3]*q[k+3] - 1) <= bound, q being that
+        argument.
+        """
         if not _is_operation(node, "<=") or not isinstance(node.right, c_ast.Constant):
             return None
         less = _argument(node.left, self.fabs)
@@ -99,7 +104,9 @@ class Body:
 def differences(
     checks: Checks, program: Program, body: Body, divisor_bounds: Mapping[int, Bound], inline: bool
 ) -> list[str]:
-    """List what the conditions lack; `inline`: angles must stay in the range of the text's own sines."""
+    """List what the conditions lack; `inline`: angles must stay in the range of the text's own
+    sines.
+    """
     name, required = body.name, _required(program, body, divisor_bounds, inline)
     statuses = ["OK", "NOT_FINITE", *required]
     spelt = {status: (f"{name}_{status}", str(STATUSES.index(status))) for status in statuses}
@@ -124,7 +131,9 @@ def differences(
 def _required(
     program: Program, body: Body, divisor_bounds: Mapping[int, Bound], inline: bool
 ) -> dict[str, set[Any]]:
-    """Return the conditions of the Program by status, in the order of the text; statuses without one are left out."""
+    """Return the conditions of the Program by status, in the order of the text; statuses without
+    one are left out.
+    """
     rows, real = computed(program), REALS[program.real]
     farthest = nearest(FARTHEST, real)
     required: dict[str, set[Any]] = {
@@ -196,7 +205,9 @@ def _times_zero(node: Any, literal: Callable[[str], Number]) -> list[Any]:
 
 
 def _finite(parts: list[Any], body: Body) -> list[Any]:
-    """Locals and elements x of the parts of (0*x + …) >= 0 && …; empty for a condition of another shape."""
+    """Locals and elements x of the parts of (0*x + …) >= 0 && …; empty for a condition of another
+    shape.
+    """
     factors_of_all: list[Any] = []
     for part in parts:
         compared = _is_operation(part, ">=") and body.is_literal(part.right, 0)

@@ -1,7 +1,8 @@
-"""Comparisons of checked functions: what a function compares follows from its rows (`symgen.readback.required_checks`).
+"""Comparisons of checked functions: what a function compares follows from its rows
+(`symgen.readback.required_checks`).
 
-A checked function is run once where all comparisons hold, and again where one of them does not: then it says so and stores no
-result. A function over lanes makes the comparisons of each lane.
+A checked function is run once where all comparisons hold, and again where one of them does not:
+then it says so and stores no result. A function over lanes makes the comparisons of each lane.
 """
 
 from __future__ import annotations
@@ -47,12 +48,14 @@ class Group(NamedTuple):
 
 
 def compared(step: Program, sines: bool) -> list[int]:
-    """Return the rows of a step that are divisors, or that a logarithm or a root is taken of; with `sines` also its angles."""
+    """Return the rows of a step that are divisors, or that a logarithm or a root is taken of; with
+    `sines` also its angles.
+    """
     rows = computed(step)
     return sorted({*bounds(step, rows, {})} | (angle_rows(step, rows) if sines else set()))
 
 
-# -- what is owed -------------------------------------------------------------------------------------------------------------
+# -- what is owed ----------------------------------------------------------------------------------
 
 
 def of_arguments(
@@ -73,7 +76,9 @@ def of_arguments(
 
 
 class Number(NamedTuple):
-    """A number that a step gives to be compared: the bound of a divisor, and True for an angle of the text's own sine."""
+    """A number that a step gives to be compared: the bound of a divisor, and True for an angle of
+    the text's own sine.
+    """
 
     owed: Owed | None
     is_angle: bool
@@ -117,7 +122,9 @@ def of_rows(
     divisor_bounds: Mapping[int, Bound],
     sines: bool,
 ) -> list[Group]:
-    """Return the comparisons of a Program, in order; `sines`: angles must stay in the range of the text's own sines."""
+    """Return the comparisons of a Program, in order; `sines`: angles must stay in the range of the
+    text's own sines.
+    """
     terms = next(iter(rows.values())).terms
     elements = list(arguments.values())
     computed_rows = computed(program)
@@ -164,22 +171,26 @@ def _times_zero(total: Term) -> set[Term] | None:
 
 
 def _compared_with_zero(condition: Condition) -> set[Term] | None:
-    """Return the numbers that a comparison finds to be finite: those of a sum of products 0·x that is not less than zero."""
+    """Return the numbers that a comparison finds to be finite: those of a sum of products 0·x that
+    is not less than zero.
+    """
     operator, left, right = condition
     if operator != ">=" or right is not left.terms.constant(Fraction(0)):
         return None
     return _times_zero(left)
 
 
-# -- what is made -------------------------------------------------------------------------------------------------------------
+# -- what is made ----------------------------------------------------------------------------------
 
 
 @dataclass
 class LaneComparisons:
-    """The comparisons of one lane of a run: those that are `due`, in order, and the `ending`, when all else is done.
+    """The comparisons of one lane of a run: those that are `due`, in order, and the `ending`, when
+    all else is done.
 
-    The comparisons behind calls of steps are made before the next call, those of a form in parts in any order before the ending:
-    parts are compared at the same time, and a part that is idle may take a step of another one, whose numbers it does not compare.
+    The comparisons behind calls of steps are made before the next call, those of a form in parts in
+    any order before the ending: parts are compared at the same time, and a part that is idle may
+    take a step of another one, whose numbers it does not compare.
     """
 
     due: list[Group]
@@ -196,7 +207,9 @@ class LaneComparisons:
     calls: set[Term] = field(default_factory=set)
     """Calls of steps of a form in parts."""
     outcomes: dict[Any, bool] = field(default_factory=dict)
-    """True for each comparison of a form in parts that held. Elements behind the end of a chain make some of them again."""
+    """True for each comparison of a form in parts that held. Elements behind the end of a chain
+    make some of them again.
+    """
     status: str = ""
     origin: Origin = None
     """The status and the origin of the comparisons that are being made."""
@@ -230,7 +243,9 @@ class LaneComparisons:
         return False
 
     def decide(self, condition: Condition, node: Any, failing: int) -> bool | None:
-        """Return True if a comparison holds, which number `failing` does not; None for one that is not owed."""
+        """Return True if a comparison holds, which number `failing` does not; None for one that is
+        not owed.
+        """
         if (self.failed and not self.goes_on) or not self.take(condition):
             return None
         self.made.append((self.status, node, self.origin))
@@ -241,7 +256,9 @@ class LaneComparisons:
         return holds
 
     def outcome(self, condition: Condition) -> bool | None:
-        """Return True if a comparison that is made again holds; None for one that was not made, or of a lane that is not compared."""
+        """Return True if a comparison that is made again holds; None for one that was not made, or
+        of a lane that is not compared.
+        """
         return self.outcomes.get(condition) if self.goes_on or not self.failed else None
 
     def owe(self, call: Term, origin: Origin, groups: Sequence[Group]) -> None:
@@ -278,7 +295,9 @@ class LaneComparisons:
         self.conditions, self.finite = set(group.conditions), set(group.finite)
 
     def samples(self) -> list[int]:
-        """The first and the last comparison of each place in the text, and of each lane of a call in parts one, by number from 1."""
+        """The first and the last comparison of each place in the text, and of each lane of a call
+        in parts one, by number from 1.
+        """
         first: dict[Any, int] = {}
         last: dict[Any, int] = {}
         for number, (_, node, origin) in enumerate(self.made, 1):
@@ -302,7 +321,9 @@ class LaneComparisons:
 
 @dataclass
 class Comparisons:
-    """The comparisons of one run. `failing`: which comparison of a lane does not hold, by number from 1."""
+    """The comparisons of one run. `failing`: which comparison of a lane does not hold, by number
+    from 1.
+    """
 
     lanes: list[LaneComparisons]
     failing: Mapping[int, int] = field(default_factory=dict)
@@ -361,7 +382,9 @@ class GuardedStep:
 
 
 def number_compared(body: Any, name: str) -> int:
-    """Return the one number that a function compares a parameter with; ProgramError where there is none or another."""
+    """Return the one number that a function compares a parameter with; ProgramError where there is
+    none or another.
+    """
     numbers: set[int] = set()
     nodes = [body]
     while nodes:
@@ -376,11 +399,13 @@ def number_compared(body: Any, name: str) -> int:
 
 
 Failing = Callable[[Mapping[int, int]], tuple[Sequence[int], bool]]
-"""A run in which comparisons do not hold: the status of each lane, and True if a result was stored."""
+"""A run in which comparisons do not hold: the status of each lane, and True if a result was stored.
+"""
 
 
 def failing_runs(comparisons: Comparisons, run: Failing, symbol: str, name: str) -> list[str]:
-    """List what is wrong where comparisons do not hold: the status of the lane says so, and nothing is stored.
+    """List what is wrong where comparisons do not hold: the status of the lane says so, and nothing
+    is stored.
 
     In one run each lane but one has a comparison of its own that does not hold.
     """

@@ -1,7 +1,9 @@
-"""A function for a thread of a GPU, taken apart: NAME_<function>.cuh as C, without what only CUDA's compiler knows.
+"""A function for a thread of a GPU, taken apart: NAME_<function>.cuh as C, without what only CUDA's
+compiler knows.
 
-Qualifiers tell CUDA's compiler where a function runs and whether it stays a function; what follows them is C. They are taken off
-where they may stand, so that the readers of C (`symgen.readback.rows`, `symgen.readback.loops`) read what is left.
+Qualifiers tell CUDA's compiler where a function runs and whether it stays a function; what follows
+them is C. They are taken off where they may stand, so that the readers of C
+(`symgen.readback.rows`, `symgen.readback.loops`) read what is left.
 """
 
 from __future__ import annotations
@@ -35,9 +37,11 @@ class Names(NamedTuple):
 
 
 def plain_device(text: str, names: Names, checked: bool) -> str:
-    """Return NAME_<function>.cuh as C: comments and directives left out, the function of one state called NAME_<function>.
+    """Return NAME_<function>.cuh as C: comments and directives left out, the function of one state
+    called NAME_<function>.
 
-    Raises ProgramError, one sentence, where a directive or a qualifier stands that no generated text has there.
+    Raises ProgramError, one sentence, where a directive or a qualifier stands that no generated
+    text has there.
     """
     if sentences := disguises(text):
         raise ProgramError(sentences[0])

@@ -1,4 +1,6 @@
-"""Check that NAME_batch.h and NAME_cuda.h declare exactly the functions that the sources define, and contain nothing else."""
+"""Check that NAME_batch.h and NAME_cuda.h declare exactly the functions that the sources define,
+and contain nothing else.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,9 @@ def batch_differences(
 def cuda_differences(
     header: str, name: str, symbol: str, functions: Mapping[str, Any]
 ) -> list[str]:
-    """List the differences between NAME_cuda.h and the definitions of a kernel and of the functions that launch it."""
+    """List the differences between NAME_cuda.h and the definitions of a kernel and of the functions
+    that launch it.
+    """
     file = f"{name}_cuda.h"
     groups = _groups(_CUDA.replace("THREADS THREADS", f"THREADS {THREADS}"), header, name, file)
     launches = {n: functions[n] for n in (f"{symbol}_cuda", f"{symbol}_cuda_strided")}
@@ -124,7 +128,9 @@ def _declarations(text: str, prefix: str, file: str) -> Mapping[str, Any]:
 def _differences(
     declared: Mapping[str, Any], defined: Mapping[str, Any], others: str, file: str
 ) -> list[str]:
-    """List functions that are declared otherwise than defined, and names that no function of the folder has."""
+    """List functions that are declared otherwise than defined, and names that no function of the
+    folder has.
+    """
     differences = []
     for name, function in defined.items():
         if name not in declared:

@@ -1,8 +1,10 @@
-"""Kernels for a GPU and the functions that launch them, interpreted: NAME_<function>_cuda.cu with NAME_cuda.h.
+"""Kernels for a GPU and the functions that launch them, interpreted: NAME_<function>_cuda.cu with
+NAME_cuda.h.
 
-A launch is noted with its grid, and its kernel is run for every thread: for several numbers of states in several layouts, on
-several grids. Each state must be read completely, and each result stored in its place, if its state is not refused. No thread may
-touch an element that another one stores to. The function of one state is one operation of the elements that it is given.
+A launch is noted with its grid, and its kernel is run for every thread: for several numbers of
+states in several layouts, on several grids. Each state must be read completely, and each result
+stored in its place, if its state is not refused. No thread may touch an element that another one
+stores to. The function of one state is one operation of the elements that it is given.
 """
 
 from __future__ import annotations
@@ -61,7 +63,9 @@ _DIRECTIVES = """\
 
 
 class CudaText(NamedTuple):
-    """The files of a function for a GPU: NAME_<function>.cuh, NAME_<function>_cuda.cu, NAME_cuda.h; and NAME.h."""
+    """The files of a function for a GPU: NAME_<function>.cuh, NAME_<function>_cuda.cu, NAME_cuda.h;
+    and NAME.h.
+    """
 
     device: str
     kernel: str
@@ -70,7 +74,9 @@ class CudaText(NamedTuple):
 
 
 class Options(NamedTuple):
-    """Options of a text: `bounded` where angles are compared with the range of the text's own sines; bounds of divisors by row."""
+    """Options of a text: `bounded` where angles are compared with the range of the text's own
+    sines; bounds of divisors by row.
+    """
 
     checked: bool
     bounded: bool
@@ -98,7 +104,7 @@ def _device_differences(form: Form, text: CudaText, names: Names, options: Optio
     return rows.compare(form, c, checked=options.divisor_bounds if options.checked else None)
 
 
-# -- what a launch is --------------------------------------------------------------------------------------------------------
+# -- what a launch is ------------------------------------------------------------------------------
 
 
 class KernelName(NamedTuple):
@@ -158,12 +164,14 @@ class _Launches:
         return QUEUED
 
 
-# -- the function of one state ------------------------------------------------------------------------------------------------
+# -- the function of one state ---------------------------------------------------------------------
 
 
 @dataclass
 class _Device:
-    """The function of one state where a kernel calls it; the arrays of a loop program have distances."""
+    """The function of one state where a kernel calls it; the arrays of a loop program have
+    distances.
+    """
 
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
@@ -229,7 +237,7 @@ class _Device:
         return pointer.memory, at
 
 
-# -- the text -----------------------------------------------------------------------------------------------------------------
+# -- the text --------------------------------------------------------------------------------------
 
 
 class _Reader:
@@ -374,7 +382,9 @@ class _KernelCall(StatesCall):
         return returned
 
     def _require_grid(self, launch: Launch, stream: Any) -> None:
-        """Raise ProgramError where a launch is not of as many threads as it should have, or on another stream."""
+        """Raise ProgramError where a launch is not of as many threads as it should have, or on
+        another stream.
+        """
         expected = _grid(self.count, self.workspaces if self.block.has_work else None, BLOCK)
         _require_launch(self.text, launch, expected, stream)
 
@@ -391,7 +401,9 @@ def _require_launch(
 
 
 def _grid(count: int, workspaces: int | None, threads: int) -> tuple[int, int]:
-    """Return the blocks of a launch and the threads of each: one thread a state, as far as there are workspaces."""
+    """Return the blocks of a launch and the threads of each: one thread a state, as far as there
+    are workspaces.
+    """
     block = threads if workspaces is None else min(threads, workspaces)
     blocks = -(-count // block)
     if workspaces is not None:
@@ -433,7 +445,9 @@ def _run_thread(machine: Machine, launch: Launch, block: int, thread: int) -> No
 
 
 def _large_launches(reader: _Reader, device: _Device) -> Iterator[str]:
-    """Give what is wrong with launches for very many states, and with the last thread of the largest grid."""
+    """Give what is wrong with launches for very many states, and with the last thread of the
+    largest grid.
+    """
     terms, stream = Terms(REALS[reader.form.real]), _stream()
     for count in (THREADS, THREADS + 1, THREADS * LARGEST, 2**40):
         for workspaces in (1, THREADS - 1, 1000, 2**45) if device.has_work else (None,):

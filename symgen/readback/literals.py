@@ -1,7 +1,7 @@
 """Which number a literal of the C is, and which number a constant of the Program must be there.
 
-Both are worked out in whole numbers: a literal is right when the number that is nearest to it is the one that is nearest to
-the exact constant. How a printer writes it does not matter.
+Both are worked out in whole numbers: a literal is right when the number that is nearest to it is
+the one that is nearest to the exact constant. How a printer writes it does not matter.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ def _quotient(over: int, under: int, scale: int) -> tuple[int, int, int]:
 
 
 def literal(text: str, real: Real) -> Number | None:
-    """The number that a compiler reads; None for what is no literal of the type, or is beyond its largest number."""
+    """The number that a compiler reads; None for what is no literal of the type, or is beyond its
+    largest number.
+    """
     digits = text.removesuffix(real.suffix)
     if not text.endswith(real.suffix) or not _LITERAL.fullmatch(digits):
         return None

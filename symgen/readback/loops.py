@@ -1,8 +1,9 @@
 """The C of a loop program, interpreted: each result is the term that `evaluate` gives.
 
-Each step is read by itself, on elements of its own: it does the rows of its Program, lane by lane. Where it is called it is one
-operation of what it reads. All else, the loops, places in memory, tables and what runs at the same time, is run on terms
-(`symgen.readback.c_machine`). How the loops are written is not asked.
+Each step is read by itself, on elements of its own: it does the rows of its Program, lane by lane.
+Where it is called it is one operation of what it reads. All else, the loops, places in memory,
+tables and what runs at the same time, is run on terms (`symgen.readback.c_machine`). How the loops
+are written is not asked.
 """
 
 from __future__ import annotations
@@ -70,9 +71,13 @@ NAMES_OF_0_1_0 = {
     "left": "front",
     "right": "behind",
 }
-"""Names in texts of symgen 0.1.0 of a step's arguments and results, by their names now. Both are read."""
+"""Names in texts of symgen 0.1.0 of a step's arguments and results, by their names now. Both are
+read.
+"""
 EPILOGUE_OF_0_1_0, OF_SEGMENTS_OF_0_1_0 = "last", "alone"
-"""Endings of the names of step functions in texts of symgen 0.1.0, in place of EPILOGUE and OF_SEGMENTS. Both are read."""
+"""Endings of the names of step functions in texts of symgen 0.1.0, in place of EPILOGUE and
+OF_SEGMENTS. Both are read.
+"""
 
 
 class StepText(NamedTuple):
@@ -85,7 +90,9 @@ class StepText(NamedTuple):
 
 @dataclass(frozen=True)
 class Reading:
-    """Facts that the functions of one text share: the robot's name, functions by name, and names of the sines that stand in it."""
+    """Facts that the functions of one text share: the robot's name, functions by name, and names of
+    the sines that stand in it.
+    """
 
     name: str
     symbol: str
@@ -109,11 +116,13 @@ class Reading:
         )
 
 
-# -- steps --------------------------------------------------------------------------------------------------------------------
+# -- steps -----------------------------------------------------------------------------------------
 
 
 class StepParameter(NamedTuple):
-    """A parameter of a step's function: elements, lanes (0: one for all of them), and whether it is declared `restrict`."""
+    """A parameter of a step's function: elements, lanes (0: one for all of them), and whether it is
+    declared `restrict`.
+    """
 
     name: str
     size: int
@@ -170,7 +179,9 @@ class StepFunction:
         return calls
 
     def _validate(self, machine: Machine, arguments: Sequence[Pointer], node: Any) -> None:
-        """Validate that each array has room, and that no result lies over what may not be stored to."""
+        """Validate that each array has room, and that no result lies over what may not be stored
+        to.
+        """
         if len(arguments) != len(self.parameters):
             raise machine.refuse(node, f"{self.text.symbol} is given {len(arguments)} arguments")
         passed = node.args.exprs if node.args else ()
@@ -202,7 +213,9 @@ class StepFunction:
                     )
 
     def _overlap(self, arguments: Sequence[Pointer], result: int, parameter: int) -> bool:
-        """True if the elements of a result lie over those of another one, or over those that are read and may not be."""
+        """True if the elements of a result lie over those of another one, or over those that are
+        read and may not be.
+        """
         first, second = arguments[result], arguments[parameter]
         if first.memory is not second.memory:
             return False
@@ -237,8 +250,9 @@ def call_of(step: Program, operands: Sequence[Term], terms: Terms) -> Term:
 
 
 def results_of(step: Program, call: Term, terms: Terms) -> dict[int, list[Term]]:
-    """Return the results of a step that was given certain terms, by the place of the output. A step that keeps the sine and the
-    cosine of one angle gives the angle: so it does not matter where they are taken.
+    """Return the results of a step that was given certain terms, by the place of the output. A step
+    that keeps the sine and the cosine of one angle gives the angle: so it does not matter where
+    they are taken.
     """
     angle = angle_of(step)
     if angle is not None:
@@ -272,7 +286,9 @@ def read_step(text: StepText, reading: Reading) -> StepFunction:
 def parameters_of(
     machine: Machine, function: Any, program: Program, extra_count: int = 0
 ) -> list[StepParameter]:
-    """Return the parameters of a function that takes and gives the ports of a Program, then `extra_count`."""
+    """Return the parameters of a function that takes and gives the ports of a Program, then
+    `extra_count`.
+    """
     symbol, ports = function.decl.name, (*program.inputs, *program.outputs)
     declared = function.decl.type.args.params
     if len(declared) != len(ports) + extra_count:
@@ -388,7 +404,9 @@ def terms_of_rows(
 
 
 def operations_of(program: Program) -> int:
-    """Operations that C counts: all rows but constants, arguments, sines and cosines, and signs of constants."""
+    """Operations that C counts: all rows but constants, arguments, sines and cosines, and signs of
+    constants.
+    """
     count = 0
     constants: set[int] = set()
     for i in computed(program):
@@ -400,7 +418,7 @@ def operations_of(program: Program) -> int:
     return count
 
 
-# -- the loop program ---------------------------------------------------------------------------------------------------------
+# -- the loop program ------------------------------------------------------------------------------
 
 
 def argument_terms(
@@ -481,7 +499,8 @@ def _steps_by_endings(form: LoopProgram) -> Iterator[tuple[tuple[str, ...], Prog
 def compare(
     form: LoopProgram, text: str, header: str = "", preprocessed: str = "", checked: bool = False
 ) -> list[str]:
-    """List the differences between the C and the loop program, `checked` or not; empty if they agree.
+    """List the differences between the C and the loop program, `checked` or not; empty if they
+    agree.
 
     `text`, `header` and `preprocessed` are those of `symgen.readback.rows.compare`.
     """
@@ -627,7 +646,9 @@ class _Reader:
         expected_results: Mapping[str, Sequence[Term]],
         steps: Mapping[str, StepFunction],
     ) -> list[str]:
-        """Run a checked function where all holds, where its array is too small, and where a comparison does not hold."""
+        """Run a checked function where all holds, where its array is too small, and where a
+        comparison does not hold.
+        """
         form = self.form
         owed = of_steps(form, self.sines)
         arguments = argument_terms(form, terms)
@@ -693,7 +714,9 @@ class _Reader:
 
 
 class Run:
-    """One run of a function on terms; of a checked one `room` is what it is told of the caller's array."""
+    """One run of a function on terms; of a checked one `room` is what it is told of the caller's
+    array.
+    """
 
     def __init__(
         self, reader: _Reader, terms: Terms, steps: Mapping[str, Any], room: int, **more: Any
@@ -754,7 +777,9 @@ def add_tables(machine: Machine, declarations: Sequence[Any]) -> None:
 
 
 def table_differences(machine: Machine, form: LoopProgram) -> list[str]:
-    """List the tables that hold a number of no link: the steps of the first link may leave constants of its row unread."""
+    """List the tables that hold a number of no link: the steps of the first link may leave
+    constants of its row unread.
+    """
     if not any(sweep.base_step for sweep in form.sweeps):
         return []
     rows = (*form.constants, *(sweep.initial for sweep in form.sweeps))

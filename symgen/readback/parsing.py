@@ -20,7 +20,9 @@ from symgen.support.errors import ProgramError
 
 INDEX = re.compile(r"0|[1-9]\d*")  # a leading zero would make the constant octal
 _HEADER = re.compile(r'^# 1 "[^"\n]+\.h" 1\n.*?(?=^# \d+ "[^"\n]+" 2$)', re.MULTILINE | re.DOTALL)
-"""The first header in a preprocessed text, up to the line marker that returns to the including file."""
+"""The first header in a preprocessed text, up to the line marker that returns to the including
+file.
+"""
 _DIRECTIVE = re.compile(r"^#.*$", re.MULTILINE)
 
 
@@ -48,8 +50,8 @@ class Statement(NamedTuple):
 
 
 class Checks(NamedTuple):
-    """Conditions of a checked function: (status if the condition fails, as macro or number; condition;
-    number of plain statements before the check).
+    """Conditions of a checked function: (status if the condition fails, as macro or number;
+    condition; number of plain statements before the check).
     """
 
     conditions: tuple[tuple[str, Any, int], ...] = ()
@@ -85,7 +87,8 @@ def parse_units(text: str, preprocessed: str = "") -> Units:
 
     Raises ProgramError unless exactly the last declaration is a function with external linkage.
     """
-    # Comments keep their line ends and a directive becomes an empty line, so line numbers are unchanged.
+    # Comments keep their line ends and a directive becomes an empty line, so line numbers are
+    # unchanged.
     code = re.sub(r"^[ \t]*#(?!pragma omp ).*$", "", without_comments(text), flags=re.MULTILINE)
     begins_and_ends_with_function = code.lstrip().startswith(
         ("void ", "int ", "static ")
@@ -259,8 +262,8 @@ def _return_type(function: Any) -> list[str]:
 def _separate_checks(items: list[Any]) -> tuple[list[Any], Checks]:
     """Return the plain statements of a checked function's body, and its checks.
 
-    The body is `int status = NAME_OK; … if (!(…)) status = NAME_…; else if … else { … } return status;`.
-    Raises ProgramError for any other body.
+    The body is `int status = NAME_OK; … if (!(…)) status = NAME_…; else if … else { … } return
+    status;`. Raises ProgramError for any other body.
     """
     status = _status_local(items)
     statements: list[Any] = []
@@ -316,8 +319,8 @@ def status_of(node: Any) -> str:
 def _statement(node: Any, parts: dict[str, Statement]) -> Statement:
     """Return one statement as a Statement.
 
-    A call removes its part from `parts`, so that a second call is rejected. The arguments of the call
-    must have the names of the part's parameters.
+    A call removes its part from `parts`, so that a second call is rejected. The arguments of the
+    call must have the names of the part's parameters.
     """
     line = _line(node)
     for read_kind in (_local, _array, _store, _unread, _work):

@@ -1,10 +1,12 @@
-"""Comparison of the preprocessor directives of C text with those that generated C has; removal of comments.
+"""Comparison of the preprocessor directives of C text with those that generated C has; removal of
+comments.
 
-Only `/* … */` is recognized as a comment. A compiler also joins lines that end in a backslash, may interpret trigraphs,
-digraphs and `//`, and takes `/*` between quotation marks as text. Generated C contains none of these, so the functions
-here report each of them as a difference.
+Only `/* … */` is recognized as a comment. A compiler also joins lines that end in a backslash, may
+interpret trigraphs, digraphs and `//`, and takes `/*` between quotation marks as text. Generated C
+contains none of these, so the functions here report each of them as a difference.
 
-In the constants, NAME stands for the name of the robot and SYMBOL for the name of the function (NAME_<function>).
+In the constants, NAME stands for the name of the robot and SYMBOL for the name of the function
+(NAME_<function>).
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ _NO_FINITE_MATH = """\
 #error NAME tests for infinity and NaN: leave out -ffinite-math-only, or define NAME_UNVERIFIED
 #endif
 """
-"""Lines that follow in a checked function: it tests for infinities and NaN, which such a compiler assumes away."""
+"""Lines that follow in a checked function: it tests for infinities and NaN, which such a compiler
+assumes away.
+"""
 _FORMER_REASONS = (
     ("is verified as it is written", "is verified for operations in the written order"),
     ("looks for what is not finite", "tests for infinity and NaN"),
@@ -177,7 +181,8 @@ class BatchLines:
 
 
 def refusal(checked: bool) -> str:
-    """Return the directives of every function's text that reject compilers that change its arithmetic.
+    """Return the directives of every function's text that reject compilers that change its
+    arithmetic.
 
     A `checked` function also rejects -ffinite-math-only. The robot is called NAME.
     """
@@ -185,10 +190,12 @@ def refusal(checked: bool) -> str:
 
 
 def directives(text: str, name: str, symbol: str, checked: bool, batch: bool = False) -> list[str]:
-    """List the directives of `text` that generated C does not have, since a macro could change its meaning.
+    """List the directives of `text` that generated C does not have, since a macro could change its
+    meaning.
 
-    Generated C includes headers, and defines the name of its sine function and the number of angles of one call. It must
-    have the directives of `refusal`. The functions of a `batch` also include two headers and define three names.
+    Generated C includes headers, and defines the name of its sine function and the number of angles
+    of one call. It must have the directives of `refusal`. The functions of a `batch` also include
+    two headers and define three names.
     """
     block = refusal(checked).replace("NAME", name)
     for former, reason in _FORMER_REASONS:
@@ -266,8 +273,8 @@ def _expected_macros(program: Form, name: str, checked: bool) -> dict[str, str]:
 def macros(program: Form, header: str, name: str, checked: bool) -> list[str]:
     """List the errors of a header.
 
-    It may define only the sizes, the statuses of checked functions, NAME_API, and sine and cosine as macros. It must
-    assert the size of the real type.
+    It may define only the sizes, the statuses of checked functions, NAME_API, and sine and cosine
+    as macros. It must assert the size of the real type.
     """
     exports = _EXPORTS.replace("NAME", name)
     differences = []
@@ -299,7 +306,8 @@ def macros(program: Form, header: str, name: str, checked: bool) -> list[str]:
 
 
 def disguises(text: str) -> list[str]:
-    """Report the first characters that a compiler may interpret differently than this module; [] if there are none.
+    """Report the first characters that a compiler may interpret differently than this module; [] if
+    there are none.
 
     Ambiguous characters anywhere come before those outside comments.
     """

@@ -31,8 +31,8 @@ def file(node: Any) -> str:
 
 
 def read(units: Sequence[Any]) -> tuple[Prototype, ...]:
-    """The prototypes among the declarations of the headers. The assertion on the size of the real type, and the type and function
-    of NAME_sincos.h, may stand there too; anything else is refused.
+    """The prototypes among the declarations of the headers. The assertion on the size of the real
+    type, and the type and function of NAME_sincos.h, may stand there too; anything else is refused.
     """
     functions = []
     for unit in units:
@@ -56,7 +56,9 @@ def read(units: Sequence[Any]) -> tuple[Prototype, ...]:
 
 
 def size_assertion(name: str, real: Real) -> str:
-    """The declaration of NAME.h that does not compile where the real type has another size than the text was verified with."""
+    """The declaration of NAME.h that does not compile where the real type has another size than the
+    text was verified with.
+    """
     return f"extern const char {_asserted(name, real)}[(sizeof({real.name}) == {real.size}U) ? 1 : -1];"
 
 
@@ -93,7 +95,9 @@ def parameters(declaration: Any) -> tuple[Parameter, ...]:
 def differences(
     declared: Sequence[Prototype], symbol: str, defined: tuple[Parameter, ...], checked: bool
 ) -> list[str]:
-    """List the differences between a header and a definition: it declares the function once, with the same names in the same order."""
+    """List the differences between a header and a definition: it declares the function once, with
+    the same names in the same order.
+    """
     matching = [prototype for prototype in declared if prototype.symbol == symbol]
     if len(matching) != 1:
         return [f"the header declares {symbol} {len(matching)} times"]
@@ -106,7 +110,9 @@ def differences(
 
 
 def parameter(node: Any) -> Parameter:
-    """An array that is declared, an int, or the address of a constant struct, which have no size; ProgramError for anything else."""
+    """An array that is declared, an int, or the address of a constant struct, which have no size;
+    ProgramError for anything else.
+    """
     kind, name = getattr(node, "type", None), getattr(node, "name", None) or "?"
     if (struct := _struct_behind(kind)).endswith(f"_{STRUCT}"):
         return True, struct, name, ""

@@ -1,6 +1,8 @@
-"""Requirements of a Program on its C: the rows that are computed, the sizes of its arguments, and the checks of a checked function.
+"""Requirements of a Program on its C: the rows that are computed, the sizes of its arguments, and
+the checks of a checked function.
 
-All of it follows from the rows and from the certified bounds of the divisors. What a printer thinks of it is not asked.
+All of it follows from the rows and from the certified bounds of the divisors. What a printer thinks
+of it is not asked.
 """
 
 from __future__ import annotations
@@ -54,7 +56,9 @@ def computed(program: Program) -> list[int]:
 
 
 def shapes(program: Form) -> list[tuple[Size, ...]]:
-    """The shape of every argument, then of every result, in NQ, NV, NB, NF and NW where the table of functions has it so."""
+    """The shape of every argument, then of every result, in NQ, NV, NB, NF and NW where the table
+    of functions has it so.
+    """
     declared = FUNCTIONS.get(program.function)
     named = (
         {
@@ -76,9 +80,11 @@ def angle_rows(program: Program, rows: Sequence[int]) -> set[int]:
 
 
 def finite(program: Program, rows: Sequence[int]) -> set[int]:
-    """Rows that must be finite: results, divisors and arguments of atan2, all but constants and arguments of the Program.
+    """Rows that must be finite: results, divisors and arguments of atan2, all but constants and
+    arguments of the Program.
 
-    An operand of any other operation that is not finite makes the result of the operation not finite.
+    An operand of any other operation that is not finite makes the result of the operation not
+    finite.
     """
     compared_rows = {row for port in program.outputs for row in port.rows}
     for i in rows:
@@ -93,8 +99,9 @@ def bounds(
 ) -> dict[int, Owed]:
     """Return the bounds of divisors, and of operands of logarithms and roots.
 
-    A certified divisor keeps to its floor. Any other has at least the magnitude of a normal number. What a logarithm is taken
-    of is at least as large, and positive; what a root is taken of is not negative.
+    A certified divisor keeps to its floor. Any other has at least the magnitude of a normal number.
+    What a logarithm is taken of is at least as large, and positive; what a root is taken of is not
+    negative.
     """
     smallest_normal = REALS[program.real].least
     owed_by_row: dict[int, Owed] = {}

@@ -5,8 +5,9 @@ operands in the same order, each literal equal to its constant rounded once to t
 structure from the leaves up, so the names of locals prove nothing and only help to say where a difference lies.
 Nothing else may stand in the text: no other statement, no other directive, no store but each result's own.
 
-A long function calls static parts of its own, each once. They are gone through where they are called. What one of them puts into
-the work array stands there until something else is put in its place, and no argument is read once a result is stored.
+A long function calls static parts of its own, each once. They are gone through where they are
+called. What one of them puts into the work array stands there until something else is put in its
+place, and no argument is read once a result is stored.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ from symgen.vocabulary.reals import REALS
 _BINARY = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
 _PAIR = {"sine": "sin", "cosine": "cos"}
 _UNKNOWN = -1
-"""The value of an expression that was already reported, so that what depends on it is not reported again."""
+"""The value of an expression that was already reported, so that what depends on it is not reported
+again.
+"""
 
 Key = tuple[Any, ...]
 
@@ -323,7 +326,8 @@ class Matcher:
         row = self.named.get(target)
         if row is not None and value not in (_UNKNOWN, self.of_row[row]):
             self.found.append(f"line {line}: {target} is not the Program's row {row} of that name")
-        # What hangs on a wrong row of known name is compared as if it were right: one error, one sentence.
+        # What hangs on a wrong row of known name is compared as if it were right: one error, one
+        # sentence.
         self.scope.values[target] = self.of_row[row] if row is not None else value
 
     def _unread(self) -> None:
@@ -395,7 +399,9 @@ class Matcher:
         return name in self.inputs or self.scope.declares(name)
 
     def _array(self, target: str, declared: tuple[str, Any, Sequence[Any]], line: int) -> None:
-        """The angles whose sines and cosines are taken together, and zeros behind them up to the loop's end."""
+        """The angles whose sines and cosines are taken together, and zeros behind them up to the
+        loop's end.
+        """
         kind, size, elements = declared
         sizes = (f"{self.name}_ANGLES", str(self.together))
         right = (
@@ -434,7 +440,9 @@ class Matcher:
         )
 
     def _turn(self, target: str, init: Any, line: int) -> None:
-        """A local that holds sines and cosines: of an angle, `NAME_sincos(angle)`, one an argument, or of all in an array."""
+        """A local that holds sines and cosines: of an angle, `NAME_sincos(angle)`, one an argument,
+        or of all in an array.
+        """
         sine_names = (
             f"{self.name}_sincos",
             f"{self.text.symbol}_sincos",
@@ -513,7 +521,9 @@ class Matcher:
         return self._operation(("neg", inner))
 
     def _called(self, node: Any) -> str | None:
-        """Return the operation that a call is; None for a function that no row calls, or with too many arguments."""
+        """Return the operation that a call is; None for a function that no row calls, or with too
+        many arguments.
+        """
         op = self.calls.get(name_of(node.name))
         return op if op and node.args and len(node.args.exprs) == ARITY[op] else None
 

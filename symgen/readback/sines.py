@@ -1,7 +1,9 @@
-"""The sine and cosine that a text brings with it, interpreted: NAME_sincos.h, and NAME_sincos.cuh for a GPU.
+"""The sine and cosine that a text brings with it, interpreted: NAME_sincos.h, and NAME_sincos.cuh
+for a GPU.
 
-Each result is the term that `sine_and_cosine` states of its angle, by the constants of `symgen.vocabulary.sines`. Angles beyond the
-range of these have the sine and cosine of the language's own library, where the text says so.
+Each result is the term that `sine_and_cosine` states of its angle, by the constants of
+`symgen.vocabulary.sines`. Angles beyond the range of these have the sine and cosine of the
+language's own library, where the text says so.
 """
 
 from __future__ import annotations
@@ -45,8 +47,8 @@ _GUARD = """\
 def sine_and_cosine(x: Term, real: str) -> tuple[Term, Term]:
     """Return the sine and cosine of an angle as terms.
 
-    x is brought to r - tail in [-pi/4, pi/4] by k quarter turns (Cody and Waite). `turned` and `across` are the cosine of these and
-    minus their sine.
+    x is brought to r - tail in [-pi/4, pi/4] by k quarter turns (Cody and Waite). `turned` and
+    `across` are the cosine of these and minus their sine.
     """
     terms, constants = x.terms, CONSTANTS[real]
 
@@ -123,7 +125,9 @@ class _Text:
             table[name] = content
 
     def require(self, functions: Sequence[str], kind: str) -> None:
-        """Raise ProgramError where other functions are there, or another type than that of a sine and a cosine."""
+        """Raise ProgramError where other functions are there, or another type than that of a sine
+        and a cosine.
+        """
         for names, expected in ((self.functions, functions), (self.types, [kind])):
             if sorted(names) != sorted(expected):
                 raise ProgramError(
@@ -137,7 +141,9 @@ class _Text:
                 raise ProgramError(f"{function.decl.name} is not static")
 
     def differences(self, case: Case, several: bool, far: str) -> Iterator[str]:
-        """List the results that are not the sine and cosine of their angle. `far`: "libm" or "" beyond the range."""
+        """List the results that are not the sine and cosine of their angle. `far`: "libm" or ""
+        beyond the range.
+        """
         terms = Terms(REALS[self.real])
         angles = [terms.of("angle", k) for k in range(case.angles)]
         machine = Machine(
@@ -167,7 +173,9 @@ class _Text:
 
 @dataclass
 class _Comparisons:
-    """The comparisons of angles with the range of the text's own sine: of each angle, or of a sum of their magnitudes."""
+    """The comparisons of angles with the range of the text's own sine: of each angle, or of a sum
+    of their magnitudes.
+    """
 
     terms: Terms
     angles: Sequence[Term]
@@ -207,12 +215,14 @@ def _sincos(machine: Machine, arguments: Sequence[Any], node: Any) -> None:
         field.fields[field.name] = machine.terms.of(operation, angle)
 
 
-# -- files --------------------------------------------------------------------------------------------------------------------
+# -- files -----------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=2)
 def compare(text: str, name: str, real: str, several: bool) -> tuple[str, ...]:
-    """List what keeps NAME_sincos.h from being the sine and cosine, of `several` angles at once or of one."""
+    """List what keeps NAME_sincos.h from being the sine and cosine, of `several` angles at once or
+    of one.
+    """
     kind, far = (f"{name}_turns", "libm") if several else (f"{name}_pair", "")
     code = without_comments(text)
     functions = (f"{name}_sincos",)
@@ -220,9 +230,11 @@ def compare(text: str, name: str, real: str, several: bool) -> tuple[str, ...]:
 
 
 def compare_device(text: str, name: str, real: str, trig: str) -> list[str]:
-    """List what keeps NAME_sincos.cuh from being the sine and cosine of a text for a GPU by `--trig`.
+    """List what keeps NAME_sincos.cuh from being the sine and cosine of a text for a GPU by
+    `--trig`.
 
-    By `auto` angles beyond the range have the library's sine and cosine, by `inline` all have the text's own, otherwise the library's.
+    By `auto` angles beyond the range have the library's sine and cosine, by `inline` all have the
+    text's own, otherwise the library's.
     """
     code = without_comments(text)
     functions = [f"{name}_sincos"]

@@ -1,6 +1,7 @@
 """A loop program for a thread of a GPU, interpreted: each result is the term that `evaluate` gives.
 
-The elements of each array are as far apart as a parameter says. The function is run with another distance for each array.
+The elements of each array are as far apart as a parameter says. The function is run with another
+distance for each array.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ STRIDES = (7, 11, 13, 17, 19, 23, 29, 31)
 def compare(
     form: LoopProgram, code: str, names: Names, checked: bool, sines: bool, work: int
 ) -> list[str]:
-    """List what keeps a text without directives and qualifiers from being the loop program for a thread.
+    """List what keeps a text without directives and qualifiers from being the loop program for a
+    thread.
 
     `sines`: a checked function compares angles with the range of the text's own sines. `work` is the size of a thread's workspace.
     """
@@ -93,7 +95,9 @@ class _Reader:
         return self._checked_differences(terms, expected, steps)
 
     def _require_parameters(self) -> None:
-        """Raise ProgramError where a parameter is not a port, or the workspace, with the distance of its elements."""
+        """Raise ProgramError where a parameter is not a port, or the workspace, with the distance
+        of its elements.
+        """
         machine = self.reading.machine(Terms(REALS[self.form.real]))
         declared = self.function.decl.type.args.params
         names = [*(port.name for port in self.ports), WORK]

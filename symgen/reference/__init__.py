@@ -1,1 +1,3 @@
-"""Reference results: the declared mechanism evaluated in floats or balls. It shares nothing with the derivation."""
+"""Reference results: the declared mechanism evaluated in floats or balls. It shares nothing with
+the derivation.
+"""

@@ -24,7 +24,9 @@ from symgen.reference.precision import Array
 
 
 class _Pivot(NamedTuple):
-    """Elimination of entry `k` of v: its twist s (count, 6), angular part first, momentum I s and pivot D."""
+    """Elimination of entry `k` of v: its twist s (count, 6), angular part first, momentum I s and
+    pivot D.
+    """
 
     k: int
     twist: Array

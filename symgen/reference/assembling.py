@@ -89,9 +89,13 @@ class Assembly:
     passive: tuple[int, ...] = ()
     """`rank` entries of v that the others determine, chosen among the unactuated entries first."""
     unmoved: str = ""
-    """Reason why the actuated joints cannot move all degrees of freedom of the closed loops; empty if they can."""
+    """Reason why the actuated joints cannot move all degrees of freedom of the closed loops; empty
+    if they can.
+    """
     rounded: bool = False
-    """True if rows were dropped that duplicate others within ROUNDED, although rounded numbers contradict each other."""
+    """True if rows were dropped that duplicate others within ROUNDED, although rounded numbers
+    contradict each other.
+    """
 
     @property
     def rows(self) -> int:
@@ -147,7 +151,8 @@ def assemble(mechanism: Mechanism) -> Assembly:
 
 
 def _assembly_at(mechanism: Mechanism, start_position: Array, q: Array, start: float) -> Assembly:
-    """Return the assembly at a closed position q that was reached from the position `start_position`.
+    """Return the assembly at a closed position q that was reached from the position
+    `start_position`.
 
     The rows and their rank are those of the numbers as declared, or else of the numbers as meant
     before rounding. Raises OpenLoops if neither gives a mechanism that moves.
@@ -358,7 +363,7 @@ def _count_phrase(velocities: Collection[int]) -> str:
     return f"{len(velocities)} velocit{'ies are' if len(velocities) > 1 else 'y is'}"
 
 
-# -- closed states ---------------------------------------------------------------------------------------------------------
+# -- closed states ---------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=16)

@@ -82,8 +82,8 @@ _AT_RUN_TIME = ("payload", "wrench", "gains")
 def _blocks(
     reference: Any, function: str, by: Sequence[str], values: Mapping[str, Array]
 ) -> Blocks:
-    """Return the derivatives of all results along each argument. They are cached by argument, since the
-    modes share them.
+    """Return the derivatives of all results along each argument. They are cached by argument, since
+    the modes share them.
     """
     missing = [x for x in by if not _is_cached(reference, function, x, values)]
     if missing:

@@ -1,13 +1,13 @@
 """Exact derivatives of the reference by forward mode: numbers x + ε d with ε² = 0, which pass
 through every formula like balls.
 
-Each operation has its derivative from calculus; no finite differences are taken. d holds the derivatives
-in several directions at once, so that a whole Jacobian is one evaluation. Jets over jets give
-second derivatives: the inner jet η is created first, ε on top of it.
+Each operation has its derivative from calculus; no finite differences are taken. d holds the
+derivatives in several directions at once, so that a whole Jacobian is one evaluation. Jets over
+jets give second derivatives: the inner jet η is created first, ε on top of it.
 
 Where the reference adds a ball around zero for the truncation error of a series
-(`symgen.reference.integrate`), no ball covers the truncation error of the derivative's own series. It is
-less than 2^10 times as large, far below any accuracy that is tested.
+(`symgen.reference.integrate`), no ball covers the truncation error of the derivative's own series.
+It is less than 2^10 times as large, far below any accuracy that is tested.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ class Jet(Entered):
 
     A jet of `level` 1 has a column of balls as `d`. A jet of level 2 is a jet over jets: its x may
     be a jet of level 1. Its `d` is a row with one entry for each direction, or a jet of level 1
-    that holds such a row and the derivatives of the row. A number of a lower level is constant to a jet.
+    that holds such a row and the derivatives of the row. A number of a lower level is constant to a
+    jet.
     """
 
     __slots__ = ("d", "level", "x")
@@ -115,8 +116,8 @@ class Jet(Entered):
         return bool(self.x > (other.x if type(other) is Jet else other))
 
     def __eq__(self, other: object) -> bool:
-        """True if value and derivatives are equal. As with balls, a number with a radius equals no other
-        number.
+        """True if value and derivatives are equal. As with balls, a number with a radius equals no
+        other number.
         """
         return type(other) is Jet and bool(self.x == other.x) and bool(self.d == other.d)
 
@@ -216,7 +217,9 @@ def seeded(values: Array, directions: Array, scalars: Jets) -> Array:
 
 
 def jet_derivatives(results: Array, count: int, scalars: Jets) -> Array:
-    """Return the derivatives (m, ...) of results (...) in jets, along each of the `count` directions."""
+    """Return the derivatives (m, ...) of results (...) in jets, along each of the `count`
+    directions.
+    """
     with scalars.working():
         return np.stack(_direction_arrays(results, count, scalars.level)) + scalars.array(
             np.zeros(np.shape(results))
@@ -280,7 +283,7 @@ def derivatives(
     return by_argument
 
 
-# -- jets in arrays --------------------------------------------------------------------------------------------------------
+# -- jets in arrays --------------------------------------------------------------------------------
 
 
 def _is_jet(number: Any, level: int) -> bool:

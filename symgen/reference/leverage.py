@@ -1,8 +1,8 @@
 """Cancellation in methods whose reference points are the declared mass centres of the links.
 
 Such a method moves the reference point of a carried inertia to the link's mass centre and back. The
-shift terms exceed their sum if the link is light, its centre far from its joint axis, and the carried
-masses heavy and near the axis.
+shift terms exceed their sum if the link is light, its centre far from its joint axis, and the
+carried masses heavy and near the axis.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def leverage(mechanism: Mechanism, payload: str | None = None) -> float:
     """Return the amplification of round-off: inertia about mass centres over inertia about joint
     origins, the largest ratio over joints and a few seeded states; at least 1.
 
-    Each lever of a part, about the joint origin and about the mass centre, is the longest one on the way
-    from the part to the joint. The result has two digits, as that of `free_bodies.freedom`.
+    Each lever of a part, about the joint origin and about the mass centre, is the longest one on
+    the way from the part to the joint. The result has two digits, as that of `free_bodies.freedom`.
     """
     with np.errstate(all="ignore"):  # an overflow counts as infinite leverage
         return _leverage(mechanism, payload)

@@ -41,7 +41,8 @@ _Motion = TypeVar("_Motion", bound="Motion")
 
 
 class BodyPart(NamedTuple):
-    """One part of a body: `centre` (..., 3) and the tensor `inertia` (..., 3, 3) about it, in the body's axes.
+    """One part of a body: `centre` (..., 3) and the tensor `inertia` (..., 3, 3) about it, in the
+    body's axes.
 
     `gravcomp` is the fraction of its weight that gravity compensation cancels.
     """
@@ -78,7 +79,8 @@ def at_precision(
 def cached_result(
     method: Callable[Concatenate[_Motion, _P], Array],
 ) -> Callable[Concatenate[_Motion, _P], Array]:
-    """Decorator: cache a method's last result over balls, for equal arguments. Floats are not cached.
+    """Decorator: cache a method's last result over balls, for equal arguments. Floats are not
+    cached.
 
     Most functions need M, and over balls M takes the longest.
     """
@@ -155,7 +157,9 @@ class Motion:
         self.convention = attachments.get("convention", USUAL)
         self.task_rows = attachments.get("task_rows", ALL_ROWS)
         self.described = mechanism
-        """The mechanism as described. It determines the number of damped solves; `mechanism` may have other run-time numbers."""
+        """The mechanism as described. It determines the number of damped solves; `mechanism` may
+        have other run-time numbers.
+        """
         self.cached_results: dict[str, tuple[dict[str, Array], Any]] = {}
         self.frames = [mechanism.frame(name) for name in _names(attachments.get("frame"))]
         self.wrenches = [mechanism.frame(name) for name in _names(attachments.get("wrench"))]
@@ -176,7 +180,9 @@ class Motion:
                 for part in body.parts
             ]
         self.shares = [self._shares(index) for index in range(len(mechanism.bodies))]
-        """Per body, for each degree of freedom of its joint: (k, rate per unit of v[k]); a mimic joint has its leader's k."""
+        """Per body, for each degree of freedom of its joint: (k, rate per unit of v[k]); a mimic
+        joint has its leader's k.
+        """
 
     def of_each_frame(self) -> list[Self]:
         """Return one copy of the motion for each frame, with that frame only."""
@@ -185,7 +191,7 @@ class Motion:
             motion.frame, motion.frames = frame, [frame]
         return copies
 
-    # ---- the declaration, entered into the scalars -------------------------------------------------------------------
+    # ---- the declaration, entered into the scalars -----------------------------------------------
 
     @cached_property
     def paths(self) -> list[list[int]]:
@@ -318,7 +324,8 @@ class Motion:
         turn, shift = self.pose(self.payload.pose)
         mass, c = payload[..., 0], payload[..., 1:4]
         tensor = payload[..., [4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape((*payload.shape[:-1], 3, 3))
-        # parallel axis theorem: the ten numbers are about the link's origin, a part's moments about its centre
+        # parallel axis theorem: the ten numbers are about the link's origin, a part's moments about
+        # its centre
         squared = (c * c).sum(axis=-1)[..., None, None] * identity(self.scalars)
         about_centre = tensor - mass[..., None, None] * (
             squared - c[..., :, None] * c[..., None, :]
@@ -328,7 +335,7 @@ class Motion:
             BodyPart(self.payload.body, mass, shift + times(turn, c), turn @ about_centre @ turn.T),
         ]
 
-    # ---- kinematics --------------------------------------------------------------------------------------------------
+    # ---- kinematics ------------------------------------------------------------------------------
 
     @at_precision
     def placements(
@@ -336,8 +343,8 @@ class Motion:
     ) -> list[Placement]:
         """Return the pose of every body's frame in the base.
 
-        With q alone each series has one term. With v and a it is the power series along q + v t + a t²/2,
-        up to t².
+        With q alone each series has one term. With v and a it is the power series along q + v t + a
+        t²/2, up to t².
         """
         identity_rotation, zero = identity(self.scalars), self.scalars.array([0, 0, 0])
         order = 1 if v is None else 3

@@ -85,7 +85,8 @@ def solution(q: Array, b: Array) -> Array:
         for k in range(n - 2, -1, -1):
             tension.append((right[k] + c[k + 1] * tension[-1]) / f[k])
         tension.reverse()
-        # n_k·(a_k − a_k−1) of the masses: a_k is the force of rod k on its mass minus that of rod k+1
+        # n_k·(a_k − a_k−1) of the masses: a_k is the force of rod k on its mass minus that of rod
+        # k+1
         rates = []
         for k in range(n):
             rate = (2 if k else 1) * across[k]

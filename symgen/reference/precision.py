@@ -31,7 +31,9 @@ class TooFewDigits(RequestError):
 
 
 class Entered:
-    """Base class of composite number types, such as jets: `Scalars.array` stores them without conversion."""
+    """Base class of composite number types, such as jets: `Scalars.array` stores them without
+    conversion.
+    """
 
     __slots__ = ()
 

@@ -226,7 +226,9 @@ class Pivot(NamedTuple):
     composite: Array
     """M_kk: all other joints are locked."""
     bound: Array
-    """Upper bound of M_kk for any direction of the axis: the sum over three orthogonal axes through the body's origin."""
+    """Upper bound of M_kk for any direction of the axis: the sum over three orthogonal axes through
+    the body's origin.
+    """
 
 
 def pivots(reference: Reference, q: Array, payload: Array | None = None) -> Iterator[Pivot]:
@@ -408,7 +410,9 @@ def pivot_lower_bounds(joint: Joint, body: Body) -> list[Exact]:
 
 
 def _twists(joint: Joint) -> tuple[list[Twist], Exact]:
-    """Return the twist of each degree of freedom, in the body's axes, and the divisor of their products."""
+    """Return the twist of each degree of freedom, in the body's axes, and the divisor of their
+    products.
+    """
     kind = joint.type
     if kind.along is not None:
         return [
@@ -515,7 +519,9 @@ def diagonal_upper_bounds(mechanism: Mechanism, payload: str | None) -> list[Any
 
 
 def _range_of_motion(joint: Joint) -> tuple[Fraction | int, Fraction | int]:
-    """Return how far a joint translates for a unit of its coordinates, and 1 plus how far it rotates."""
+    """Return how far a joint translates for a unit of its coordinates, and 1 plus how far it
+    rotates.
+    """
     translation = sum(
         (
             step.axes if isinstance(step, Placing) else abs(step.rate)

@@ -49,9 +49,9 @@ def draw_states(
     """Return `count` seeded states by argument name.
 
     Shapes: q and q_next (count, NQ); v, a, tau and b (count, NV); dt and instant (count,); pi
-    (count, 10·NB), if `inertial`. With `payload`, payload (count, 10); with `wrench`, wrench (count, 6), or
-    (count, NW, 6) for several links. Entries are Fractions. `derivative_shapes` names the changes
-    and weights of derivatives and gives their shapes.
+    (count, 10·NB), if `inertial`. With `payload`, payload (count, 10); with `wrench`, wrench
+    (count, 6), or (count, NW, 6) for several links. Entries are Fractions. `derivative_shapes`
+    names the changes and weights of derivatives and gives their shapes.
 
     Positions lie within the declared limits if both are declared in order, else in the usual range
     of the joint type (±π rad, ±1 m). The payload is a load of 0.5 to 2 kg, made of six point masses

@@ -35,7 +35,8 @@ the same joint's pivot with all links.
 
 
 class Tails:
-    """Pivots of a chain of one-degree-of-freedom joints on a fixed base, at `count` = STATES states.
+    """Pivots of a chain of one-degree-of-freedom joints on a fixed base, at `count` = STATES
+    states.
 
     `q` (count, NQ) are the states, drawn with a fixed seed. The lists have one entry per joint, or
     per link that this joint moves:

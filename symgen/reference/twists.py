@@ -1,12 +1,14 @@
 """Conventions for the twist of a frame, and conversions of the Jacobian J and of d/dt(J v).
 
-A frame has the rotation matrix R (its axes in base axes) and the origin p. Its twist J v consists of
-the angular velocity ω and a linear velocity. `Convention.frame` names the axes and the reference point:
+A frame has the rotation matrix R (its axes in base axes) and the origin p. Its twist J v consists
+of the angular velocity ω and a linear velocity. `Convention.frame` names the axes and the reference
+point:
 
-- "aligned": (ω, ṗ), in base axes, at the frame's origin. The other conventions are computed from it.
+- "aligned": (ω, ṗ), in base axes, at the frame's origin. The other conventions are computed from
+  it.
 - "local": (Rᵀ ω, Rᵀ ṗ), in the axes of the frame, at its origin.
-- "world": (ω, ṗ + p × ω), in base axes. The linear part is the velocity of the point of the body that
-  coincides with the base's origin.
+- "world": (ω, ṗ + p × ω), in base axes. The linear part is the velocity of the point of the body
+  that coincides with the base's origin.
 
 `Convention.order` names the part that is first, "angular" or "linear". Leading dimensions (...) of
 arrays are states, as in `symgen.reference.mechanics`.

@@ -1,1 +1,3 @@
-"""Errors, files, the cache on disk, tables of text and the version: code that does not depend on robots."""
+"""Errors, files, the cache on disk, tables of text and the version: code that does not depend on
+robots.
+"""

@@ -15,7 +15,8 @@
         TextRefused                        … because it refuses the generated text
       ProgramError                         a defect of symgen itself
 
-They can also be caught as Python's own exceptions, with `except ValueError` and `except LookupError`.
+They can also be caught as Python's own exceptions, with `except ValueError` and `except
+LookupError`.
 
 `SymgenWarning` is the only class of warnings. `warn` issues a warning at the line of the user's program that called symgen. The
 command line collects warnings with `collected` and prints them.
@@ -111,8 +112,8 @@ class MethodRefusal(RequestError):
 
 
 class StateError(SymgenError, ValueError):
-    """A function that checks its inputs at run time refused a state. The text names the function, the
-    state and the reason. The results are unchanged.
+    """A function that checks its inputs at run time refused a state. The text names the function,
+    the state and the reason. The results are unchanged.
     """
 
 

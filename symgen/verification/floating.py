@@ -94,9 +94,11 @@ def check_floating(
 
     A result with a precision loss is not judged. There are five cases:
 
-    - the bound is more than the fraction `symgen.vocabulary.reals.LOST` of the terms, so it bounds nothing;
+    - the bound is more than the fraction `symgen.vocabulary.reals.LOST` of the terms, so it bounds
+      nothing;
     - the bound is more than that fraction of the result, and the observed error is as large;
-    - M is singular within round-off at every state at which a result that needs its inverse is wrong;
+    - M is singular within round-off at every state at which a result that needs its inverse is
+      wrong;
     - all terms of a result are below the smallest normal number of the type;
     - a result is not finite, and its bound is as large as the result.
 

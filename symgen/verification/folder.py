@@ -52,7 +52,8 @@ class Folder(NamedTuple):
     methods: dict[str, str]
     """Method of each requested function."""
     rounds: dict[str, int]
-    """Number of search rounds for each function whose search for fewer operations was interrupted."""
+    """Number of search rounds for each function whose search for fewer operations was interrupted.
+    """
     sources: dict[str, str]
     """Text of the C file of each requested function."""
     blocks: dict[str, str]
@@ -159,7 +160,9 @@ def _program_options(real: str, chosen: Mapping[str, Any]) -> ProgramOptions:
 
 
 def _text_options(chosen: Mapping[str, Any]) -> TextOptions:
-    """Return the options that determine the text of the C files, from the table "options" of a manifest."""
+    """Return the options that determine the text of the C files, from the table "options" of a
+    manifest.
+    """
     return TextOptions(
         _word(chosen.get("trig")) or TextOptions.trig,
         checked=bool(chosen.get("checked")),
@@ -197,8 +200,9 @@ def other_version(manifest: Mapping[str, Any]) -> str:
 def programs(folder: Folder) -> dict[str, Form]:
     """Return the Programs of the requested functions, by function, built again from the robot.
 
-    With run-time parameters it returns the Programs of all functions in the folder. All of them read
-    the values prepared from the parameters in one shared argument, whose layout they determine together.
+    With run-time parameters it returns the Programs of all functions in the folder. All of them
+    read the values prepared from the parameters in one shared argument, whose layout they determine
+    together.
     """
     mechanism, options = folder.mechanism, folder.options
     return build.with_parameters(

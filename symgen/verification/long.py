@@ -8,8 +8,8 @@ and related results are checked by inertias about the origin of the base
 
 The C is compared with the same loops over numbers of many digits. A sum of terms may be off by as
 many units of round-off as the length of its longest chain of operations, relative to the size of
-the terms. All other results may be off by ERROR_FACTOR times the error of the same operations in NumPy's
-numbers.
+the terms. All other results may be off by ERROR_FACTOR times the error of the same operations in
+NumPy's numbers.
 """
 
 from __future__ import annotations
@@ -174,9 +174,9 @@ class LongExactResults:
     def bounds(self, form: Form, text: TextOptions, extra_units: int) -> list[list[float]]:
         """Return the error bound of the C's results, at each state: the round-off of their terms.
 
-        Solved results may be off by ERROR_FACTOR times the error of the same operations in NumPy's numbers.
-        An a-priori bound of these grows with the chain until it is useless, while their errors do
-        not.
+        Solved results may be off by ERROR_FACTOR times the error of the same operations in NumPy's
+        numbers. An a-priori bound of these grows with the chain until it is useless, while their
+        errors do not.
         """
         eps = REALS[form.real].eps
         check = FUNCTIONS[form.function].long_check
@@ -329,8 +329,8 @@ def _check_totals(
 def _check_against_numpy(
     form: Form, results: Mapping[str, Array], long_results: LongExactResults, label: str
 ) -> Check:
-    """Return the check of results against ERROR_FACTOR times the errors of the same operations in NumPy's
-    numbers.
+    """Return the check of results against ERROR_FACTOR times the errors of the same operations in
+    NumPy's numbers.
 
     The unit is a round-off of the largest entry of each result. The check holds the result that is
     nearest to its bound.

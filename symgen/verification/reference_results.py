@@ -79,7 +79,9 @@ class ReferenceResults:
         self.condition = _condition(rough)
         lowest = np.linalg.eigvalsh(rough)[..., 0]
         self.indefinite = int((lowest < -1e-12 * _norm(rough)).sum())
-        """Number of states at which the declared inertias give an M that is not positive semidefinite."""
+        """Number of states at which the declared inertias give an M that is not positive
+        semidefinite.
+        """
         self.digits = 60 + int(np.ceil(np.log10(min(self.condition, 1e40))))
         self.working = working or self.digits + GUARD
         self.scalars = arb(self.working)

@@ -155,8 +155,8 @@ SOLVED: dict[str, Callable[[Mapping[str, Array], ExactResults], Distance]] = {
     "da_dq": partial(_columns, "q"),
     "da_dv": partial(_columns, "v"),
 }
-"""Results of functions that solve with M: (results over balls, exact results) → distance. All others have a
-natural size.
+"""Results of functions that solve with M: (results over balls, exact results) → distance. All
+others have a natural size.
 """
 
 
@@ -239,8 +239,8 @@ def largest_ratio(differences: Array, size: Array) -> tuple[float, int]:
 
 
 def largest_ratio_by_state(differences: Array, size: Array) -> Array:
-    """Return the largest relative difference at each state (count,). A size of 0 counts as SMALLEST_SIZE;
-    NaN counts as infinite.
+    """Return the largest relative difference at each state (count,). A size of 0 counts as
+    SMALLEST_SIZE; NaN counts as infinite.
 
     `size` is one number a state (count,), or one an entry of the differences.
     """

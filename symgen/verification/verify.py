@@ -84,8 +84,8 @@ def _companion_programs(
 ) -> dict[str, Form]:
     """Return the functions beside `programs` that the first identity of each of them needs.
 
-    Functions with long loops are not checked by identities. Functions that the robot cannot have are
-    left out.
+    Functions with long loops are not checked by identities. Functions that the robot cannot have
+    are left out.
     """
     functions_with_long_loops = long_loops(mechanism, programs)
     names = dict.fromkeys(

@@ -1,1 +1,3 @@
-"""Names that all rooms share: functions and their arrays, derivatives, options, reals, poses, contacts."""
+"""Names that all rooms share: functions and their arrays, derivatives, options, reals, poses,
+contacts.
+"""

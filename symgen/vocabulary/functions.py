@@ -503,7 +503,8 @@ class Functions(UserDict[str, Function]):
         ):
             return None
         function = derived(self[requested.of], requested)
-        # center_of_mass:jacobian is computed by center_of_mass_jacobian, and their C names would collide
+        # center_of_mass:jacobian is computed by center_of_mass_jacobian, and their C names would
+        # collide
         return (
             function
             if function is not None

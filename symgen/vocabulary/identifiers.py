@@ -68,7 +68,8 @@ _RESERVED_FILES = _set(
     """
 )
 
-# A namespace of C++ that is called like a function of the system's headers is an error wherever both are seen.
+# A namespace of C++ that is called like a function of the system's headers is an error wherever
+# both are seen.
 _SYSTEM = _set(
     """
     abort abs accept access alarm atexit atof atoi atol bind bsearch calloc chdir clock close connect div dup exit fork free
@@ -98,8 +99,8 @@ def identifier(name: str) -> str:
 
 
 def name_fault(name: str) -> str:
-    """Return why `name` is not a valid prefix of C names and file names; "" if `identifier` leaves it
-    unchanged.
+    """Return why `name` is not a valid prefix of C names and file names; "" if `identifier` leaves
+    it unchanged.
     """
     if not name:
         return "is empty"

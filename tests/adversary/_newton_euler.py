@@ -1,4 +1,5 @@
-"""Independent reference for every function: Newton-Euler recursion in link axes and ball arithmetic.
+"""Independent reference for every function: Newton-Euler recursion in link axes and ball
+arithmetic.
 
 The recursion is that of Craig, Introduction to Robotics (3rd ed.): outward (6.45)-(6.50), inward
 (6.51)-(6.53). It shares only the description with symgen: rotations come from quaternions, M from
@@ -196,7 +197,9 @@ class Recursion:
             )
 
     def _columns(self, joint: Any, axis: Vector) -> list[tuple[Vector, Vector]]:
-        """Return (angular, linear) of the body frame, in body axes, per unit of each joint velocity."""
+        """Return (angular, linear) of the body frame, in body axes, per unit of each joint
+        velocity.
+        """
         nothing, axes = vector((0, 0, 0)), [vector(row) for row in STILL]
         if joint.kind == "cylindrical":
             return [(axis, nothing), (nothing, axis)]
@@ -325,7 +328,9 @@ class Recursion:
         return motions
 
     def inward(self, motions: Sequence[Moved], pushed: bool) -> list[tuple[Vector, Vector]]:
-        """(moment, force) on every body from its parent, at its origin in its axes; `pushed`: with the wrenches from outside."""
+        """(moment, force) on every body from its parent, at its origin in its axes; `pushed`: with
+        the wrenches from outside.
+        """
         joint_wrenches = [(vector((0, 0, 0)), vector((0, 0, 0))) for _ in motions]
         for i in reversed(range(len(motions))):
             motion, (moment, force) = motions[i], joint_wrenches[i]
@@ -369,7 +374,7 @@ class Recursion:
             for angular, linear in columns
         ]
 
-    # -- parts of functions ------------------------------------------------------------------------------------
+    # -- parts of functions ------------------------------------------------------------------------
 
     def number(self, value: Any) -> Ball:
         return ball(Fraction(value))
@@ -417,7 +422,9 @@ class Recursion:
 
     @cached_property
     def twists(self) -> Turned:
-        """Columns of the Jacobian of the frame: its velocity for a unit of each joint's, angular part first, in base axes."""
+        """Columns of the Jacobian of the frame: its velocity for a unit of each joint's, angular
+        part first, in base axes.
+        """
         on, twists = self.mechanism.frame(str(self.links["frame"])), []
         motions = self.outward(self.state["q"], self.nothing, self.nothing, False)
         path, body = set(), on.body
@@ -494,7 +501,7 @@ class Recursion:
             "a": self.accelerations,
         }
 
-    # -- results by function -----------------------------------------------------------------------------------------------------
+    # -- results by function -----------------------------------------------------------------------
 
     @cached_property
     def total(self) -> Ball:

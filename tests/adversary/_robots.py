@@ -1,7 +1,7 @@
 """Random mechanisms over the whole range of descriptions, and random options for them.
 
-Unlike `random_mechanism`, they include special cases: massless links, points and rods, parts of 1e-6
-and of 1e6 kg, bases a kilometre away, parallel axes, several trees, zero or oblique gravity.
+Unlike `random_mechanism`, they include special cases: massless links, points and rods, parts of
+1e-6 and of 1e6 kg, bases a kilometre away, parallel axes, several trees, zero or oblique gravity.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Search for states that violate proved bounds: of divisors, intervals and round-off errors.
 
-A robot and a function have several claims, one per try. An evolutionary search evaluates all rows at
-a population of states in NumPy, with more digits if it maximises errors. Its best states are then
-judged in ball arithmetic, and round-off in the compiled C. `NEAREST` keeps, for each kind of claim,
-the largest ratio of an observed value to its bound: 1 is the bound.
+A robot and a function have several claims, one per try. An evolutionary search evaluates all rows
+at a population of states in NumPy, with more digits if it maximises errors. Its best states are
+then judged in ball arithmetic, and round-off in the compiled C. `NEAREST` keeps, for each kind of
+claim, the largest ratio of an observed value to its bound: 1 is the bound.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class Case:
             self.program.function
         ]
 
-    # -- states --------------------------------------------------------------------------------------------------------
+    # -- states ------------------------------------------------------------------------------------
 
     @cached_property
     def box(self) -> dict[str, tuple[Array, Array]]:
@@ -175,7 +175,7 @@ class Case:
             for first in self.mechanism.quaternions
         ]
 
-    # -- all rows ------------------------------------------------------------------------------------------------------
+    # -- all rows ----------------------------------------------------------------------------------
 
     def rows(self, states: dict[str, Any], numbers: Numbers) -> list[Any]:
         every = range(len(self.program.rows))
@@ -236,7 +236,9 @@ def _inside(real: Any, end: Fraction, inward: float) -> float:
 
 
 def _loads(shares: Array) -> Array:
-    """Return ten numbers of six equal point masses, with a margin so that rounding keeps them valid."""
+    """Return ten numbers of six equal point masses, with a margin so that rounding keeps them
+    valid.
+    """
     loads = []
     for share in shares:
         mass = max(round(5 * share[0] * FINE), 1) / FINE

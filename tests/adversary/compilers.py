@@ -1,9 +1,10 @@
-"""Generated folders, built by every compiler at every level: no warnings, equal bits, self-test passes.
+"""Generated folders, built by every compiler at every level: no warnings, equal bits, self-test
+passes.
 
-Without contraction, C fixes each rounding and the order of operations. All builds of one folder must
-therefore agree in every bit, also with -march=native. Contracted builds may differ in the last bits,
-but must pass the self-test. `-ffast-math` lets the compiler reorder sums; the text must refuse it, or
-the self-test must fail. A try is one build of one folder.
+Without contraction, C fixes each rounding and the order of operations. All builds of one folder
+must therefore agree in every bit, also with -march=native. Contracted builds may differ in the last
+bits, but must pass the self-test. `-ffast-math` lets the compiler reorder sums; the text must
+refuse it, or the self-test must fail. A try is one build of one folder.
 """
 
 from __future__ import annotations

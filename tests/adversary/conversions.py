@@ -1,9 +1,9 @@
 """Random mechanisms, converted to every format and read back with the options that notes name.
 
-A try is one mechanism, with drives, gravity compensation and couplings, in one format. M, tau and the
-poses of frames are compared at 80 digits and one state. Features that a format lacks are removed
-beforehand if its notes name them. Joints that MJCF splits or measures from another origin are judged
-in `tests/description/test_convert_judged.py`.
+A try is one mechanism, with drives, gravity compensation and couplings, in one format. M, tau and
+the poses of frames are compared at 80 digits and one state. Features that a format lacks are
+removed beforehand if its notes name them. Joints that MJCF splits or measures from another origin
+are judged in `tests/description/test_convert_judged.py`.
 """
 
 from __future__ import annotations

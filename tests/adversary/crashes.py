@@ -35,7 +35,9 @@ SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 OUTSIDE = 99
 """Exit code of a fork that received the signal before or after the command."""
 BEGUN = ("symgen: ", "in _read_command", "in run")
-"""Return the trace of an error in stderr of a command that has begun: its one line, or a function of the traceback."""
+"""Return the trace of an error in stderr of a command that has begun: its one line, or a function
+of the traceback.
+"""
 LONGEST = 120
 Tree = dict[str, bytes]
 
@@ -197,7 +199,8 @@ class Attack:
         if number == signal.SIGKILL:
             is_expected = late or code == -signal.SIGKILL
         else:  # before the command begins, Python itself handles the signal
-            # Where SIGINT met Python in an `exec` of a text, by which a dataclass is made, `python -m` dies of it in the end,
+            # Where SIGINT met Python in an `exec` of a text, by which a dataclass is made, `python
+            # -m` dies of it in the end,
             # however it was answered. A shell shows 128 + its number either way.
             is_expected = (
                 late
@@ -214,7 +217,9 @@ class Attack:
             raise Broken(f"exit code {code} without a signal, and on stderr: {error_output}")
 
     def look(self) -> None:
-        """Check that the folder is complete and that all files of the user exist or can be restored."""
+        """Check that the folder is complete and that all files of the user exist or can be
+        restored.
+        """
         if not self.folder.is_dir():
             raise Broken("the folder is gone")
         files = tree(self.folder)

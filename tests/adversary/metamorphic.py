@@ -26,8 +26,8 @@ NO_ARGUMENT = "of this robot does not depend on"
 def tries(seed: int) -> Iterator[Failure | None]:
     """Try every relation in turn on a random mechanism.
 
-    The reference is compared for all functions, Programs for one function by a random or the default
-    method, and for one derivative if the relation covers it.
+    The reference is compared for all functions, Programs for one function by a random or the
+    default method, and for one derivative if the relation covers it.
     """
     random = Random(f"metamorphic {seed}")
     while True:

@@ -7,8 +7,8 @@ The sorts of arguments are:
 - at the end of the range, and in any binade, subnormal numbers included;
 - near the worst arguments so far.
 
-A try is about a thousand arguments of one sort, by one compiler at one level. The C has one rounding
-per operation or fused a*b + c; it is that of `--trig inline` or the loop of `--trig auto`.
+A try is about a thousand arguments of one sort, by one compiler at one level. The C has one
+rounding per operation or fused a*b + c; it is that of `--trig inline` or the loop of `--trig auto`.
 """
 
 from __future__ import annotations

@@ -47,7 +47,9 @@ def test_a_peer_answers_as_the_reference_does(mechanism: Mechanism, name: str) -
 
 
 def test_the_c_of_casadi_answers_on_bound_buffers() -> None:
-    """CasADi's part of the peer runs without Pinocchio: few builds of Pinocchio can write CasADi's expressions."""
+    """CasADi's part of the peer runs without Pinocchio: few builds of Pinocchio can write CasADi's
+    expressions.
+    """
     ca = pytest.importorskip("casadi")
     q, v = ca.SX.sym("q", 2), ca.SX.sym("v", 2)
     values = [np.array([1.0, 2.0]), np.array([3.0, 5.0])]

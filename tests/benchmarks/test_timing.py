@@ -25,7 +25,9 @@ from symgen.support.version import __version__
 
 
 class Clock:
-    """A clock that only runs of contestants move, in seconds; the process runs in a share of the time."""
+    """A clock that only runs of contestants move, in seconds; the process runs in a share of the
+    time.
+    """
 
     def __init__(self, share: float = 1.0) -> None:
         self.now, self.share = 100.0, share
@@ -427,7 +429,8 @@ def test_peers_that_cannot_be_built_are_left_out_with_the_reason(
 
 
 def places() -> _peer.Places:
-    """Return a robot with joints of one, two and one coordinates, the second one an angle in the peer.
+    """Return a robot with joints of one, two and one coordinates, the second one an angle in the
+    peer.
 
     The peer has them in the order third, first, second, and cosine and sine of the angle.
     """

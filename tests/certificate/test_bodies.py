@@ -1,4 +1,6 @@
-"""Bounds by energy of a cart, an arm and a lift, in closed form; values of an elimination at states."""
+"""Bounds by energy of a cart, an arm and a lift, in closed form; values of an elimination at
+states.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +80,9 @@ def test_stretched_links_bound_the_diagonal() -> None:
 
 
 def test_a_load_adds_its_largest_mass_centre_and_moments() -> None:
-    """Up to 5 kg, 0.2 m along each axis and moments of 0.2 kg m², at the hook 1/2 m out on the lift."""
+    """Up to 5 kg, 0.2 m along each axis and moments of 0.2 kg m², at the hook 1/2 m out on the
+    lift.
+    """
     result = bodies(carriage(), "hook")
     without = bodies(carriage())
     distance, centre = 1.5 + 0.5, 0.2 * sqrt(3)
@@ -190,7 +194,9 @@ def test_earlier_velocities_of_a_joint_are_locked() -> None:
 
 
 def test_coupling_across_branches_is_named() -> None:
-    """A hinge on the leader is coupled with the follower on the other branch, and with what that carries."""
+    """A hinge on the leader is coupled with the follower on the other branch, and with what that
+    carries.
+    """
     builder = (
         symgen.Robot("led", mimic="couple")
         .body("a", parent="base", type="revolute", axis=(0, 0, 1), **link("1", "1", "0", "0"))
@@ -225,9 +231,11 @@ def shares(mechanism: Mechanism, k: int) -> dict[int, dict[int, float]]:
 
 
 def test_energies_bound_the_rates_of_a_carriage() -> None:
-    """A link of moments I turns by 1/√I of its energy; the arm's centre is at (0.75, 1), the lift's at (0.45, 1/2).
+    """A link of moments I turns by 1/√I of its energy; the arm's centre is at (0.75, 1), the lift's
+    at (0.45, 1/2).
 
-    So a point of the arm below the lift's centre rises by the tilts about x and y at the levers 1/2 and 0.3 m.
+    So a point of the arm below the lift's centre rises by the tilts about x and y at the levers 1/2
+    and 0.3 m.
     """
     rates = shares(carriage(), 0)
     lever = sqrt(0.5**2 + 0.3**2)
@@ -270,7 +278,9 @@ def test_a_locked_velocity_leaves_the_later_ones_of_its_joint() -> None:
 
 
 def test_rates_of_a_planar_body_are_roots_of_its_inverse_inertia() -> None:
-    """2 kg at 1 m along x, I = 1/4: the block of (vx, vy, w) is [[2, 0, 0], [0, 2, 2], [0, 2, 2.25]]."""
+    """2 kg at 1 m along x, I = 1/4: the block of (vx, vy, w) is [[2, 0, 0], [0, 2, 2], [0, 2,
+    2.25]].
+    """
     puck = symgen.Robot("puck").body(
         "puck", parent="base", type="planar", **link("2", "1", "0", "0")
     )
@@ -355,7 +365,9 @@ def test_a_free_joint_on_a_cart_counts_the_cart_in_any_direction() -> None:
 
 
 def test_a_free_joint_beyond_another_link_counts_any_motion_of_that_link() -> None:
-    """The centre of the arm is 1.25 m from its origin, and the body reaches 1/2 m and three strokes, √3 m, from there."""
+    """The centre of the arm is 1.25 m from its origin, and the body reaches 1/2 m and three
+    strokes, √3 m, from there.
+    """
     mechanism = carriage()
     (freed,) = (joint for joint in with_ball("free").joints if joint.kind == "free")
     joints = (*mechanism.joints[:2], replace(freed, parent=1, pose=mechanism.joints[2].pose))
@@ -372,7 +384,9 @@ def test_a_free_joint_beyond_another_link_counts_any_motion_of_that_link() -> No
 
 
 def partial(j: int) -> float:
-    """Return the squared lever of the lift's centre (0.45, 0, 0.6) about the axis j − 2, as a share of 0.75²."""
+    """Return the squared lever of the lift's centre (0.45, 0, 0.6) about the axis j − 2, as a share
+    of 0.75².
+    """
     squares = (0.6**2, 0.45**2 + 0.6**2, 0.45**2)
     return squares[j - 2] / 0.75**2
 

@@ -277,7 +277,7 @@ def exact_factor(M: Array, i: int, k: int) -> Any:
     )
 
 
-# -- divisors without certificate ---------------------------------------------------------------------------
+# -- divisors without certificate ------------------------------------------------------------------
 
 
 def changed(mechanism: Mechanism, body: int, part: Part) -> Mechanism:

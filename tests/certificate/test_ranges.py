@@ -1,4 +1,6 @@
-"""Ranges of arguments, their assumptions in words, and the cells and random states of the box of ranges."""
+"""Ranges of arguments, their assumptions in words, and the cells and random states of the box of
+ranges.
+"""
 
 from __future__ import annotations
 

@@ -368,7 +368,7 @@ def test_carried_inertias_grow_by_exactly_the_load() -> None:
     )
 
 
-# -- recognition of the elimination ------------------------------------------------------------------
+# -- recognition of the elimination ----------------------------------------------------------------
 
 
 def edited(program: Program, row: int, new: Row, *more: Row) -> Program:

@@ -165,7 +165,8 @@ def test_random_rounding_nearly_attains_the_bound_and_never_exceeds_it(
     program = crafted(make, len(POINTS[make]))
     attained, bound = worst(program, POINTS[make], TWELVE_BITS, 20_000)
     assert attained <= bound * (1 + 1e-12)
-    # the ulp of a logarithm may be half of 2u |log|, and the error of a sine's argument matters less than its own
+    # the ulp of a logarithm may be half of 2u |log|, and the error of a sine's argument matters
+    # less than its own
     assert (
         attained
         >= (0.45 if make is logarithms else 0.7 if make in (circular, aligned_with_angle) else 0.97)
@@ -192,7 +193,8 @@ def sampled_states(mechanism: Mechanism, count: int, seed: int = 0) -> dict[str,
 
 
 def near_singular(name: str, function: str, states: dict[str, Array]) -> Array:
-    """True for states (count,) so near a singular pose of the task that 20 bits cannot separate them.
+    """True for states (count,) so near a singular pose of the task that 20 bits cannot separate
+    them.
 
     Task inertia is then divided by a number that may be zero, and its bound is infinite.
     """

@@ -87,7 +87,9 @@ ED = 4 * U * (1 + D / 2) * (1 + U) + U * D
     ],
 )
 def test_large_errors_count_in_the_computed_values(row: Row, expected: float) -> None:
-    """The exact difference is within ED of D; divisors and radicands are smaller by their error, factors larger."""
+    """The exact difference is within ED of D; divisors and radicands are smaller by their error,
+    factors larger.
+    """
     result = error(Row("sub", (0, 1)), row, x=1 + D, y=1.0)
     assert result == pytest.approx(expected, rel=1e-4, abs=0)
 
@@ -327,7 +329,9 @@ def test_other_quotients_are_no_ratios(index: int, row: Row) -> None:
 
 
 def test_the_ratio_is_bounded_where_w_keeps_its_sign() -> None:
-    """With θ of tan θ = r/w, it is 2 θ/r, at most π/ρ and here within a few units; at w = 0 it has no such bound."""
+    """With θ of tan θ = r/w, it is 2 θ/r, at most π/ρ and here within a few units; at w = 0 it has
+    no such bound.
+    """
     x, w = 1e-3, 0.9
     r = np.sqrt(x * x + 1 / 16)
     result = last(*RATIO, x=x, y=w, arithmetic=Arithmetic("float"))

@@ -1,4 +1,6 @@
-"""Texts that commands print: costs on a target, notes on a folder, errors, progress, and what to do next."""
+"""Texts that commands print: costs on a target, notes on a folder, errors, progress, and what to do
+next.
+"""
 
 from __future__ import annotations
 
@@ -108,7 +110,7 @@ def test_a_robot_has_no_costs_without_a_target(capsys: pytest.CaptureFixture[str
     assert "cost: name what runs the C with --target, one of cortex-m4f" in capsys.readouterr().err
 
 
-# -- generate ------------------------------------------------------------------------------------------
+# -- generate --------------------------------------------------------------------------------------
 
 
 def manifest(*functions: str, **changes: Any) -> dict[str, Any]:
@@ -191,7 +193,7 @@ def test_an_interrupted_search_and_a_rejected_method_are_noted() -> None:
     assert rejected == "note: f is chosen without slow: too long"
 
 
-# -- errors and options --------------------------------------------------------------------------------
+# -- errors and options ----------------------------------------------------------------------------
 
 
 class Missing(ModuleNotFoundError):
@@ -275,7 +277,7 @@ def test_options_of_the_proof_of_bounds_do_not_apply_to_identities(
         prove._refuse_with_identities(parser.parse(["planar_arm", "--identities", *words]))
 
 
-# -- notes ---------------------------------------------------------------------------------------------
+# -- notes -----------------------------------------------------------------------------------------
 
 
 def lines_of_notes(
@@ -356,7 +358,7 @@ def test_drives_that_are_off_are_named_for_descriptions_that_do_not_list_them(
     assert _sharing._held_drives(load(path, drives="on"), str(path)) == ""
 
 
-# -- progress ------------------------------------------------------------------------------------------
+# -- progress --------------------------------------------------------------------------------------
 
 
 def test_a_pipe_and_a_dumb_terminal_show_no_progress(

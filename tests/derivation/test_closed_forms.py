@@ -1,4 +1,6 @@
-"""Closed forms that SymPy derives from declared geometry: p_i, B_ij and H change with it as in Saha (4)."""
+"""Closed forms that SymPy derives from declared geometry: p_i, B_ij and H change with it as in Saha
+(4).
+"""
 
 from __future__ import annotations
 
@@ -88,7 +90,7 @@ def exact(v: object) -> sp.Matrix:
     return sp.Matrix([sp.Rational(x.numerator, x.denominator) for x in v])  # type: ignore[attr-defined]
 
 
-# -- joints ------------------------------------------------------------------------------------------------------------------
+# -- joints ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -140,9 +142,9 @@ def parameters_without_effect(columns: sp.Matrix) -> int:
 def test_the_class_of_a_motion_states_how_many_inertial_parameters_have_no_effect(
     kind: str,
 ) -> None:
-    """Three parameters (m, h_z and Σ_zz) have no effect on a rotation about z, one (m) on a rotation
-    about a point, and six (the second moments) on a translation. The other class is that of joints
-    that rotate and translate.
+    """Three parameters (m, h_z and Σ_zz) have no effect on a rotation about z, one (m) on a
+    rotation about a point, and six (the second moments) on a translation. The other class is that
+    of joints that rotate and translate.
     """
     H = joint_form(kind).motion_subspace.subs(parameter_values(kind))
     expected = {"turn": 3, "ball": 1, "slide": 6}
@@ -234,13 +236,15 @@ def test_a_new_joint_type_carries_through_to_the_mass_matrix(screw: str, method:
 
 
 def test_a_general_displacement_has_its_motion_subspace() -> None:
-    """Rotation about x with translation along the rotated y: the twist is in axes of the moved frame."""
+    """Rotation about x with translation along the rotated y: the twist is in axes of the moved
+    frame.
+    """
     q = sp.Symbol("q", real=True)
     rotation = sp.Matrix([[1, 0, 0], [0, sp.cos(q), -sp.sin(q)], [0, sp.sin(q), sp.cos(q)]])
     assert list(motion_subspace(rotation, rotation * sp.Matrix([0, q, 0]), q)) == [1, 0, 0, 0, 1, q]
 
 
-# -- p and B -------------------------------------------------------------------------------------------------------------------
+# -- p and B ---------------------------------------------------------------------------------------
 
 
 def test_twist_transport_equals_sahas_matrix() -> None:
@@ -314,7 +318,9 @@ def test_p_of_several_parts_is_taken_at_their_common_centre() -> None:
 
 
 def test_changing_a_mass_centre_changes_b_by_that_displacement() -> None:
-    """B_ij = [[1, 0], [(c_j − c_i)×, 1]] in axes of body j; a change of d_i is first rotated by q_i."""
+    """B_ij = [[1, 0], [(c_j − c_i)×, 1]] in axes of body j; a change of d_i is first rotated by
+    q_i.
+    """
     mechanism = random_mechanism(3, seed=8, general=False)
     before = symgen.inspect(mechanism, "B[2,1]")
     old = centre_of(mechanism, 1)
@@ -403,7 +409,7 @@ def test_b_does_not_exist_where_j_does_not_carry_i(name: str) -> None:
         symgen.inspect(robot(name), "B[0,1]")
 
 
-# -- the Riccati step ------------------------------------------------------------------------------------------------
+# -- the Riccati step ------------------------------------------------------------------------------
 
 
 def riccati_step(kind: str, P: sp.Matrix) -> tuple[sp.Expr, sp.Matrix, sp.Matrix]:

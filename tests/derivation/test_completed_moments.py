@@ -1,4 +1,6 @@
-"""Moments of inertia that no motion depends on: added where a method divides by every link's inertia."""
+"""Moments of inertia that no motion depends on: added where a method divides by every link's
+inertia.
+"""
 
 from __future__ import annotations
 

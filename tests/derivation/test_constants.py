@@ -41,7 +41,7 @@ def test_a_dot_product_of_balls_contains_the_exact_sum() -> None:
     assert dot((root, root, root), (ZERO, ZERO, ZERO)) is ZERO
 
 
-# -- precision ---------------------------------------------------------------------------------------
+# -- precision -------------------------------------------------------------------------------------
 
 
 def test_digits_are_doubled_until_they_suffice() -> None:
@@ -75,7 +75,7 @@ def test_a_loss_at_the_most_digits_is_raised_with_its_innermost_location() -> No
     assert k.digits() == k.WORKING_DIGITS
 
 
-# -- numbers -----------------------------------------------------------------------------------------
+# -- numbers ---------------------------------------------------------------------------------------
 
 
 def test_only_zero_and_plus_and_minus_one_are_units() -> None:
@@ -139,7 +139,7 @@ def test_a_logarithm_needs_a_positive_number() -> None:
                 k.logarithm(value)
 
 
-# -- rotations ---------------------------------------------------------------------------------------
+# -- rotations -------------------------------------------------------------------------------------
 
 
 def rotation_matrix(axis: tuple[float, ...], angle: float) -> np.ndarray:

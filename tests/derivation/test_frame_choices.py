@@ -1,4 +1,6 @@
-"""Choices of link frames: rotations about parallel axes, shared axes, shifted origins, and their record."""
+"""Choices of link frames: rotations about parallel axes, shared axes, shifted origins, and their
+record.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ def value(spin: Spin, q: np.ndarray) -> float:
     return math.atan2(sine, cosine) + sum(sign * float(q[link]) for link, sign in spin.terms)
 
 
-# -- spin ----------------------------------------------------------------------------------------------
+# -- spin ------------------------------------------------------------------------------------------
 
 
 def test_a_spin_is_a_sum_of_angles() -> None:
@@ -74,7 +76,7 @@ def test_only_a_spin_without_angles_is_constant_and_only_the_identity_is_zero() 
     assert not Spin((), (-k.ONE, k.ZERO)).is_zero
 
 
-# -- shared axes ---------------------------------------------------------------------------------------
+# -- shared axes -----------------------------------------------------------------------------------
 
 
 def axis_parallel(seed: int) -> Mechanism:
@@ -89,8 +91,8 @@ def rotation_from_parent(model: Model, i: int, q: np.ndarray) -> np.ndarray:
 
 
 def rotation_from_ground(model: Model, i: int, group: int, q: np.ndarray) -> np.ndarray:
-    """Return the rotation to link i from the axes of its group's joints at zero: those before Rz(β + q)
-    of the first joint.
+    """Return the rotation to link i from the axes of its group's joints at zero: those before Rz(β
+    + q) of the first joint.
     """
     gamma, alpha, _ = k.zxz(model.links[group].rotation)
     (gamma_angle, alpha_angle) = (value(Spin((), angle), q) for angle in (gamma, alpha))
@@ -159,7 +161,7 @@ def test_shared_axes_are_those_of_the_chosen_link_or_do_not_turn(seed: int) -> N
         assert share(model, {}).links == model.links
 
 
-# -- shifted origins -----------------------------------------------------------------------------------
+# -- shifted origins -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["revolute", "helical"])
@@ -212,7 +214,7 @@ def test_the_axial_offset_leads_to_the_plane_of_a_neighbour() -> None:
         assert [axial_offset(trunk, i, BASE) for i in range(3)] == [k.ZERO] * 3
 
 
-# -- record --------------------------------------------------------------------------------------------
+# -- record ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("general", [True, False])
@@ -246,7 +248,8 @@ def test_the_record_names_the_inertial_parameters_that_are_not_zero() -> None:
     # the centre is at (1, 0, 2): hy, Sxy and Syz are zero
     everything = [name for name in PARAMETERS if name not in ("hy", "Sxy", "Syz")]
     assert first["declared"] == second["declared"] == everything
-    # a rotation about z keeps neither m, hz nor Szz; a sliding link keeps only mass and first moments
+    # a rotation about z keeps neither m, hz nor Szz; a sliding link keeps only mass and first
+    # moments
     assert first["kept"] == [name for name in everything if name not in ("m", "hz", "Szz")]
     assert second["kept"] == ["m", "hx", "hz"]
 

@@ -94,7 +94,7 @@ def test_a_joint_carries_the_masses_or_moments_of_all_links_beyond_it(kind: str)
             assert number(carried[i]) == expected
 
 
-# -- links whose inertia cannot be inverted -----------------------------------------------------------
+# -- links whose inertia cannot be inverted --------------------------------------------------------
 
 TURNED = (Rotate((F(1), F(2), F(-1), F(3))),)
 UP, ASIDE = (Shift((F(0), F(0), F(1))),), (Shift((F(1), F(2), F(0))),)

@@ -124,7 +124,9 @@ def test_every_rotation_is_orthonormal_and_right_handed(name: str, model_name: s
 
 @ANY_ROBOT
 def test_reframed_links_have_the_poses_of_declared_links(name: str) -> None:
-    """Poses through the model's frames and placements equal the reference's poses of declared links."""
+    """Poses through the model's frames and placements equal the reference's poses of declared
+    links.
+    """
     mechanism, model = robot(name), model_of("reframed and regrouped", robot(name))
     at = states(name, 1, BALLS)["q"]
     placements = Reference(mechanism, BALLS).placements(at)
@@ -192,7 +194,9 @@ def test_the_first_moment_of_a_revolute_leaf_is_along_one_axis(name: str) -> Non
 
 @ANY_ROBOT
 def test_consecutive_axes_give_modified_denavit_hartenberg_frames(name: str) -> None:
-    """Between consecutive revolute axes: one rotation about x, one shift along x, one along the next axis."""
+    """Between consecutive revolute axes: one rotation about x, one shift along x, one along the
+    next axis.
+    """
     model = model_of("reframed", robot(name))
     size = [
         1 + sum(i in model.ancestors(j) for j in range(len(model.links)))

@@ -140,7 +140,7 @@ def test_arguments_are_expanded_to_all_joints_with_the_offsets_of_positions() ->
     assert results["q_all"] == [-2 * 5 + F(1, 3), 1, 2, 3, 4, 5, 3 * 5 + 5, 6, 3]
 
 
-# -- drives ------------------------------------------------------------------------------------------
+# -- drives ----------------------------------------------------------------------------------------
 
 
 def drive(derivation: Derivation, **values: int) -> DriveScalars:

@@ -1,5 +1,5 @@
-"""Closed forms of one joint's motion: steps of mobility and of the trace, constrained directions, and
-rates of coordinates, on rational matrices.
+"""Closed forms of one joint's motion: steps of mobility and of the trace, constrained directions,
+and rates of coordinates, on rational matrices.
 """
 
 from __future__ import annotations

@@ -101,7 +101,9 @@ def test_a_sliding_leaf_starts_at_its_mass_centre_and_another_sliding_link_at_it
 
 
 def two_axes(tilt: Fraction) -> Model:
-    """Return two turning joints whose axes are at an angle with this tangent, at a distance along z."""
+    """Return two turning joints whose axes are at an angle with this tangent, at a distance along
+    z.
+    """
     axis: Vector3 = (F(0), tilt, F(1))
     part = Part("p", (), F(1), (F(1), F(0), F(0), F(1), F(0), F(1)))
     joints = (

@@ -1,4 +1,6 @@
-"""Scalar and Derivation: simplification by structure, recorded operations, and conversion to a Program."""
+"""Scalar and Derivation: simplification by structure, recorded operations, and conversion to a
+Program.
+"""
 
 from __future__ import annotations
 

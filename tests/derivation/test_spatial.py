@@ -46,7 +46,9 @@ Exact = np.ndarray
 
 
 class Bench:
-    """Scalars that are inputs with rational values, and the exact values of results computed from them."""
+    """Scalars that are inputs with rational values, and the exact values of results computed from
+    them.
+    """
 
     def __init__(self, seed: int = 0) -> None:
         self.random = Random(seed)
@@ -72,7 +74,9 @@ class Bench:
     def turn(
         self, axis: int, pair: tuple[Fraction, Fraction], constant: bool = False
     ) -> tuple[Matrix, Exact]:
-        """Return a rotation about one axis; cosine and sine are run-time values, or constants if `constant`."""
+        """Return a rotation about one axis; cosine and sine are run-time values, or constants if
+        `constant`.
+        """
         c, s = (
             (self.derivation.constant(x) for x in pair)
             if constant
@@ -93,7 +97,9 @@ class Bench:
         return (Vector(m[0]), Vector(m[1]), Vector(m[2])), e
 
     def rotation(self, letters: str) -> tuple[Rotation, Exact]:
-        """Return a product of rotations: "z" run-time about z, "X" constant about x, "p" a permutation, "g" general."""
+        """Return a product of rotations: "z" run-time about z, "X" constant about x, "p" a
+        permutation, "g" general.
+        """
         factors, total = [], np.eye(3, dtype=int) + Fraction(0)
         for n, letter in enumerate(letters):
             if letter == "p":
@@ -145,7 +151,9 @@ def skew(v: Exact) -> Exact:
 
 
 def phi(R: Exact, shift: Exact) -> Exact:
-    """Return φ, which maps a wrench in link axes to the parent's axes (Rodriguez and Kreutz (2.14))."""
+    """Return φ, which maps a wrench in link axes to the parent's axes (Rodriguez and Kreutz
+    (2.14)).
+    """
     return np.block([[R, skew(shift) @ R], [0 * R, R]])
 
 
@@ -222,7 +230,9 @@ def test_rotating_a_symmetric_matrix_about_one_axis_costs_eight_multiplications(
 
 
 def rigid_inertia(b: Bench, massless: bool = False) -> tuple[RigidInertia, Exact]:
-    """Return a rigid inertia and its 6x6 matrix [[tr(Σ)1 − Σ, h̃], [−h̃, m 1]] (Rodriguez and Kreutz (2.15))."""
+    """Return a rigid inertia and its 6x6 matrix [[tr(Σ)1 − Σ, h̃], [−h̃, m 1]] (Rodriguez and
+    Kreutz (2.15)).
+    """
     m = Fraction(0) if massless else Fraction(7, 2)
     (h, eh), (S, eS) = b.vector(), b.symmetric()
     inertia = RigidInertia.of(b.derivation.zero if massless else b.scalar(m), h, S)
@@ -364,7 +374,9 @@ def test_a_split_shift_equals_the_whole_shift(letters: str) -> None:
 
 
 def test_the_shift_of_a_twist_equals_the_derived_transport() -> None:
-    """twist_to_child equals B_ij of Saha (4), derived by SymPy; wrench_to_parent equals its transpose."""
+    """twist_to_child equals B_ij of Saha (4), derived by SymPy; wrench_to_parent equals its
+    transpose.
+    """
     B, c = twist_transport()
     derivation = Derivation({"x": 9})
     x = rationals(Random(3), 9)

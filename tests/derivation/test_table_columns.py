@@ -41,7 +41,7 @@ def rows_of(*rows: dict[str, int]) -> list[dict[str, k.Constant]]:
     return [{name: k.rational(x) for name, x in row.items()} for row in rows]
 
 
-# -- columns -------------------------------------------------------------------------------------------
+# -- columns ---------------------------------------------------------------------------------------
 
 
 def test_equal_values_are_common_and_equal_columns_are_shared() -> None:
@@ -148,7 +148,7 @@ def test_all_names_of_a_row_are_recorded_and_a_negated_row_has_its_own() -> None
     assert derivation.name("e", derivation.one) is derivation.one
 
 
-# -- loads ---------------------------------------------------------------------------------------------
+# -- loads -----------------------------------------------------------------------------------------
 
 QUARTER = ((0, -1, 0), (1, 0, 0), (0, 0, 1))
 """A quarter turn about z."""
@@ -200,7 +200,7 @@ def test_a_wrench_is_moved_to_the_origin_of_its_link() -> None:
         )
 
 
-# -- gravity compensation ------------------------------------------------------------------------------
+# -- gravity compensation --------------------------------------------------------------------------
 
 
 def chain(derivation: Derivation, split: bool) -> list[LinkGeometry]:

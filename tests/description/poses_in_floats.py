@@ -18,8 +18,8 @@ def rotation_about(axis: Any, angle: float) -> Matrix:
 
 
 def rotation_of_quaternion(quaternion: Any) -> Matrix:
-    """Return the rotation matrix of a quaternion w, x, y, z of any length: the angle 2 atan2(|v|, w)
-    about v.
+    """Return the rotation matrix of a quaternion w, x, y, z of any length: the angle 2 atan2(|v|,
+    w) about v.
     """
     w, *v = (float(entry) for entry in quaternion)
     length = float(np.linalg.norm(v))

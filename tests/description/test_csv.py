@@ -231,7 +231,7 @@ def test_a_fault_is_refused_with_line_and_column(case: str, tmp_path: Path) -> N
     assert "\n" not in str(caught.value)
 
 
-# -- sheets without files ---------------------------------------------------------------------------
+# -- sheets without files --------------------------------------------------------------------------
 
 SHEET = "# convention: dh\nname, a, mass\nx, 1, 2\n"
 

@@ -66,7 +66,9 @@ def in_order(model: Any, qpos: Any) -> np.ndarray:
 
 
 def residual(mechanism: Mechanism, loop: Loop, q: np.ndarray) -> np.ndarray:
-    """Return the offset of the origins (3,) and, for a weld, MuJoCo's rotation error up to a factor (3,)."""
+    """Return the offset of the origins (3,) and, for a weld, MuJoCo's rotation error up to a factor
+    (3,).
+    """
 
     def end_pose(end: End) -> Any:
         framed = replace(

@@ -1,4 +1,6 @@
-"""Poses and numbers as the writers of URDF and MJCF write them: exact while rational, else to 60 digits."""
+"""Poses and numbers as the writers of URDF and MJCF write them: exact while rational, else to 60
+digits.
+"""
 
 from __future__ import annotations
 

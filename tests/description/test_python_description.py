@@ -300,7 +300,7 @@ def test_a_faulty_declaration_is_refused_in_one_sentence(case: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-# -- values -----------------------------------------------------------------------------------------
+# -- values ----------------------------------------------------------------------------------------
 
 
 def test_values_of_python_are_those_of_toml() -> None:

@@ -46,7 +46,9 @@ THIRD = link("c", "<pose>0.5 0 0 0 0 0</pose>")
 
 
 def difference(first: Mechanism, second: Mechanism) -> float:
-    """Return the largest difference of mass matrix, forces and poses of shared frames at two states."""
+    """Return the largest difference of mass matrix, forces and poses of shared frames at two
+    states.
+    """
     assert [joint.name for joint in first.joints] == [joint.name for joint in second.joints]
     assert (first.nq, first.nv) == (second.nq, second.nv)
     scalars, worst = arb(60), 0.0

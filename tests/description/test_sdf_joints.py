@@ -315,8 +315,8 @@ def loop(inside: str, kind: str) -> Tree:
     [("revolute", "revolute"), ("continuous", "revolute"), ("prismatic", "prismatic")],
 )
 def test_both_ends_of_a_loop_are_the_frame_of_its_joint(xyz: str, kind: str, closure: str) -> None:
-    """Both links are at their joints, so that each end is the joint's pose in the link, with z along
-    the axis.
+    """Both links are at their joints, so that each end is the joint's pose in the link, with z
+    along the axis.
     """
     (closed,) = loop(f"<axis><xyz>{xyz}</xyz></axis>", kind).loops
     assert closed.kind == closure

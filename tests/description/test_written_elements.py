@@ -383,7 +383,8 @@ def test_mjcf_has_three_moments_with_an_orientation_or_six_without(entry: int | 
         assert inertial["diaginertia"] == "2 3 4"
         assert inertial["quat"] == "1 1 0 0"
     else:
-        # a quarter turn about x takes y to z and z to -y: I'yy = Izz, I'yz = -Iyz, I'xz = Ixy, I'xy = -Ixz
+        # a quarter turn about x takes y to z and z to -y: I'yy = Izz, I'yz = -Iyz, I'xz = Ixy, I'xy
+        # = -Ixz
         xx, xy, xz, yy, yz, zz = moments
         turned = (xx, zz, yy, -xz, xy, -yz)
         assert inertial["fullinertia"].split() == [f"{float(x):g}" for x in turned]

@@ -95,7 +95,7 @@ def test_files_of_parameters_have_the_name_of_the_robot() -> None:
     )
 
 
-# -- closing loops -------------------------------------------------------------------------------------------------------
+# -- closing loops ---------------------------------------------------------------------------------
 
 
 def assembling_programs(real: str = "double") -> dict[str, Program]:

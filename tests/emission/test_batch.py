@@ -111,7 +111,7 @@ def block_failures(
     return [f"{check.subject}: {check.detail}" for check in checks if not check.passed]
 
 
-# -- the text ---------------------------------------------------------------------------------------------------------------
+# -- the text --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("way", TEXT_OPTIONS)
@@ -319,7 +319,7 @@ def test_a_text_without_a_block_function_is_refused_with_the_functions_name() ->
     ]
 
 
-# -- the folder -------------------------------------------------------------------------------------------------------------
+# -- the folder ------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -489,7 +489,7 @@ def test_the_self_test_compares_states_of_a_free_base(tmp_path: Path) -> None:
         assert done.stdout.endswith("2 passed, 0 failed\n"), done.stdout
 
 
-# -- in Python --------------------------------------------------------------------------------------------------------------
+# -- in Python -------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -624,7 +624,9 @@ def test_each_state_has_its_own_status() -> None:
 def test_a_function_for_blocks_is_compiled_only_after_enough_states(
     solver: Solver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The states of all calls count; compiling pays from `kernels.ROWS_BEFORE_BLOCKS` operations on."""
+    """The states of all calls count; compiling pays from `kernels.ROWS_BEFORE_BLOCKS` operations
+    on.
+    """
     kernel = compile_now(ARM, ["mass_matrix"])._kernels["mass_matrix"]
     called: list[int] = []
     library = kernel._many

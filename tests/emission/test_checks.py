@@ -43,7 +43,7 @@ def guards_of(
     ]
 
 
-# -- compared rows -------------------------------------------------------------------------------------------------------
+# -- compared rows ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_only_checked_functions_compare_and_only_inline_sines_have_a_range() -> 
     assert others == inline._replace(angles=())
 
 
-# -- conditions ----------------------------------------------------------------------------------------------------------
+# -- conditions ------------------------------------------------------------------------------------
 
 
 def conditions(derived: Program, compared: Comparisons, results: list[str]) -> dict[str, str]:
@@ -231,7 +231,7 @@ def test_parts_of_a_condition_are_joined_over_lines() -> None:
     assert all(line.count("(") == line.count(")") for line in lines)
 
 
-# -- statuses ------------------------------------------------------------------------------------------------------------
+# -- statuses --------------------------------------------------------------------------------------
 
 
 def names_of_statuses(*forms: Any, trig: str = "auto") -> list[str]:

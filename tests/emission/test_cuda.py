@@ -87,7 +87,7 @@ def differences(
     return [f"{check.subject}: {check.detail}" for check in checks if not check.passed]
 
 
-# -- the text ---------------------------------------------------------------------------------------------------------------
+# -- the text --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("way", TEXT_OPTIONS)
@@ -169,7 +169,7 @@ def test_changed_and_missing_headers_are_reported() -> None:
         assert f"{name} is missing" in differences("scara", programs, TEXT_OPTIONS["auto"], lost)[0]
 
 
-# -- the folder -------------------------------------------------------------------------------------------------------------
+# -- the folder ------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -291,7 +291,7 @@ def test_the_header_compiles_in_c_and_cpp_without_cuda(folder: Path, tmp_path: P
         assert subprocess.run([made], check=False).returncode == 0
 
 
-# -- the kernels, on the CPU -------------------------------------------------------------------------------------------------
+# -- the kernels, on the CPU -----------------------------------------------------------------------
 
 
 def random_states(program: Program, count: int, seed: int = 7) -> dict[str, np.ndarray[Any, Any]]:
@@ -488,7 +488,7 @@ def test_angles_beyond_the_range_take_libms_sine_or_are_refused(tmp_path: Path) 
     assert [int(code) for code in status] == [0, 2, 2]  # OUT_OF_RANGE
 
 
-# -- with nvcc and on a GPU -------------------------------------------------------------------------------------------------
+# -- with nvcc and on a GPU ------------------------------------------------------------------------
 
 BY_MAKE_CUDA = pytest.mark.skipif(
     "SYMGEN_CUDA" not in os.environ, reason="nvcc takes several seconds; 'make cuda' runs it"

@@ -58,7 +58,7 @@ def differences(
     return [check.detail for check in checks if not check.passed]
 
 
-# -- the text ---------------------------------------------------------------------------------------------------------------
+# -- the text --------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -193,13 +193,15 @@ def test_a_chain_in_parts_is_refused(tmp_path: Path) -> None:
         )
 
 
-# -- the kernels, on the CPU -------------------------------------------------------------------------------------------------
+# -- the kernels, on the CPU -----------------------------------------------------------------------
 
 
 def call(
     library: Any, symbol: str, arrays: list[np.ndarray[Any, Any]], work: int, more: list[Any]
 ) -> int:
-    """Call NAME_<function>_cuda on arrays whose rows are elements; `more` are workspaces and statuses."""
+    """Call NAME_<function>_cuda on arrays whose rows are elements; `more` are workspaces and
+    statuses.
+    """
     threads, *statuses = more
     room = np.full(work * max(threads, 1), np.nan, arrays[0].dtype)
     words: list[Any] = [ctypes.c_void_p(array.ctypes.data) for array in [*arrays, room]]

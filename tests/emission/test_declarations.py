@@ -52,7 +52,7 @@ ENERGY = of("kinetic_energy", {"q": (7,), "v": (6,)}, {"T": ()})
 POSE = of("forward_kinematics", {"q": (7,)}, {"R": (3, 3), "p": (3,)})
 
 
-# -- parameters ----------------------------------------------------------------------------------------------------------
+# -- parameters ------------------------------------------------------------------------------------
 
 
 def test_parameters_are_arguments_and_then_results() -> None:
@@ -147,7 +147,7 @@ def test_results_are_stored_element_by_element() -> None:
     assert (checked["status"], checked["none"], checked["zero"]) == ("status", "none", "0.0")
 
 
-# -- sines ---------------------------------------------------------------------------------------------------------------
+# -- sines -----------------------------------------------------------------------------------------
 
 
 ANGLES = written("sin(a) * cos(a)", "_s = a + b", "cos(_s)", "sin(cos(c) + a)", "sin(d)")
@@ -241,7 +241,7 @@ def test_a_constant_result_that_is_zero_in_the_real_type_is_refused() -> None:
         definition.function(printed("1e-400", "double"))
 
 
-# -- sentences -----------------------------------------------------------------------------------------------------------
+# -- sentences -------------------------------------------------------------------------------------
 
 
 def test_sentences_name_the_forces_that_a_function_computes() -> None:
@@ -307,7 +307,7 @@ def test_the_first_cosine_of_a_sum_of_angles_is_named() -> None:
     assert legend.legend([with_steps(names=("c_1", "c_1p"))])["sums"] == ""
 
 
-# -- Markdown ------------------------------------------------------------------------------------------------------------
+# -- Markdown --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -334,7 +334,7 @@ def test_text_in_markdown_means_itself() -> None:
     assert markdown.prose("WWW.x http://y") == "WWW\\.x http:\\//y"
 
 
-# -- C++ -----------------------------------------------------------------------------------------------------------------
+# -- C++ -------------------------------------------------------------------------------------------
 
 
 def functions_of(header: str) -> dict[str, str]:
@@ -421,7 +421,7 @@ def test_names_of_types_are_no_arguments_in_cpp() -> None:
     assert "::arm_mass_matrix(q.data(), &prepared_, M.data())" in body
 
 
-# -- functions in parts --------------------------------------------------------------------------------------------------
+# -- functions in parts ----------------------------------------------------------------------------
 
 
 def run_printed(facts: dict[str, Any], inputs: dict[str, list[float]]) -> dict[str, list[float]]:

@@ -183,7 +183,7 @@ def test_names_of_the_driver_are_no_names_of_arguments() -> None:
     assert others["count"] == "count_"
 
 
-# -- steps of lanes ------------------------------------------------------------------------------------------------------
+# -- steps of lanes --------------------------------------------------------------------------------
 
 
 def test_steps_share_one_loop_over_their_angles() -> None:

@@ -1,4 +1,6 @@
-"""Tables of loop functions: their numbers, types, sizes and lines; and the lines at the head of a file."""
+"""Tables of loop functions: their numbers, types, sizes and lines; and the lines at the head of a
+file.
+"""
 
 from __future__ import annotations
 
@@ -114,7 +116,7 @@ def test_numbers_fill_lines_of_the_width() -> None:
     assert _listed(["1", "2"], 4) == "1, 2"
 
 
-# -- heads of files ------------------------------------------------------------------------------------------------------
+# -- heads of files --------------------------------------------------------------------------------
 
 
 def heads(name: str) -> list[str]:

@@ -219,7 +219,7 @@ def test_an_error_in_the_text_is_reported(slip: str) -> None:
     assert block_failures(CHAIN, ("forward_dynamics",), TEXT_OPTIONS["auto"], (old, new))
 
 
-# -- the folder -------------------------------------------------------------------------------------------------------------
+# -- the folder ------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -271,7 +271,7 @@ def test_verify_reports_a_missing_link_of_a_long_chain(tmp_path: Path) -> None:
     assert [check.passed for check in symgen.verify(out).of("blocks")] == [False]
 
 
-# -- in Python --------------------------------------------------------------------------------------------------------------
+# -- in Python -------------------------------------------------------------------------------------
 
 
 def random_arrays(count: int, solver: Solver) -> list[Any]:

@@ -1,4 +1,6 @@
-"""Cuts of a long function into parts: places of the cuts, values in the work array, and stored results."""
+"""Cuts of a long function into parts: places of the cuts, values in the work array, and stored
+results.
+"""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ SWEEP = Function(
 COUNT = Function("count", (), (Declare("int", "n", "4"), Return("n + 1")), returns="int")
 
 
-# -- the tree that pycparser reads, and the same of statements ---------------------------------------------------------------
+# -- the tree that pycparser reads, and the same of statements -------------------------------------
 
 
 def _plain(text: str) -> str:
@@ -251,7 +251,7 @@ def test_joined_conditions_begin_at_one_column() -> None:
         s.check([Function("function", (), (Declare("int", "status"), checked))], {})
 
 
-# -- lanes -------------------------------------------------------------------------------------------------------------------
+# -- lanes -----------------------------------------------------------------------------------------
 
 
 def test_consecutive_statements_share_one_loop_over_lanes() -> None:
@@ -297,7 +297,7 @@ def test_consecutive_statements_share_one_loop_over_lanes() -> None:
     )
 
 
-# -- faults ------------------------------------------------------------------------------------------------------------------
+# -- faults ----------------------------------------------------------------------------------------
 
 
 def _function(*body: s.Statement) -> Function:
@@ -381,7 +381,7 @@ def test_a_pattern_takes_one_value_per_placeholder() -> None:
         expression("{} + {}", 1)
 
 
-# -- values and bodies -------------------------------------------------------------------------------------------------------
+# -- values and bodies -----------------------------------------------------------------------------
 
 
 def test_a_body_is_made_of_statements_several_and_none() -> None:
@@ -439,7 +439,7 @@ def test_an_empty_line_stands_between_functions_alone() -> None:
     assert "}\n\nint again(void)" in text
 
 
-# -- strides -----------------------------------------------------------------------------------------------------------------
+# -- strides ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -466,11 +466,13 @@ def test_elements_of_strided_arrays_stand_apart(value: s.Value, text: str) -> No
     assert s.with_strides(statements, {}) == statements
 
 
-# -- more of lanes -----------------------------------------------------------------------------------------------------------
+# -- more of lanes ---------------------------------------------------------------------------------
 
 
 def test_only_statements_that_differ_from_lane_to_lane_are_in_a_loop() -> None:
-    """Calls, loops and statements of shared numbers are outside; an element in a column is one number."""
+    """Calls, loops and statements of shared numbers are outside; an element in a column is one
+    number.
+    """
     body = (
         Call("step", ("x",)),
         Assign("k", "3"),
@@ -517,7 +519,7 @@ def test_a_pointer_into_vectors_is_cast_only_from_an_array_of_numbers() -> None:
     )
 
 
-# -- more faults -------------------------------------------------------------------------------------------------------------
+# -- more faults -----------------------------------------------------------------------------------
 
 
 MORE_FAULTS = {

@@ -51,7 +51,7 @@ def is_partition(spans: list[Span], size: int) -> bool:
     return all(a == b for a, (b, _) in zip(ends, ordered, strict=False)) and ends[-1] == size
 
 
-# -- sweeps along parts --------------------------------------------------------------------------------------------------
+# -- sweeps along parts ----------------------------------------------------------------------------
 
 
 def saving_scan(form: LoopProgram, numbers: int, at: int = 1) -> LoopProgram:
@@ -115,7 +115,7 @@ def test_a_port_that_is_missing_has_size_zero() -> None:
     assert [size_of(ports, name) for name in "xyz"] == [6, 4, 0]
 
 
-# -- maps and scans ------------------------------------------------------------------------------------------------------
+# -- maps and scans --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_numbers_of_scans_fill_the_workspace(
     assert over[0][0] == parts * places.group_size
 
 
-# -- the size of the workspace -------------------------------------------------------------------------------------------
+# -- the size of the workspace ---------------------------------------------------------------------
 
 
 def test_a_workspace_has_saved_values_and_the_carries_of_a_tree() -> None:
@@ -229,7 +229,7 @@ def test_the_workspace_has_a_name_that_no_argument_has() -> None:
     assert facts["parameters"][3]["what"] == f"length of {names[2]}"
 
 
-# -- aliases -------------------------------------------------------------------------------------------------------------
+# -- aliases ---------------------------------------------------------------------------------------
 
 
 def in_sweeps(*ports: tuple[list[str], list[str]], nq: int = 1) -> LoopProgram:
@@ -306,7 +306,7 @@ def test_results_of_parts_are_stored_when_all_is_read() -> None:
     assert not loop_work.may_alias(replace(form, stages=(last, scan, first)))
 
 
-# -- blocks of sines -----------------------------------------------------------------------------------------------------
+# -- blocks of sines -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ def test_ranks_say_how_tightly_a_text_binds() -> None:
     assert writer.rank[0] == ATOM
 
 
-# -- locals and names ----------------------------------------------------------------------------------------------------
+# -- locals and names ------------------------------------------------------------------------------
 
 
 def test_only_rows_that_results_need_are_live() -> None:
@@ -210,7 +210,7 @@ def test_a_constant_with_a_name_is_no_local() -> None:
     ]
 
 
-# -- long lines ----------------------------------------------------------------------------------------------------------
+# -- long lines ------------------------------------------------------------------------------------
 
 
 def lines_of(writer: Writer) -> list[str]:
@@ -260,7 +260,7 @@ def test_an_inner_expression_is_shorter_than_a_line() -> None:
     assert max(len(text) for text in writer.text.values()) <= C.inline + 10
 
 
-# -- sines by functions of their own -------------------------------------------------------------------------------------
+# -- sines by functions of their own ---------------------------------------------------------------
 
 
 TURN = Turn("arm_turn", "arm_sincos")
@@ -348,7 +348,7 @@ def test_long_angles_stand_on_lines_of_their_own() -> None:
     assert "\n" in writer._listed([*limit[:1], limit[0] + "x"])
 
 
-# -- refusals ------------------------------------------------------------------------------------------------------------
+# -- refusals --------------------------------------------------------------------------------------
 
 
 def test_a_constant_divisor_that_is_zero_in_the_real_type_is_refused() -> None:

@@ -1,4 +1,6 @@
-"""Conversion of a readable input to every format and back: equal masses and coordinates, or one sentence."""
+"""Conversion of a readable input to every format and back: equal masses and coordinates, or one
+sentence.
+"""
 
 from __future__ import annotations
 

@@ -129,7 +129,8 @@ class Engine:
             self._keep(tried)
             yield tried
         while True:
-            # Most damaged inputs are refused at once: accepted and recent inputs are chosen more often.
+            # Most damaged inputs are refused at once: accepted and recent inputs are chosen more
+            # often.
             start = self._dice.choice(
                 self._dice.choice((self.pool, self.pool[-20:], self._accepted, self._accepted))
             )

@@ -1,4 +1,6 @@
-"""Verdict on one input: symgen reads, writes, reads back and shows it, or refuses it in one sentence."""
+"""Verdict on one input: symgen reads, writes, reads back and shows it, or refuses it in one
+sentence.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +33,11 @@ from tests.fuzz.converting import converted
 from tests.fuzz.words import Broken, refused
 
 READING = 3.0
-"""CPU seconds that an input of a few kilobytes may take to be read or refused, on a slow machine."""
+"""CPU seconds that an input of a few kilobytes may take to be read or refused, on a slow machine.
+"""
 TELLING = 20.0
-"""CPU seconds to write, read back and show what was read; SymPy chooses the frames that are shown."""
+"""CPU seconds to write, read back and show what was read; SymPy chooses the frames that are shown.
+"""
 LOCKS = ("0", "pi/2", "-1.5708", "0.3", "1e300", "2*pi", "1/3")
 
 

@@ -1,4 +1,6 @@
-"""Mutations of inputs: parts of XML and TOML deleted, doubled, moved or exchanged, odd values, bytes."""
+"""Mutations of inputs: parts of XML and TOML deleted, doubled, moved or exchanged, odd values,
+bytes.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """Greedy choice of rows of the golden table: `python -m tests.golden.choose_rows --seconds 20`.
 
-Makes every row in one process and records the lines of symgen/ that it executes. Then prints the rows
-of `quick_rows`: each next one executes most lines that no row before it executes, for its processor
-time. Rows share what one process has derived before, so that times are those of a warm process.
+Makes every row in one process and records the lines of symgen/ that it executes. Then prints the
+rows of `quick_rows`: each next one executes most lines that no row before it executes, for its
+processor time. Rows share what one process has derived before, so that times are those of a warm
+process.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""A covering design: few rows in which every two values of two factors meet at least once, where that is legal.
+"""A covering design: few rows in which every two values of two factors meet at least once, where
+that is legal.
 
-Rows are chosen greedily and in a fixed order, without chance: each starts at the first pair that no row has yet, and then takes
-for one factor after the other the value that adds most pairs.
+Rows are chosen greedily and in a fixed order, without chance: each starts at the first pair that no
+row has yet, and then takes for one factor after the other the value that adds most pairs.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ def _complete(
     legal: Legal,
     uncovered: Mapping[Pair, None],
 ) -> Choice | None:
-    """The row with a value for every factor, or None. Goes back where a later factor has no legal value."""
+    """The row with a value for every factor, or None. Goes back where a later factor has no legal
+    value.
+    """
     missing = [factor for factor in factors if factor not in row]
     if not missing:
         return row

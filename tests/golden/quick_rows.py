@@ -1,8 +1,8 @@
 """Rows of the golden table that every run of the tests makes.
 
-They were chosen by `tests.golden.choose_rows`: each next row executes most lines of symgen/ that no row
-before it executes, for its processor time. Of the 71 chosen rows, the 7 that take more than 2.6 s in a
-process of their own are left out.
+They were chosen by `tests.golden.choose_rows`: each next row executes most lines of symgen/ that no
+row before it executes, for its processor time. Of the 71 chosen rows, the 7 that take more than 2.6
+s in a process of their own are left out.
 """
 
 from __future__ import annotations

@@ -398,7 +398,9 @@ LOOPED: dict[str, tuple[Robot, str, tuple[str, ...]]] = {
         for name in ("scara", "tree", "rows", "branches", "ball", "hopper")
     },
 }
-"""Functions whose form is loops over links, in segments or in levels where the method says so, and the texts of them."""
+"""Functions whose form is loops over links, in segments or in levels where the method says so, and
+the texts of them.
+"""
 LARGE = {
     "puma560": ("puma560", ""),
     "panda": ("panda", "forward_dynamics inverse_dynamics jacobian inverse_mass_matrix"),
@@ -409,7 +411,9 @@ LARGE = {
     "free_body": ("free_body", ""),
     "slider_crank": ("slider_crank", ""),
 }
-"""Built-in robots that are large or alike to one of ROBOTS, with some functions; none is what a user gets."""
+"""Built-in robots that are large or alike to one of ROBOTS, with some functions; none is what a
+user gets.
+"""
 _FORMULAS = (
     ("planar_arm", "M[0,1]", "--format text"),
     ("planar_arm", "M[0,1]", "--format latex"),

@@ -6,11 +6,12 @@
     python -m tests.golden.table --keep DIR          leaves each row's files in DIR/NUMBER, for a diff
     python -m tests.golden.table --write             rewrites hashes.csv (with --rows those lines of it)
 
-The first hash is over every file of a row, name and bytes. The second is over the tokens of what is no prose (`tokens`): it
-stays where a comment, a message or README.md is worded anew, and changes with a number, a name or an operation.
+The first hash is over every file of a row, name and bytes. The second is over the tokens of what is
+no prose (`tokens`): it stays where a comment, a message or README.md is worded anew, and changes
+with a number, a name or an operation.
 
-Nothing of the machine enters a row: Programs are derived anew in a cache of the run's own, and no tool is on the PATH, so that
-what would be measured is said to be missing.
+Nothing of the machine enters a row: Programs are derived anew in a cache of the run's own, and no
+tool is on the PATH, so that what would be measured is said to be missing.
 """
 
 from __future__ import annotations
@@ -72,7 +73,9 @@ def recorded_hashes() -> dict[str, Hashes]:
 
 
 def make(row: Row, folder: Path) -> dict[str, bytes]:
-    """The files of a row, written into `folder`; the sentence by which symgen refuses it is one too."""
+    """The files of a row, written into `folder`; the sentence by which symgen refuses it is one
+    too.
+    """
     import symgen
 
     os.chdir(FILES)  # files are named without the place of this repository
@@ -110,7 +113,9 @@ def _command(row: Row, folder: Path) -> None:
 
 
 class RowResult(NamedTuple):
-    """Result of making one row: its hashes or the sentence of the failure, and the processor seconds."""
+    """Result of making one row: its hashes or the sentence of the failure, and the processor
+    seconds.
+    """
 
     name: str
     row_hashes: Hashes | None

@@ -81,7 +81,9 @@ def _functions(row: Row) -> set[str]:
 
 
 def test_every_choice_has_a_row_that_symgen_writes() -> None:
-    """Each function, method, mode, form, wrapper, target and source of sines is in a row that is not refused."""
+    """Each function, method, mode, form, wrapper, target and source of sines is in a row that is
+    not refused.
+    """
     recorded = recorded_hashes()
     written_rows = [row for row in ROWS if recorded[row.name].tokens != NOTHING]
     folders = [row for row in written_rows if not row.command]

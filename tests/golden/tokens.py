@@ -1,7 +1,7 @@
 """Tokens of a text: what stands in it besides comments, layout and words for people.
 
-Two texts of the same tokens mean the same to whatever reads them. String literals are masked, and so is the version. The keys of
-JSON stay, as do the texts of a TOML, which are numbers and names.
+Two texts of the same tokens mean the same to whatever reads them. String literals are masked, and
+so is the version. The keys of JSON stay, as do the texts of a TOML, which are numbers and names.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Canonical letters: printed forms, uniqueness across methods, equality with the Program at random points."""
+"""Canonical letters: printed forms, uniqueness across methods, equality with the Program at random
+points.
+"""
 
 from __future__ import annotations
 
@@ -106,7 +108,7 @@ def value_of(form: Form, state: dict[str, list[Any]]) -> Any:
     return form.evaluate(q, v, a, others, BALL)
 
 
-# -- the printed forms ---------------------------------------------------------------------------------------------------
+# -- the printed forms -----------------------------------------------------------------------------
 
 
 def test_a_multiplier_of_the_textbook_arm_is_one_plus_three_cosines() -> None:
@@ -152,7 +154,7 @@ def test_a_run_of_seven_angles_is_written_out() -> None:
     ]
 
 
-# -- equal to the Program, unique across methods ---------------------------------------------------------------------------
+# -- equal to the Program, unique across methods ---------------------------------------------------
 
 
 @pytest.mark.parametrize("name", COMPLETE)
@@ -284,7 +286,9 @@ def test_a_denominator_of_longer_integers_than_are_printed_begins_with_one(
 @pytest.mark.parametrize("what", ["Minv", "det", "Lambda_inv"])
 @pytest.mark.parametrize("name", ["planar_arm", "planar_point_mass:3", "scara"])
 def test_an_inverse_and_a_determinant_equal_their_closed_form(name: str, what: str) -> None:
-    """Printed results come from the generated Program, whose equations have sines of sums of angles."""
+    """Printed results come from the generated Program, whose equations have sines of sums of
+    angles.
+    """
     mechanism = mechanism_named(name)
     reading = read(mechanism, what)
     assert isinstance(reading.value, Canonical)
@@ -305,7 +309,7 @@ def test_a_divisor_that_is_zero_in_every_state_is_refused() -> None:
         form_of(lambda d, c, s: d.one / (c * c + s * s - d.one))
 
 
-# -- polynomials in exp(i q) --------------------------------------------------------------------------------------------------
+# -- polynomials in exp(i q) -----------------------------------------------------------------------
 
 
 def forms_in_exponentials(
@@ -379,7 +383,7 @@ def test_a_chain_of_ten_masses_has_short_quotients() -> None:
         assert largest(difference) <= TOLERANCE * (1 + largest(np.ravel(expected)))
 
 
-# -- limits and output ------------------------------------------------------------------------------------------------------
+# -- limits and output -----------------------------------------------------------------------------
 
 
 def test_a_longer_form_is_replaced_by_named_equations_with_a_note() -> None:

@@ -1,4 +1,6 @@
-"""Canonical letters of robots with joints of several coordinates: unit quaternions and planar angles."""
+"""Canonical letters of robots with joints of several coordinates: unit quaternions and planar
+angles.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +94,7 @@ def forms_in(value: Canonical) -> list[MultiAngle]:
     ]
 
 
-# -- the normal form -------------------------------------------------------------------------------------------------------
+# -- the normal form -------------------------------------------------------------------------------
 
 
 def form_of(build: Callable[..., Any], quaternions: int = 1) -> str:
@@ -150,7 +152,7 @@ def test_two_quaternions_have_a_relation_each() -> None:
     assert "q7" not in denominator
 
 
-# -- letters of mechanisms --------------------------------------------------------------------------------------------------
+# -- letters of mechanisms -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kinds", CHAINS)
@@ -240,7 +242,7 @@ def test_an_irrational_rotation_between_links_keeps_the_form_of_the_mass_matrix(
     assert constants_are_exact(declared_model(robot_of(("spherical", "revolute"))))
 
 
-# -- what is printed --------------------------------------------------------------------------------------------------------
+# -- what is printed -------------------------------------------------------------------------------
 
 
 def test_the_rotation_of_a_ball_joint_is_printed_in_its_quaternion() -> None:
@@ -278,7 +280,7 @@ def test_rates_are_unknowns_of_the_polynomials() -> None:
     assert "v1**2" in text
 
 
-# -- mimic joints -----------------------------------------------------------------------------------------------------------
+# -- mimic joints ----------------------------------------------------------------------------------
 
 
 def mimic_arm(multiplier: str) -> Mechanism:
@@ -327,7 +329,7 @@ def test_a_follower_of_half_the_angle_has_no_canonical_form() -> None:
     assert any("no canonical form" in note for note in render(mechanism, "M[0,0]")[1])
 
 
-# -- operators of the papers ------------------------------------------------------------------------------------------------
+# -- operators of the papers -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -385,7 +387,9 @@ def test_an_operator_of_a_paper_equals_its_form(
 def test_a_letter_has_one_form_by_the_operators_of_its_paper_and_by_a_method(
     kinds: tuple[str, ...], method: str, name: str, letter: str, indices: tuple[int, ...]
 ) -> None:
-    """The operators take the stereographic projection of a quaternion, and share no code with the method."""
+    """The operators take the stereographic projection of a quaternion, and share no code with the
+    method.
+    """
     operators = paper_operators(robot_of(kinds), name)
     block = operators.block(operators.letter(letter), indices)
     assert block is not None

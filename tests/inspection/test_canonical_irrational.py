@@ -1,4 +1,6 @@
-"""Canonical letters of robots whose constants are irrational: square roots, and sines of decimal angles."""
+"""Canonical letters of robots whose constants are irrational: square roots, and sines of decimal
+angles.
+"""
 
 from __future__ import annotations
 
@@ -191,7 +193,7 @@ def assert_equal(
     assert differences[MultiAngle] <= of_sums, (method, letter, index)
 
 
-# -- equal to the Program -----------------------------------------------------------------------------------------------
+# -- equal to the Program --------------------------------------------------------------------------
 
 
 LONG = ("sixth", "both", "diagonal", "offset", "ball")
@@ -286,7 +288,7 @@ def roots_in(form: Form) -> set[int]:
     return {root for symbol in symbols if (root := root_of_symbol(symbol))}
 
 
-# -- unique ---------------------------------------------------------------------------------------------------------------
+# -- unique ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["quarter", "both", "diagonal", "offset", "general", "panda"])
@@ -338,7 +340,7 @@ def test_a_denominator_with_a_root_first_is_made_rational() -> None:
     assert str(quotient({constant: root}, {constant: root})) == "1"
 
 
-# -- what is printed --------------------------------------------------------------------------------------------------------
+# -- what is printed -------------------------------------------------------------------------------
 
 
 def test_a_square_root_is_printed_as_one() -> None:
@@ -448,7 +450,7 @@ def test_roots_are_no_symbols_of_a_form() -> None:
     assert Canonical("U", (), (form,)).coordinates == frozenset({1, 2})
 
 
-# -- results and messages -------------------------------------------------------------------------------------------------
+# -- results and messages --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -502,13 +504,15 @@ def test_letters_of_the_tree_of_a_robot_with_closed_loops_have_quotients() -> No
 
 
 def test_the_inverse_of_bennett_s_linkage_has_square_roots_of_three() -> None:
-    """Results of a robot with closed loops are those of its tree. Its links are twisted by π/3 and more."""
+    """Results of a robot with closed loops are those of its tree. Its links are twisted by π/3 and
+    more.
+    """
     value = read(robot("bennett"), "Minv").value
     assert isinstance(value, Canonical)
     assert set().union(*map(roots_in, value.entries)) == {3}
 
 
-# -- planted errors -------------------------------------------------------------------------------------------------------
+# -- planted errors --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("index", [(0, 1), (0, 2)])
@@ -549,7 +553,7 @@ def test_a_neighbour_that_is_too_far_is_noticed(monkeypatch: pytest.MonkeyPatch)
     assert largest_difference(mechanism, "riccati", "D", (4,), forms)[Quotient] > OF_QUOTIENTS
 
 
-# -- numbers --------------------------------------------------------------------------------------------------------------
+# -- numbers ---------------------------------------------------------------------------------------
 
 
 def test_products_and_inverses_of_sums_of_roots() -> None:

@@ -1,4 +1,6 @@
-"""Entries of quantities: closed forms against a textbook and the reference, and indices by joint name."""
+"""Entries of quantities: closed forms against a textbook and the reference, and indices by joint
+name.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ def evaluate_at(expression: Any, at: dict[str, np.ndarray], state: int = 0) -> f
     return float(function(*(float(at[name[0]][state][int(name[1:])]) for name in names)))
 
 
-# -- the textbook's planar arm: uniform rods of 1 m and 0.5 m, 2 kg and 1 kg ---------------------------------------------------
+# -- the textbook's planar arm: uniform rods of 1 m and 0.5 m, 2 kg and 1 kg -----------------------
 
 A2 = sp.Rational(1, 48) + sp.Rational(1, 16)  # I2 + m2 lc2²
 COUPLING = 1 * 1 * sp.Rational(1, 4)  # m2 l1 lc2
@@ -81,7 +83,7 @@ def test_the_mass_matrix_of_the_planar_arm_has_exact_textbook_coefficients() -> 
     assert not entry.atoms(sp.Float)  # declared numbers are exact
 
 
-# -- every entry against the reference -------------------------------------------------------------------------------------------
+# -- every entry against the reference -------------------------------------------------------------
 
 
 @cache
@@ -176,7 +178,7 @@ def test_a_chosen_method_gives_the_same_entry_and_an_unknown_one_is_refused() ->
         symgen.inspect("scara", "M[0,1]", method="composite_bodi")
 
 
-# -- indices -------------------------------------------------------------------------------------------------------------
+# -- indices ---------------------------------------------------------------------------------------
 
 
 def test_a_joint_name_serves_as_an_index() -> None:

@@ -145,7 +145,7 @@ def test_numbers_with_long_denominators_are_rounded() -> None:
     assert round_numbers(Q0 / 3) == Q0 / 3
 
 
-# -- printing ------------------------------------------------------------------------------------------
+# -- printing --------------------------------------------------------------------------------------
 
 
 def test_grids_in_every_format() -> None:
@@ -232,7 +232,7 @@ def test_the_width_of_latex_counts_what_is_seen() -> None:
     assert visible_width(r"\alpha \cos 2^{3}") == len("acos23") + len("x") - 1
 
 
-# -- notes of a reading --------------------------------------------------------------------------------
+# -- notes of a reading ----------------------------------------------------------------------------
 
 
 def test_a_count_is_exact_up_to_fifteen_digits() -> None:

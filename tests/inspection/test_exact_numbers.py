@@ -1,4 +1,6 @@
-"""Exact numbers behind canonical forms: sums of roots, fractions of residues, stand-ins of rotations, harmonics."""
+"""Exact numbers behind canonical forms: sums of roots, fractions of residues, stand-ins of
+rotations, harmonics.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,7 @@ from symgen.support.errors import ProgramError
 from symgen.vocabulary.poses import Angle, Rotate, Shift, Slide, Turn
 from tests.shared.descriptions import pose_matrix
 
-# -- sums of square roots ------------------------------------------------------------------------------
+# -- sums of square roots --------------------------------------------------------------------------
 
 
 def value_of(root: Any) -> float:
@@ -81,7 +83,7 @@ def test_the_root_of_a_monomial_is_one_of_its_symbols() -> None:
     assert by_monomial(coefficient) == {(("m", 2), ("v1", 1)): {6: 5, 1: 7}, (): {1: 1}}
 
 
-# -- recognised numbers --------------------------------------------------------------------------------
+# -- recognised numbers ----------------------------------------------------------------------------
 
 
 def test_square_factors_are_taken_out_of_an_integer() -> None:
@@ -147,7 +149,7 @@ def test_the_common_unit_of_angles_is_their_greatest_common_divisor() -> None:
         assert len(groups) == 1 + (multiple > MOST_MULTIPLES)
 
 
-# -- rational rotations --------------------------------------------------------------------------------
+# -- rational rotations ----------------------------------------------------------------------------
 
 
 def near(pose: Any, expected: Any) -> bool:
@@ -232,7 +234,7 @@ def test_a_quaternion_of_a_rotation_gives_the_rotation(quaternion: tuple[int, ..
     assert near((Rotate(again),), pose_matrix((step,)))
 
 
-# -- harmonics -----------------------------------------------------------------------------------------
+# -- harmonics -------------------------------------------------------------------------------------
 
 
 def test_products_of_sines_and_cosines_are_sums_of_harmonics() -> None:
@@ -305,7 +307,7 @@ def test_sines_and_cosines_of_one_angle_and_a_constant_are_polynomials() -> None
             _sine_or_cosine(argument, "sin", unknowns, 2, "x")
 
 
-# -- texts of a pattern --------------------------------------------------------------------------------
+# -- texts of a pattern ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

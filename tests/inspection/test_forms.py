@@ -1,4 +1,5 @@
-"""Printed formulas: every form in every format, parsed and evaluated, gives the numbers of the Program's rows.
+"""Printed formulas: every form in every format, parsed and evaluated, gives the numbers of the
+Program's rows.
 
 A sum that is too long is refused, or shortened with a mark inside the sum, so that no parser
 takes the shortened sum for the complete one.
@@ -306,7 +307,7 @@ def random_expression(random: Random, depth: int) -> Any:
     )()
 
 
-# -- left-out terms -------------------------------------------------------------------------------------------------------
+# -- left-out terms --------------------------------------------------------------------------------
 
 
 def sum_of_harmonics(count: int) -> MultiAngle:
@@ -367,7 +368,9 @@ def test_a_notebook_shows_an_ellipsis_for_left_out_terms() -> None:
 
 @pytest.mark.parametrize("count", [1, MOST, MOST + 1, 2500])
 def test_a_full_sum_has_all_terms_at_any_length(count: int) -> None:
-    """CPython's compiler rejects a plain sum of 2500 terms; only Python's reader gets the longest sum."""
+    """CPython's compiler rejects a plain sum of 2500 terms; only Python's reader gets the longest
+    sum.
+    """
     form, values = sum_of_harmonics(count), {"q0": mpmath.mpf(1) / 3, "q1": mpmath.mpf(2) / 7}
     with mpmath.workdps(DIGITS):
         number = form.evaluate([values["q0"], values["q1"]], numbers=NUMBERS)
@@ -424,7 +427,7 @@ def test_printed_python_and_c_name_the_imports_that_they_need(
     ]
 
 
-# -- numbering of links ------------------------------------------------------------------------------------------------
+# -- numbering of links ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -457,7 +460,9 @@ def test_names_of_the_c_count_from_zero_in_formulas(name: str, read: str, writte
 
 
 def twelve_links() -> Iterator[tuple[str, str, Program]]:
-    """Yield every letter of every method for 12 planar point masses, or else for a chain of 12 bodies."""
+    """Yield every letter of every method for 12 planar point masses, or else for a chain of 12
+    bodies.
+    """
     chain, points = flat_chain(12), symgen.load("planar_point_mass:12")
     for method in methods_with_quantities():
         for letter, quantity in methods.find(method).quantities.items():
@@ -469,7 +474,9 @@ def twelve_links() -> Iterator[tuple[str, str, Program]]:
 
 @pytest.mark.slow
 def test_every_letter_of_every_method_counts_links_from_zero_without_clashes() -> None:
-    """c_i is cos q_i for every i, indices stay below 12, and no two names coincide, in LaTeX either."""
+    """c_i is cos q_i for every i, indices stay below 12, and no two names coincide, in LaTeX
+    either.
+    """
     last_indices: dict[tuple[str, str], set[int]] = {}
     for method, letter, derived in twelve_links():
         names = [row.name for row in derived.rows if row.name]

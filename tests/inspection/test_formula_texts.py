@@ -300,7 +300,7 @@ def test_sums_that_differ_in_their_symbols_only_are_one_sum() -> None:
     assert entry_text(((plain, double), None), "text").count("sum(") == 2
 
 
-# -- the search ----------------------------------------------------------------------------------------
+# -- the search ------------------------------------------------------------------------------------
 
 
 def test_an_index_is_found_from_its_values() -> None:

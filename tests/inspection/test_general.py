@@ -345,7 +345,8 @@ def test_affine_indices_print_as_they_are_read() -> None:
 
 def torques_of_masses(q: Any, v: Any, a: Any) -> tuple[Any, Any]:
     """Return the joint torques and the matrix C of a chain of unit masses and links, by d'Alembert:
-    the sum over masses of (acceleration − gravity) times the derivative of the position, and J^T dJ/dt.
+    the sum over masses of (acceleration − gravity) times the derivative of the position, and J^T
+    dJ/dt.
     """
     count = len(q)
     angles, rates, accelerations = np.cumsum(q), np.cumsum(v), np.cumsum(a)
@@ -363,8 +364,8 @@ def torques_of_masses(q: Any, v: Any, a: Any) -> tuple[Any, Any]:
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [2, 3, 4, LONG])
 def test_forces_of_any_number_of_masses_are_those_of_dalembert(count: int) -> None:
-    """c, tau and C on chains that are shorter and longer than those of the search. On the long chain,
-    forces are evaluated in partial sums of rates, of which no product is expanded.
+    """c, tau and C on chains that are shorter and longer than those of the search. On the long
+    chain, forces are evaluated in partial sums of rates, of which no product is expanded.
     """
     q, v, a = np.random.default_rng(count).uniform(-3, 3, (3, count))
     v, a = v / count, a / count
@@ -519,8 +520,8 @@ def test_the_proof_is_for_this_chain(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_bars_with_offsets_are_proved(tmp_path: Path) -> None:
-    """M of bars whose centres and joints lie off one line has sines and cosines, also with a heavier
-    tip; a letter without a definition is compared only.
+    """M of bars whose centres and joints lie off one line has sines and cosines, also with a
+    heavier tip; a letter without a definition is compared only.
     """
     for heavy in (-1, 3):
         value = read(load(bars(tmp_path, 4, heavy=heavy)), "M[i,i]").value
@@ -533,7 +534,9 @@ def test_bars_with_offsets_are_proved(tmp_path: Path) -> None:
 
 
 def test_a_formula_of_heavier_bars_with_offsets_is_proved() -> None:
-    """The mass is not 1, and centres and joints lie off one line, so that no factor of the definition is idle."""
+    """The mass is not 1, and centres and joints lie off one line, so that no factor of the
+    definition is idle.
+    """
     robot = chain_of_bars(4, mass=2, xyz=("1", "0.2", 0), centre=("0.4", "0.1", 0)).build()
     value = read(robot, "M[i,0]").value
     assert isinstance(value, General)

@@ -1,4 +1,6 @@
-"""Texts of numbers, angles and sums in multi-angle forms, and how long sums are broken or shortened."""
+"""Texts of numbers, angles and sums in multi-angle forms, and how long sums are broken or
+shortened.
+"""
 
 from __future__ import annotations
 

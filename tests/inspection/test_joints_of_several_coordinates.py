@@ -59,7 +59,7 @@ def robot_of(joint_kinds: tuple[str, ...], shape: str = "chain") -> Mechanism:
 KINDS_OF_SEVERAL = tuple(kind for kind in kinds() if joint_type(kind).nq > 1)
 
 
-# -- inspection -------------------------------------------------------------------------------------------------------------
+# -- inspection ------------------------------------------------------------------------------------
 
 
 def block_of(letter: str, mechanism: Mechanism, q: Any) -> Any:
@@ -72,7 +72,9 @@ def block(mechanism: Mechanism, what: str, state: dict[str, Any]) -> Any:
 
 @pytest.mark.parametrize("of", [("spherical", "planar"), ("revolute", "cylindrical", "spherical")])
 def test_letters_of_riccati_factor_the_mass_matrix(of: tuple[str, ...]) -> None:
-    """M = (1 + K) D (1 + K)ᵀ with K_ij = H_i φ_i,j−1 L_j (Rodriguez and Kreutz (4.11)); Ω = J M⁻¹ Jᵀ (5.4)."""
+    """M = (1 + K) D (1 + K)ᵀ with K_ij = H_i φ_i,j−1 L_j (Rodriguez and Kreutz (4.11)); Ω = J M⁻¹
+    Jᵀ (5.4).
+    """
     mechanism = robot_of(of)
     reference = Reference(mechanism, BALLS)
     state = {
@@ -234,7 +236,7 @@ def test_joints_of_several_coordinates_have_a_canonical_form_and_no_structure(ki
             assert (reason is None) == available, (owner, letter, reason)
 
 
-# -- shown ------------------------------------------------------------------------------------------------------------------
+# -- shown -----------------------------------------------------------------------------------------
 
 
 def test_show_counts_joints_coordinates_and_velocities() -> None:
@@ -305,7 +307,7 @@ def test_sparsity_patterns_come_from_the_matrices_of_inspect() -> None:
     )
 
 
-# -- the folder -------------------------------------------------------------------------------------------------------------
+# -- the folder ------------------------------------------------------------------------------------
 
 
 def test_readme_and_header_list_the_entries_of_each_joint() -> None:

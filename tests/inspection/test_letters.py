@@ -1,4 +1,6 @@
-"""Letters of the papers: each against the reference's poses and M in ball arithmetic, then the papers' identities."""
+"""Letters of the papers: each against the reference's poses and M in ball arithmetic, then the
+papers' identities.
+"""
 
 from __future__ import annotations
 
@@ -143,12 +145,14 @@ def test_a_quantity_consists_of_its_blocks_and_a_block_of_its_entries(name: str)
                         ), what
 
 
-# -- identities of the papers ------------------------------------------------------------------------------------------------
+# -- identities of the papers ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_saha_u_d_u_transposed_equals_the_mass_matrix(name: str) -> None:
-    """(21); E_2 … E_n M = L_2 = D Uᵀ (17)-(20); M = (T_l T_d)ᵀ diag(M_i) T_l T_d (10), T = T_l T_d (8)."""
+    """(21); E_2 … E_n M = L_2 = D Uᵀ (17)-(20); M = (T_l T_d)ᵀ diag(M_i) T_l T_d (10), T = T_l T_d
+    (8).
+    """
     here, n = seen_robot(name), mechanism_named(name).nv
     U, D, L2, T, T_l, T_d = (
         evaluate_letter(name, letter, "udut") for letter in ("U", "D", "L2", "T", "T_l", "T_d")
@@ -169,7 +173,9 @@ def test_saha_u_d_u_transposed_equals_the_mass_matrix(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_rodriguez_innovations_factorization_of_the_mass_matrix_holds(name: str) -> None:
-    """Hᵀ P H = D (4.6), M = (1 + HΦL) D (1 + HΦL)ᵀ (4.11), M (1 − HΨL)ᵀ = (1 + HΦL) D (4.14), (4.16)."""
+    """Hᵀ P H = D (4.6), M = (1 + HΦL) D (1 + HΦL)ᵀ (4.11), M (1 − HΨL)ᵀ = (1 + HΦL) D (4.14),
+    (4.16).
+    """
     here, n = seen_robot(name), mechanism_named(name).nv
     H, P, D, L, phi, psi = (
         evaluate_letter(name, letter, "riccati") for letter in ("H", "P", "D", "L", "phi", "psi")
@@ -199,7 +205,9 @@ def test_rodriguez_innovations_factorization_of_the_mass_matrix_holds(name: str)
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_schur_complement_of_the_cut_chain_inverts_the_mass_matrix(name: str) -> None:
-    """Lee and Chirikjian (12) and det M = det G det H_bb (8); W is orthonormal and orthogonal to joint motion."""
+    """Lee and Chirikjian (12) and det M = det G det H_bb (8); W is orthonormal and orthogonal to
+    joint motion.
+    """
     here = seen_robot(name)
     for method in ("constraint_force", "fixman"):
         if not has_letter(name, method, "H_bb"):

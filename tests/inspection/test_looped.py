@@ -42,7 +42,9 @@ _HEAD = re.compile(
 
 
 def run_loops(text, loops, arguments):
-    """Run the printed loops; return values by name of each link, and values by name after all sweeps."""
+    """Run the printed loops; return values by name of each link, and values by name after all
+    sweeps.
+    """
     links_values = [
         {
             name.split(" = ")[0]: MP.constant(x)

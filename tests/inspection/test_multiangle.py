@@ -1,4 +1,6 @@
-"""Multi-angle forms: unique across methods, equal to the reference, to the Lagrangian's bias force and to a textbook."""
+"""Multi-angle forms: unique across methods, equal to the reference, to the Lagrangian's bias force
+and to a textbook.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,7 @@ def polynomial_methods(function: str) -> list[str]:
     return [m for m in methods.providers(function) if m in ("composite_body", "newton_euler")]
 
 
-# -- unique across methods ----------------------------------------------------------------------------------------------
+# -- unique across methods -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -108,7 +110,7 @@ def test_forms_are_equal_exactly_where_entries_are(name: str) -> None:
         assert (form_of(name, "M", first) == form_of(name, "M", second)) == same, (first, second)
 
 
-# -- the reference's numbers -------------------------------------------------------------------------------------------------
+# -- the reference's numbers -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("letter", ENTRIES)
@@ -154,7 +156,9 @@ def test_symbolic_forms_at_declared_values_equal_numeric_forms(name: str, letter
 @pytest.mark.parametrize("letter", ["M", "g"])
 @pytest.mark.parametrize("name", TURNING)
 def test_amplitudes_equal_a_fourier_transform_of_samples(name: str, letter: str) -> None:
-    """Five samples of an angle determine a trigonometric polynomial of degree two, without any derivation."""
+    """Five samples of an angle determine a trigonometric polynomial of degree two, without any
+    derivation.
+    """
     mechanism = robot(name)
     n, points = mechanism.nv, 5
     grid = np.array(list(product(np.arange(points) * 2 * math.pi / points, repeat=n)))
@@ -176,7 +180,7 @@ def test_amplitudes_equal_a_fourier_transform_of_samples(name: str, letter: str)
             ), multiples
 
 
-# -- the Lagrangian's bias force ---------------------------------------------------------------------------------------------
+# -- the Lagrangian's bias force -------------------------------------------------------------------
 
 Terms = dict[tuple[tuple[tuple[int, ...], bool], tuple[tuple[str, int], ...]], Fraction]
 
@@ -200,7 +204,9 @@ def derivative_of_entry(entry: MultiAngle, joint: int) -> Terms:
 
 @pytest.mark.parametrize("name", [*SMALL, "puma560"])
 def test_the_bias_force_follows_from_the_lagrangian(name: str) -> None:
-    """c_i = Σ (∂M_ij/∂q_k − ½ ∂M_jk/∂q_i) v_j v_k + g_i, by differentiating the forms of M term by term."""
+    """c_i = Σ (∂M_ij/∂q_k − ½ ∂M_jk/∂q_i) v_j v_k + g_i, by differentiating the forms of M term by
+    term.
+    """
     mechanism = robot(name)
     n = mechanism.nv
     M = {(i, j): form_of(name, "M", (min(i, j), max(i, j))) for i in range(n) for j in range(n)}
@@ -258,7 +264,7 @@ def test_inverse_dynamics_equals_mass_matrix_times_acceleration_plus_bias(name: 
         assert max(abs(x) for x in difference.values()) <= Fraction(1, 10 ** (DIGITS - 5))
 
 
-# -- known forms of some robots --------------------------------------------------------------------------------------------
+# -- known forms of some robots --------------------------------------------------------------------
 
 
 def test_forms_of_the_planar_arm_equal_the_textbook() -> None:
@@ -297,7 +303,9 @@ def test_panda_and_ur5_have_the_recorded_number_of_harmonics() -> None:
 
 @pytest.mark.slow
 def test_pandas_form_takes_at_most_two_seconds_in_a_fresh_process() -> None:
-    """Processor time covers imports, reading, derivation, the form and its text; a slow machine has more."""
+    """Processor time covers imports, reading, derivation, the form and its text; a slow machine has
+    more.
+    """
     code = (
         "import time; import symgen; from symgen.inspection.multiangle import multiangle; "
         "f = multiangle(symgen.load('panda'), 'M', (0, 0)); t = str(f); s = time.process_time(); "
@@ -338,7 +346,7 @@ def test_multiple_angles_equal_powers_of_sine_and_cosine() -> None:
             assert value == pytest.approx(math.cos(x) ** a * math.sin(x) ** b, abs=1e-15)
 
 
-# -- refusals -------------------------------------------------------------------------------------------------------------
+# -- refusals --------------------------------------------------------------------------------------
 
 
 def test_too_many_angles_are_refused_with_the_estimate() -> None:
@@ -382,7 +390,7 @@ def test_a_program_that_divides_has_no_multi_angle_form() -> None:
         harmonic_coefficients(divides, divides.outputs[0].rows[0], [(0, 0), (0, 1)], True, "x[0]")
 
 
-# -- as text ---------------------------------------------------------------------------------------------------------------
+# -- as text ---------------------------------------------------------------------------------------
 
 
 def test_an_entry_without_terms_prints_as_zero() -> None:

@@ -1,4 +1,6 @@
-"""Parameters kept as symbols: declared values give the numeric Program, other values give the changed robot."""
+"""Parameters kept as symbols: declared values give the numeric Program, other values give the
+changed robot.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ from symgen.vocabulary.poses import Shift
 from tests.shared.robots_for_tests import BALLS, PROVIDED, largest, program, robot, run, states
 
 TOLERANCE = 1e-40
-"""Tolerance relative to the largest magnitude, in balls of 80 digits; a Program's constants have 64."""
+"""Tolerance relative to the largest magnitude, in balls of 80 digits; a Program's constants have
+64.
+"""
 READ = ("planar_arm", "planar_point_mass", "scara", "puma560", "panda", "square_chain4", "tree3")
 WITH_EACH_KIND = ("planar_point_mass", "tree3")
 SHORT = ("planar_arm", "planar_point_mass", "scara", "square_chain4")
@@ -44,7 +48,9 @@ CASES = [
     and not FUNCTIONS[function].counts("NK")
     and ((name == "tree3" and ":" not in method) or (name in SHORT and method in FEW_METHODS))
 ]
-"""Every method on tree3, without its variants, which use the same linkage; few methods on the robots of SHORT."""
+"""Every method on tree3, without its variants, which use the same linkage; few methods on the
+robots of SHORT.
+"""
 
 
 @cache
@@ -96,7 +102,7 @@ def test_without_symbols_a_program_has_only_its_ordinary_inputs() -> None:
     assert [port.name for port in derived.inputs] == ["q"]
 
 
-# -- other values ----------------------------------------------------------------------------------------------
+# -- other values ----------------------------------------------------------------------------------
 
 
 def scaled_robot(mechanism: Mechanism, factors: dict[str, Fraction]) -> Mechanism:
@@ -188,7 +194,7 @@ def two_rods() -> Mechanism:
     )
 
 
-# -- names and values of kept parameters --------------------------------------------------------------------------------------
+# -- names and values of kept parameters -----------------------------------------------------------
 
 
 def test_the_planar_arm_has_exactly_its_nonzero_parameters() -> None:

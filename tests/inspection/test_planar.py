@@ -31,8 +31,8 @@ Q, V, A = RANDOM.uniform(-2, 2, (3, COUNT))
 
 @cache
 def bars() -> Mechanism:
-    """Build four bars whose first and last differ in mass, on a tilted base, with centres and joints
-    off one line.
+    """Build four bars whose first and last differ in mass, on a tilted base, with centres and
+    joints off one line.
     """
     robot = symgen.Robot("bars", gravity=("1.5", "-2", "-9"))
     for i, mass in enumerate(("2", "3", "3", "0.5")):

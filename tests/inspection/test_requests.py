@@ -1,4 +1,6 @@
-"""Requests of `inspect`: list of quantities, poses, choice of the form, notes, lines of C and pictures."""
+"""Requests of `inspect`: list of quantities, poses, choice of the form, notes, lines of C and
+pictures.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,7 @@ def run_inspect(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, s
     )
 
 
-# -- the list -----------------------------------------------------------------------------------------------------------
+# -- the list --------------------------------------------------------------------------------------
 
 
 def test_without_a_quantity_all_quantities_are_listed_by_method(
@@ -88,7 +90,7 @@ def test_an_unavailable_quantity_is_listed_with_the_reason(
     )
 
 
-# -- poses --------------------------------------------------------------------------------------------------------------
+# -- poses -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -156,7 +158,7 @@ def test_a_partial_pose_leaves_the_other_coordinates_symbolic() -> None:
     )
 
 
-# -- the form -----------------------------------------------------------------------------------------------------------
+# -- the form --------------------------------------------------------------------------------------
 
 
 def test_a_long_closed_form_is_replaced_by_named_equations_with_a_note(
@@ -334,7 +336,7 @@ def test_a_count_of_many_digits_is_rounded_in_the_warning() -> None:
         symgen.inspect("planar_point_mass:60", "tau")
 
 
-# -- whose letter, whose axes -------------------------------------------------------------------------------------------
+# -- whose letter, whose axes ----------------------------------------------------------------------
 
 
 def test_a_letter_of_several_methods_names_the_method_shown(
@@ -369,7 +371,9 @@ joint = {name = "jb", type = "revolute", axis = [1, 0, 0], xyz = [0.3, 0, 0], mi
     "letter", sorted(letter for letter in results() if letter in methods.find("udut").quantities)
 )
 def test_an_unavailable_letter_is_refused_and_not_replaced_by_a_result(letter: str) -> None:
-    """U of U D Uᵀ does not exist for coupled mimic joints; the potential energy U must not stand in for it."""
+    """U of U D Uᵀ does not exist for coupled mimic joints; the potential energy U must not stand in
+    for it.
+    """
     coupled = symgen.load(MIMIC, mimic="couple")
     with pytest.raises(
         RequestError,
@@ -395,7 +399,7 @@ def test_a_note_explains_a_zero_block() -> None:
     )
 
 
-# -- the lines of C -----------------------------------------------------------------------------------------------------
+# -- the lines of C --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -458,7 +462,7 @@ def test_where_passes_over_functions_that_the_robot_lacks() -> None:
         where(robot("four_bar"), "S_loops[0,0]")
 
 
-# -- the picture --------------------------------------------------------------------------------------------------------
+# -- the picture -----------------------------------------------------------------------------------
 
 
 def test_a_picture_distinguishes_zero_constant_and_variable_entries() -> None:

@@ -99,7 +99,9 @@ def value_of(form: MultiAngle | Quotient, q: list[Any], entries: dict[str, Any])
 
 
 def block_of(step: Steps, i: int, q: list[Any], inertia: np.ndarray[Any, Any] | None) -> Any:
-    """Return the block of link i from the articulated-body inertia, or the wrench, of its neighbour."""
+    """Return the block of link i from the articulated-body inertia, or the wrench, of its
+    neighbour.
+    """
     entries = (
         {}
         if inertia is None
@@ -168,7 +170,9 @@ def test_the_steps_of_a_long_chain_give_the_blocks_of_the_method(
 
 
 def compare_blocks_of_two_links(kind: str, method: str, letter: str) -> None:
-    """Compare each block of links i < j with the step from link i + 1, or from the wrench at link i."""
+    """Compare each block of links i < j with the step from link i + 1, or from the wrench at link
+    i.
+    """
     step = step_of(kind, method, letter, (0, None))
     compared = 0
     with BALLS.working():

@@ -1,4 +1,6 @@
-"""Dependences of entries and base parameters: against the reference, the multi-angle forms, and matrix ranks."""
+"""Dependences of entries and base parameters: against the reference, the multi-angle forms, and
+matrix ranks.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +86,7 @@ def parameter_names(n: int) -> list[str]:
     ]
 
 
-# -- regressor -------------------------------------------------------------------------------------------
+# -- regressor -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("letter", LETTERS)
@@ -124,7 +126,7 @@ def test_regressor_times_parameters_equals_the_reference(name: str, letter: str)
             )
 
 
-# -- base parameters -----------------------------------------------------------------------------------------------------------
+# -- base parameters -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("name", "letter"), CASES)
@@ -220,12 +222,14 @@ def test_known_robots_have_their_published_base_parameters() -> None:
 
 
 def test_a_general_arm_has_seven_base_parameters_a_link_except_the_first() -> None:
-    """n revolute joints have 7 n base parameters, minus those of the first link, which only rotates."""
+    """n revolute joints have 7 n base parameters, minus those of the first link, which only
+    rotates.
+    """
     general = structure(random_mechanism(4), "tau")
     assert general.rank == 7 * 4 - 4
 
 
-# -- dependence ----------------------------------------------------------------------------------------------------------------
+# -- dependence ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -269,7 +273,7 @@ def test_a_mass_matrix_does_not_depend_on_the_first_joint() -> None:
         )
 
 
-# -- as text and facts ---------------------------------------------------------------------------------------------------------
+# -- as text and facts -----------------------------------------------------------------------------
 
 
 def test_text_and_facts_of_a_structure_agree() -> None:
@@ -312,7 +316,7 @@ def test_a_quantity_without_a_structure_is_refused() -> None:
         structure(robot("scara"), "Minv")
 
 
-# -- texts and linear algebra --------------------------------------------------------------------------
+# -- texts and linear algebra ----------------------------------------------------------------------
 
 
 def test_a_combination_is_written_with_signs_and_without_factors_of_one() -> None:

@@ -207,8 +207,8 @@ def in_elements(count: int, parts: int, length: int) -> LoopProgram:
 
 
 def in_two_scans(count: int, parts: int, length: int) -> LoopProgram:
-    """Return `in_elements` with a scan more: g is q and the sum of START + (the sum of q before) over
-    the elements before. The second scan has one number for each element, the first has three.
+    """Return `in_elements` with a scan more: g is q and the sum of START + (the sum of q before)
+    over the elements before. The second scan has one number for each element, the first has three.
     """
     form = in_elements(count, parts, length)
     first, scan, _ = form.stages
@@ -248,7 +248,9 @@ def element_results(count: int, q: Sequence[Fraction]) -> dict[str, list[Fractio
 
 
 def with_base_step(inward: bool, with_carry: bool = True) -> LoopProgram:
-    """Return the sum of q along a chain of three, from the tip on if `inward`; link 0 adds its q twice."""
+    """Return the sum of q along a chain of three, from the tip on if `inward`; link 0 adds its q
+    twice.
+    """
 
     def step(times: int, carried: bool) -> Program:
         b = Builder("toy", [one("q"), one(CARRY)])

@@ -148,7 +148,9 @@ def tiny_mechanism() -> Mechanism:
 def test_balance_keeps_the_determinant_of_a_tiny_robot_in_the_range_of_float(
     method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without `balance`, the determinant in float has a relative error above 0.01, or is not finite."""
+    """Without `balance`, the determinant in float has a relative error above 0.01, or is not
+    finite.
+    """
     mechanism = tiny_mechanism()
     state = {"q": np.array([[0.3, -1.1]])}
     exact = float(
@@ -175,7 +177,7 @@ def test_balance_keeps_the_determinant_of_a_tiny_robot_in_the_range_of_float(
     assert not relative_error() < 1e-2
 
 
-# -- sizes of factors ----------------------------------------------------------------------------------------------------
+# -- sizes of factors ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -227,7 +227,7 @@ def test_a_value_and_its_negative_have_one_key() -> None:
     assert len({_candidates._key(value) for value in range(1, 50)}) == 49
 
 
-# -- divisions -----------------------------------------------------------------------------------------------------------
+# -- divisions -------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("round_off_of_any_size")
@@ -287,7 +287,7 @@ def test_every_division_has_a_bit_of_its_own() -> None:
     assert bits == [1, 2, 1, 4, 2]
 
 
-# -- precision -----------------------------------------------------------------------------------------------------------
+# -- precision -------------------------------------------------------------------------------------
 
 
 def test_a_way_that_loses_digits_is_not_proposed() -> None:
@@ -353,7 +353,9 @@ def test_restored_programs_keep_values_and_precision(seed: int) -> None:
 
 
 def test_the_first_program_that_computed_a_value_limits_its_round_off() -> None:
-    """c² is found_ways by 1 − s² if a Program with that row was learned before, with the same limits."""
+    """c² is found_ways by 1 − s² if a Program with that row was learned before, with the same
+    limits.
+    """
     precise = written("s = sin(a) * sin(a)", "c = cos(a) * cos(a)", "s", "c", "1 - a")
     imprecise = written("s = sin(a) * sin(a)", "c = 1 - s", "s", "c")
     c = named(precise)["c"]
@@ -430,7 +432,7 @@ def test_changes_of_what_is_not_needed_are_not_undone() -> None:
     assert not candidates._restore_near(row["q"])
 
 
-# -- the search ----------------------------------------------------------------------------------------------------------
+# -- the search ------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("round_off_of_any_size")

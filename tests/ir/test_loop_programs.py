@@ -53,7 +53,7 @@ def angles(count: int) -> list[Fraction]:
     return [Fraction(5 * i * i + 3, 7 + i) for i in range(count)]
 
 
-# -- values --------------------------------------------------------------------------------------------------------------
+# -- values ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", TREES)
@@ -122,7 +122,7 @@ def test_carries_are_combined_number_by_number() -> None:
     assert combined(initial, [first, second, third], ("add", "mul")) == [111, 8000]
 
 
-# -- links and parts -----------------------------------------------------------------------------------------------------
+# -- links and parts -------------------------------------------------------------------------------
 
 
 def test_children_roots_and_paths_of_a_tree() -> None:
@@ -213,7 +213,7 @@ def test_sweeps_are_shortened_to_a_path_only_if_no_result_needs_other_links() ->
     assert of_each.along_path_to(3) is of_each
 
 
-# -- elements of ports ---------------------------------------------------------------------------------------------------
+# -- elements of ports -----------------------------------------------------------------------------
 
 
 def of_three_classes() -> LoopProgram:
@@ -257,7 +257,7 @@ def test_elements_of_a_port_that_belong_to_a_link() -> None:
             assert form.width(port, link_class) == len(of_link)
 
 
-# -- changes -------------------------------------------------------------------------------------------------------------
+# -- changes ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("form", [with_epilogue(), in_parts((2, 1)), in_elements(3, 2, 2)])
@@ -294,7 +294,7 @@ def test_comments_of_all_steps_stand_once() -> None:
     assert TOYS["two classes"]().steps == ("place of the link", "force on the link")
 
 
-# -- operations ----------------------------------------------------------------------------------------------------------
+# -- operations ------------------------------------------------------------------------------------
 
 
 def counts(form: LoopProgram) -> dict[str, int]:
@@ -376,7 +376,7 @@ def test_rows_and_constants_are_counted_for_every_link() -> None:
     assert outline.convention == Convention("local", "linear")
 
 
-# -- depth ---------------------------------------------------------------------------------------------------------------
+# -- depth -----------------------------------------------------------------------------------------
 
 
 class Depth:

@@ -41,7 +41,7 @@ def renamed(step: Program) -> Program:
     return replace(step, function="renamed")
 
 
-# -- stages --------------------------------------------------------------------------------------------------------------
+# -- stages ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_a_port_that_is_missing_has_size_zero() -> None:
     assert [port_size(ports, name) for name in "xyz"] == [6, 4, 0]
 
 
-# -- steps as functions --------------------------------------------------------------------------------------------------
+# -- steps as functions ----------------------------------------------------------------------------
 
 
 def step_of_many_ports() -> Program:
@@ -128,7 +128,7 @@ def test_arguments_are_chosen_by_their_numbers() -> None:
     assert elements_read(step, "g") == set()
 
 
-# -- angles --------------------------------------------------------------------------------------------------------------
+# -- angles ----------------------------------------------------------------------------------------
 
 
 def saves(*operations: str, inner: str = "", name: str = SAVED, twice: bool = False) -> Program:
@@ -183,7 +183,7 @@ def test_sines_of_two_angles_have_no_angle() -> None:
     assert angle_of(with_more) is None
 
 
-# -- constants -----------------------------------------------------------------------------------------------------------
+# -- constants -------------------------------------------------------------------------------------
 
 
 def with_constants(read: tuple[int, ...], names: tuple[str, ...]) -> LoopProgram:
@@ -228,7 +228,7 @@ def test_constants_of_elements_stay_if_a_map_reads_them() -> None:
     assert none_read.constants == ((), ())
 
 
-# -- classes -------------------------------------------------------------------------------------------------------------
+# -- classes ---------------------------------------------------------------------------------------
 
 
 def of_three_classes() -> LoopProgram:
@@ -284,7 +284,7 @@ def test_classes_differ_by_their_constants_and_by_where_they_save() -> None:
     assert equal_classes(nowhere) == [[0, 1, 2]]
 
 
-# -- compared numbers ----------------------------------------------------------------------------------------------------
+# -- compared numbers ------------------------------------------------------------------------------
 
 
 def divisors(step: Program) -> list[int]:

@@ -68,7 +68,7 @@ def remaining_operations(derived: Program) -> list[str]:
     return ops(eliminate(fold(merge_equal(derived))))
 
 
-# -- merged values ------------------------------------------------------------------------------------------------------
+# -- merged values ---------------------------------------------------------------------------------
 
 
 def test_opposite_differences_are_computed_once() -> None:
@@ -339,7 +339,7 @@ def test_formulas_without_a_bound_of_round_off_are_not_merged() -> None:
     assert remaining_operations(derived) == ["mul"] * 4
 
 
-# -- all Programs -------------------------------------------------------------------------------------------------------
+# -- all Programs ----------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -438,7 +438,7 @@ def test_bounds_of_round_off_are_above_the_errors_of_doubles() -> None:
         )
 
 
-# -- planted errors -----------------------------------------------------------------------------------------------------
+# -- planted errors --------------------------------------------------------------------------------
 
 
 def test_residues_that_collide_are_refused_by_the_proof(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -206,7 +206,7 @@ def needed_without(network: Network, results: tuple[int, ...], c: int) -> set[in
     return reached
 
 
-# -- the search ----------------------------------------------------------------------------------------------------------
+# -- the search ------------------------------------------------------------------------------------
 
 
 def shared_rest() -> tuple[Network, dict[int, list[Way]]]:

@@ -28,7 +28,9 @@ def unsigned(value: int) -> int:
 
 
 def pairs_of(values: list[int], among: list[int]) -> Iterator[tuple[str, int, int, int, int]]:
-    """Yield (operation, sign of the second, a, b, value) of all pairs with a value that is not zero."""
+    """Yield (operation, sign of the second, a, b, value) of all pairs with a value that is not
+    zero.
+    """
     for a, b in combinations_with_replacement(among, 2):
         for op, sign in KINDS:
             value = values[a] * values[b] if op == "mul" else values[a] + sign * values[b]

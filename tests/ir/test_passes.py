@@ -251,7 +251,9 @@ def test_a_reciprocal_used_once_becomes_a_division() -> None:
 def test_a_second_run_of_the_pipeline_saves_at_most_one_percent_and_keeps_results(
     name: str,
 ) -> None:
-    """The last passes give new chances: a second run saves 2 of 229 operations of UR5's inverse dynamics."""
+    """The last passes give new chances: a second run saves 2 of 229 operations of UR5's inverse
+    dynamics.
+    """
     for function in ("inverse_dynamics", "forward_dynamics", "mass_matrix"):
         derived = program(name, function)
         again = passes.finish(passes.begin(derived))
@@ -263,7 +265,9 @@ def test_a_second_run_of_the_pipeline_saves_at_most_one_percent_and_keeps_result
 
 
 def test_names_of_the_derivation_reach_the_program() -> None:
-    """Rows have the names of the paper, some with the prefix `neg_`; only a row that is folded loses its name."""
+    """Rows have the names of the paper, some with the prefix `neg_`; only a row that is folded
+    loses its name.
+    """
 
     def names(function: str, method: str) -> set[str]:
         return {row.name.removeprefix("neg_") for row in program("panda", function, method).rows}

@@ -121,7 +121,8 @@ def test_each_broken_rule_is_named_with_its_row(rule: str) -> None:
 
 
 def test_operations_cost_and_depth_of_a_program_counted_by_hand() -> None:
-    # rows 3 to 8: mul, sub, div, add, neg, mul; neg costs nothing, and the longest chain is rows 3 to 6
+    # rows 3 to 8: mul, sub, div, add, neg, mul; neg costs nothing, and the longest chain is rows 3
+    # to 6
     assert VALID.operations == {
         "mul": 2,
         "add": 2,
@@ -209,7 +210,7 @@ def test_every_operation_equals_that_of_python() -> None:
         assert program.operations["add" if op == "sub" else op] == 1
 
 
-# -- facts of a Program --------------------------------------------------------------------------------------------------
+# -- facts of a Program ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -208,7 +208,7 @@ def repetitive_program(seed: int) -> Program:
     return by_hand(random.sample(values[3:], 4), *rows)
 
 
-# -- choice --------------------------------------------------------------------------------------------------------------
+# -- choice ----------------------------------------------------------------------------------------
 
 
 def price(quantities: Quantities, chosen: dict[int, int], results: Sequence[int]) -> float:

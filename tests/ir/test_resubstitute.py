@@ -1,4 +1,6 @@
-"""The pass `resubstitute` and the search: fewer operations, equal values and precision, interruption."""
+"""The pass `resubstitute` and the search: fewer operations, equal values and precision,
+interruption.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,7 @@ def remaining_operations(derived: Program) -> list[str]:
     return ops(resubstitute(derived))
 
 
-# -- replaced rows -------------------------------------------------------------------------------------------------------
+# -- replaced rows ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -118,7 +120,7 @@ def test_an_operation_is_not_saved_at_the_cost_of_precision() -> None:
             assert new[b] <= _candidates.WORSE * old[a]
 
 
-# -- all Programs --------------------------------------------------------------------------------------------------------
+# -- all Programs ----------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -197,7 +199,7 @@ def test_the_same_request_gets_the_same_rows_under_any_hash_seed() -> None:
     assert len(outputs) == 1
 
 
-# -- planted errors ------------------------------------------------------------------------------------------------------
+# -- planted errors --------------------------------------------------------------------------------
 
 
 def test_a_formula_with_a_wrong_sign_is_refused_by_the_proof(
@@ -232,7 +234,7 @@ def test_residues_that_collide_do_not_stop_the_pass(monkeypatch: pytest.MonkeyPa
     assert resubstitute(derived).cost <= derived.cost
 
 
-# -- requests of users ---------------------------------------------------------------------------------------------------
+# -- requests of users -----------------------------------------------------------------------------
 
 
 def interrupt_search(after: int, monkeypatch: pytest.MonkeyPatch) -> None:

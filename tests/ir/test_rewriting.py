@@ -20,7 +20,7 @@ def row_names(derived: Program) -> list[str]:
     return [row.name for row in derived.rows if row.name]
 
 
-# -- rewrite -------------------------------------------------------------------------------------------------------------
+# -- rewrite ---------------------------------------------------------------------------------------
 
 
 def test_a_row_is_used_by_each_operand_and_each_result() -> None:
@@ -69,7 +69,7 @@ def test_kept_rows_read_the_new_rows_of_their_operands() -> None:
     ]
 
 
-# -- eliminate -----------------------------------------------------------------------------------------------------------
+# -- eliminate -------------------------------------------------------------------------------------
 
 
 def test_only_rows_that_results_need_are_left() -> None:
@@ -109,7 +109,7 @@ def test_rows_before_the_first_dead_row_are_the_same() -> None:
     assert len(after.rows) == first + 2
 
 
-# -- value_number --------------------------------------------------------------------------------------------------------
+# -- value_number ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_values_stay_and_no_operation_is_repeated(seed: int) -> None:
     assert value_number(numbered).rows == numbered.rows
 
 
-# -- spare rows ----------------------------------------------------------------------------------------------------------
+# -- spare rows ------------------------------------------------------------------------------------
 
 
 def with_spare(derived: Program) -> Program:
@@ -219,7 +219,7 @@ def test_spare_rows_come_last_in_their_order() -> None:
     assert _alternatives.with_spare_rows_last(plain) is plain
 
 
-# -- opaque ones ---------------------------------------------------------------------------------------------------------
+# -- opaque ones -----------------------------------------------------------------------------------
 
 
 def test_opaque_ones_become_constants_and_no_argument() -> None:

@@ -72,7 +72,7 @@ def equal_bits(results: Any, expected: Any) -> bool:
     )
 
 
-# -- values ----------------------------------------------------------------------------------------------------------------
+# -- values ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_pickled_functions_are_restored() -> None:
     assert repr(restored) == repr(jax_functions())
 
 
-# -- derivatives -----------------------------------------------------------------------------------------------------------
+# -- derivatives -----------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -286,7 +286,9 @@ def test_jacobians_by_coordinates_without_velocities_equal_differences(
 
 
 CENTRE = [1, 2, 3]
-"""Indices of the mass centre in a payload: τ is linear in the centre, and also in all other numbers and wrenches."""
+"""Indices of the mass centre in a payload: τ is linear in the centre, and also in all other numbers
+and wrenches.
+"""
 
 
 def test_a_payload_and_wrenches_have_derivatives_as_other_arguments() -> None:
@@ -348,7 +350,7 @@ def jax_gravity_force() -> Any:
     return symgen.jax.functions("planar_arm", ["gravity_force"], optimize=0).gravity_force
 
 
-# -- types and mistakes ----------------------------------------------------------------------------------------------------
+# -- types and mistakes ----------------------------------------------------------------------------
 
 
 def test_the_real_type_is_that_of_jax_by_default() -> None:

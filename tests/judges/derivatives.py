@@ -1,7 +1,9 @@
-"""Pinocchio judges the derivatives of inverse and forward dynamics, of a URDF on its own base or a floating one.
+"""Pinocchio judges the derivatives of inverse and forward dynamics, of a URDF on its own base or a
+floating one.
 
-Our side is what the recursion records, run over NumPy's doubles as it is recorded, before any pass, which takes seconds of a
-long one. Errors are relative to the largest entry of Pinocchio's answer; of what is solved for, to |M||X| + |B|.
+Our side is what the recursion records, run over NumPy's doubles as it is recorded, before any pass,
+which takes seconds of a long one. Errors are relative to the largest entry of Pinocchio's answer;
+of what is solved for, to |M||X| + |B|.
 
     python -m tests.judges.derivatives            prints the table of all files, on both bases
     python -m tests.judges.derivatives --write    rewrites tests/judges/example_robot_data_derivatives.md
@@ -57,7 +59,9 @@ def recorded(mechanism: Mechanism, function: str) -> Program:
 def judge(
     path: Path, base: str = "fixed", ours: Mapping[str, Program] | None = None
 ) -> dict[str, float]:
-    """The error of every result, where Pinocchio loads the file and something moves; none of ∂FD where M is singular."""
+    """The error of every result, where Pinocchio loads the file and something moves; none of ∂FD
+    where M is singular.
+    """
     import pinocchio
 
     text = path.read_text(encoding="utf-8")
@@ -114,7 +118,7 @@ def _rnea(word: Word, a: Array) -> tuple[Array, Array]:
     return np.array(by_q)[order], np.array(by_v)[order]
 
 
-# -- all files ---------------------------------------------------------------------------------------------------------------
+# -- all files -------------------------------------------------------------------------------------
 
 TABLE = Path(__file__).with_name("example_robot_data_derivatives.md")
 RESULTS = ("dtau_dq", "dtau_dv", "M", "da_dq", "da_dv", "Minv")

@@ -1,7 +1,7 @@
 """Drake's answers about an SDF text: its wheel holds libsdformat, the reader that Gazebo has.
 
-Drake's ball joint has angles where ours has a quaternion, and its angular velocity in the parent's axes where ours is in the
-child's; its universal joint is one of two angles, ours are two joints.
+Drake's ball joint has angles where ours has a quaternion, and its angular velocity in the parent's
+axes where ours is in the child's; its universal joint is one of two angles, ours are two joints.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ GROUND = "world"
 
 
 class Plant:
-    """Drake's model of the text of one model, fixed to the world where symgen fixes it: at its root, where the file places it."""
+    """Drake's model of the text of one model, fixed to the world where symgen fixes it: at its
+    root, where the file places it.
+    """
 
     def __init__(self, text: str, mechanism: Mechanism) -> None:
         from pydrake.multibody.parsing import Parser
@@ -99,7 +101,9 @@ class Plant:
         return bool(self.plant.HasJointNamed(name.split("::")[-1]))
 
     def answers(self, q: Array, v: Array, a: Array) -> dict[str, Array]:
-        """The mass matrix `M`, the force `tau` of accelerations, and the poses of our links' frames that Drake has."""
+        """The mass matrix `M`, the force `tau` of accelerations, and the poses of our links' frames
+        that Drake has.
+        """
         turn = self._set(q, v)
         mass = self.plant.CalcMassMatrix(self.context)
         bias = self.plant.CalcBiasTerm(self.context) - self.plant.CalcGravityGeneralizedForces(

@@ -1,9 +1,11 @@
-"""Pinocchio judges every URDF of the PyPI package `example-robot-data`: all that `symgen generate` gives for it by default.
+"""Pinocchio judges every URDF of the PyPI package `example-robot-data`: all that `symgen generate`
+gives for it by default.
 
-Each file is read twice. As symgen snaps it: the judge gets the same text with the snapped rotation tokens written out as
-multiples of π/2 to 17 digits, and parses that itself. And with snapping off: the judge gets the file as it is. Our side is
-the Programs that `generate` prints when it is told nothing, each function by the method that it chooses, over NumPy arrays of
-states; the other side is `tests.judges.pinocchio_answers`.
+Each file is read twice. As symgen snaps it: the judge gets the same text with the snapped rotation
+tokens written out as multiples of π/2 to 17 digits, and parses that itself. And with snapping off:
+the judge gets the file as it is. Our side is the Programs that `generate` prints when it is told
+nothing, each function by the method that it chooses, over NumPy arrays of states; the other side is
+`tests.judges.pinocchio_answers`.
 
     python -m tests.judges.example_robot_data                      prints the table of the functions of the dynamics
     python -m tests.judges.example_robot_data --table whole        that of what is said of the whole mechanism
@@ -12,8 +14,9 @@ states; the other side is `tests.judges.pinocchio_answers`.
     python -m tests.judges.example_robot_data --only panda -v      some files, and what is being done
     python -m tests.judges.example_robot_data --reference          the numeric reference in place of the Programs
 
-The table of the dynamics takes an hour and more. What is judged stands in build/judge/, a line a file, and is not judged again
-while the file, symgen and this judge are what they were; `--fresh` starts over.
+The table of the dynamics takes an hour and more. What is judged stands in build/judge/, a line a
+file, and is not judged again while the file, symgen and this judge are what they were; `--fresh`
+starts over.
 """
 
 from __future__ import annotations
@@ -94,7 +97,9 @@ HEADINGS = dict(
 
 @dataclass(frozen=True)
 class Table:
-    """Which functions are judged in one table, on which base, and what errors are relative to besides the largest entry."""
+    """Which functions are judged in one table, on which base, and what errors are relative to
+    besides the largest entry.
+    """
 
     functions: tuple[str, ...]
     base: str
@@ -196,7 +201,7 @@ class Verdict:
         return not self.failed and self.worst <= BOUND and (self.judged or bool(self.reason))
 
 
-# -- our side ----------------------------------------------------------------------------------------------------------------
+# -- our side --------------------------------------------------------------------------------------
 
 
 def committed(table_name: str) -> Path:
@@ -275,7 +280,7 @@ def by_reference(
     )
 
 
-# -- one file ----------------------------------------------------------------------------------------------------------------
+# -- one file --------------------------------------------------------------------------------------
 
 
 def files() -> list[Path]:
@@ -285,7 +290,9 @@ def files() -> list[Path]:
 
 
 def short(path: Path) -> str:
-    """The path inside the package's `robots` folder, or inside what holds the robots of another package."""
+    """The path inside the package's `robots` folder, or inside what holds the robots of another
+    package.
+    """
     path_parts = path.parts
     start = next(
         path_parts.index(folder) + more for folder, more in _ROBOTS if folder in path_parts
@@ -398,7 +405,7 @@ def _judged(
     return compare(mechanism, text, evaluated, say)
 
 
-# -- all files ---------------------------------------------------------------------------------------------------------------
+# -- all files -------------------------------------------------------------------------------------
 
 
 def table(verdicts: list[Verdict], table_name: str = "dynamics", reference: bool = False) -> str:
@@ -490,7 +497,9 @@ def _rounded(error: float) -> str:
 
 
 def fingerprints(paths: Iterable[Path]) -> dict[str, str]:
-    """Return a hash of each description, symgen and the judge; a verdict with another hash is out of date."""
+    """Return a hash of each description, symgen and the judge; a verdict with another hash is out
+    of date.
+    """
     sources = hashlib.sha256()
     for source in sorted([*(ROOT / "symgen").rglob("*.py"), *Path(__file__).parent.glob("*.py")]):
         sources.update(source.read_bytes())
@@ -501,7 +510,9 @@ def fingerprints(paths: Iterable[Path]) -> dict[str, str]:
 
 
 def valid_verdicts(book: Path, prints: Mapping[str, str]) -> dict[str, Verdict]:
-    """Read the verdicts of a partial result that are still valid, by file; incomplete lines are skipped."""
+    """Read the verdicts of a partial result that are still valid, by file; incomplete lines are
+    skipped.
+    """
     verdicts = {}
     for line in book.read_text(encoding="utf-8").splitlines() if book.exists() else []:
         try:

@@ -1,14 +1,15 @@
-"""MuJoCo judges every MJCF file of the PyPI wheels that have many: dm-control, gymnasium-robotics, robosuite, pybullet, mujoco.
+"""MuJoCo judges every MJCF file of the PyPI wheels that have many: dm-control, gymnasium-robotics,
+robosuite, pybullet, mujoco.
 
-MuJoCo compiles the file itself; our side are the Programs that `symgen generate` prints of the same file. `make judge` fetches
-the wheels into build/judges/; nothing of them is kept here.
+MuJoCo compiles the file itself; our side are the Programs that `symgen generate` prints of the same
+file. `make judge` fetches the wheels into build/judges/; nothing of them is kept here.
 
     python -m tests.judges.mujoco_files build/judges/unpacked                prints the table of the files below folders
     python -m tests.judges.mujoco_files build/judges/unpacked --write        rewrites tests/judges/mujoco_files.md
     python -m tests.judges.mujoco_files build/judges/unpacked --only suite/  the files whose path has that in it
 
-What is judged stands in build/judge/mujoco_files.jsonl, a line a file, and is not judged again while the file, what it includes,
-symgen and the judges are what they were.
+What is judged stands in build/judge/mujoco_files.jsonl, a line a file, and is not judged again
+while the file, what it includes, symgen and the judges are what they were.
 """
 
 from __future__ import annotations
@@ -40,13 +41,15 @@ from tests.judges.example_robot_data import BOUND, QUICK, ROOT, STATES, _rounded
 BOOK = ROOT / "build" / "judge" / "mujoco_files.jsonl"
 TABLE = Path(__file__).with_name("mujoco_files.md")
 CHOSEN_TO = 12
-"""Degrees of freedom up to which each function is by the method that `generate` chooses, which derives it by all of them."""
+"""Degrees of freedom up to which each function is by the method that `generate` chooses, which
+derives it by all of them.
+"""
 METHODS = QUICK | {"link_poses": "kinematics"}
 HEADINGS = dict(zip(mujoco_words.JUDGED, ("ID", "M", "bias", "FD", "poses", "T", "U"), strict=True))
 SECONDS = 900
 LEVERS = 10.0
-"""How far an answer may be from another, as a part of it, where things are turned by 1 rad: levers beyond a joint are as much
-longer than what it is measured by.
+"""How far an answer may be from another, as a part of it, where things are turned by 1 rad: levers
+beyond a joint are as much longer than what it is measured by.
 """
 
 
@@ -83,7 +86,9 @@ class Verdict:
 
 
 def files(folders: list[Path]) -> Iterator[tuple[str, Path]]:
-    """(path below its folder, path) of every MJCF below some folders; and of those in the installed MuJoCo."""
+    """(path below its folder, path) of every MJCF below some folders; and of those in the installed
+    MuJoCo.
+    """
     import mujoco
 
     package = Path(mujoco.__file__).parent
@@ -191,7 +196,7 @@ def elsewhere(name: str, path: Path) -> Verdict:
         )
 
 
-# -- the table ---------------------------------------------------------------------------------------------------------------
+# -- the table -------------------------------------------------------------------------------------
 
 
 def table(verdicts: list[Verdict]) -> str:

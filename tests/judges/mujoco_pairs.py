@@ -1,7 +1,8 @@
-"""M of one robot from its MJCF and from its URDF, and the part of the difference that the files' numbers cause.
+"""M of one robot from its MJCF and from its URDF, and the part of the difference that the files'
+numbers cause.
 
-M is compared as both files declare it, and again with the URDF's masses and moments in the bodies of
-the MJCF, link by link. The second difference is caused by the placement of the joints alone.
+M is compared as both files declare it, and again with the URDF's masses and moments in the bodies
+of the MJCF, link by link. The second difference is caused by the placement of the joints alone.
 
     python -m tests.judges.mujoco_pairs build/judges/unpacked            prints the table
     python -m tests.judges.mujoco_pairs build/judges/unpacked --write    rewrites tests/judges/mujoco_pairs.md

@@ -1,9 +1,10 @@
 """MuJoCo's word on an MJCF that it compiled itself, in symgen's numbers and order.
 
-Both sides have bodies, armature, damping and springs. What symgen says it leaves out is taken from MuJoCo's model as well:
-contacts and constraints, actuators, tendons' forces, fluids, the springs of balls and free joints, terms of higher
-order. A free body whose frame MuJoCo would align with its mass keeps the frame that is declared. The armature of a
-free joint is felt along its own axes here: what it takes there is put beside by hand.
+Both sides have bodies, armature, damping and springs. What symgen says it leaves out is taken from
+MuJoCo's model as well: contacts and constraints, actuators, tendons' forces, fluids, the springs of
+balls and free joints, terms of higher order. A free body whose frame MuJoCo would align with its
+mass keeps the frame that is declared. The armature of a free joint is felt along its own axes here:
+what it takes there is put beside by hand.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ JUDGED = (
 
 
 def compiled(source: Path | str) -> Any:
-    """MuJoCo's model of a file or a text, without what symgen leaves out. ValueError where MuJoCo refuses it."""
+    """MuJoCo's model of a file or a text, without what symgen leaves out. ValueError where MuJoCo
+    refuses it.
+    """
     import mujoco as mj
 
     spec: Any = (
@@ -106,7 +109,9 @@ class Model:
             self.moving[i] = model.body_dofnum[i] > 0 or self.moving[model.body_parentid[i]]
 
     def _bodies(self) -> list[int]:
-        """MuJoCo's number of each of symgen's frames, -1 of those between the joints of one body: in the order of the file."""
+        """MuJoCo's number of each of symgen's frames, -1 of those between the joints of one body:
+        in the order of the file.
+        """
         names = {self.model.body(i).name or f"body{i}": i for i in range(self.model.nbody)}
         return [names.get(frame.name, -1) for frame in self.mechanism.frames]
 

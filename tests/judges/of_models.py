@@ -1,4 +1,5 @@
-"""Pinocchio's word on the Coriolis matrix and the regressor: `python -m tests.judges.of_models` says it of every URDF.
+"""Pinocchio's word on the Coriolis matrix and the regressor: `python -m tests.judges.of_models`
+says it of every URDF.
 
 Our side are the rows as the methods record them, before any pass, over NumPy's floats.
 """
@@ -30,7 +31,8 @@ BY = {
     "regressor": ("newton_euler", Layout(declared=True)),
 }
 THEIRS = (0, 1, 2, 3, 4, 5, 7, 6, 8, 9)
-"""Index of each of symgen's ten parameters among Pinocchio's, whose moments are xx xy yy xz yz zz."""
+"""Index of each of symgen's ten parameters among Pinocchio's, whose moments are xx xy yy xz yz zz.
+"""
 
 
 def answers(mechanism: Mechanism, function: str, states: dict[str, Array]) -> Array:

@@ -1,9 +1,9 @@
 """Pinocchio's answers to every function that symgen prints, and the errors of symgen's results.
 
-The error of a sum is relative to the largest entry of the answer. The error of a solve with M is the
-backward error, |M x − b| of |M||x| + |b| or |M X − 1| of |M||X|: a light finger on a heavy arm makes
-the solution as uncertain as M is ill-conditioned. The error of a quantity made from M⁻¹ is relative
-to its change when M changes by a relative round-off.
+The error of a sum is relative to the largest entry of the answer. The error of a solve with M is
+the backward error, |M x − b| of |M||x| + |b| or |M X − 1| of |M||X|: a light finger on a heavy arm
+makes the solution as uncertain as M is ill-conditioned. The error of a quantity made from M⁻¹ is
+relative to its change when M changes by a relative round-off.
 """
 
 from __future__ import annotations
@@ -24,11 +24,15 @@ from symgen.reference.precision import Array
 
 Results = Mapping[str, Array]
 NO_WEIGHT = 1e-10
-"""Least gravity torque, as a fraction of the weight at 1 m: gravity causes none about vertical axes, and both sides round that zero."""
+"""Least gravity torque, as a fraction of the weight at 1 m: gravity causes none about vertical
+axes, and both sides round that zero.
+"""
 
 
 class Model:
-    """A Pinocchio model, spoken to in symgen's numbers: its joint `ids[i]` is our joint i, and `frame` is a frame's number."""
+    """A Pinocchio model, spoken to in symgen's numbers: its joint `ids[i]` is our joint i, and
+    `frame` is a frame's number.
+    """
 
     def __init__(self, model: Any, mechanism: Mechanism, ids: Sequence[int], frame: int) -> None:
         import pinocchio
@@ -55,7 +59,8 @@ ROOT = "root_joint"
 def read(text: str, mechanism: Mechanism, frame: str) -> Model:
     """Pinocchio's own reading of a URDF, by the names of its joints, and `frame` of its links.
 
-    Where the first joint of the mechanism is a free one that the text does not have, the text is read on Pinocchio's free flyer.
+    Where the first joint of the mechanism is a free one that the text does not have, the text is
+    read on Pinocchio's free flyer.
     """
     import pinocchio
 
@@ -140,7 +145,9 @@ class Word:
         return np.array(full)[self.of.order]
 
     def pushed(self, a: Array) -> tuple[Array, Array]:
-        """(tau, wrenches (bodies, 6) across the joints, moment first, in base axes at the joints' frames) of accelerations a."""
+        """(tau, wrenches (bodies, 6) across the joints, moment first, in base axes at the joints'
+        frames) of accelerations a.
+        """
         of = self.of
         tau = np.array(of.pin.rnea(of.model, of.data, self.q, self.v, of.velocity(a)))[of.order]
         of.pin.forwardKinematics(of.model, of.light, self.q)
@@ -151,7 +158,9 @@ class Word:
 
     @cached_property
     def accelerations_of_frames(self) -> tuple[Array, Array]:
-        """(ω̇, v̇) of every joint's frame (bodies, 6) and of the chosen frame (6,) at the acceleration that tau causes."""
+        """(ω̇, v̇) of every joint's frame (bodies, 6) and of the chosen frame (6,) at the
+        acceleration that tau causes.
+        """
         of = self.of
         of.pin.forwardKinematics(of.model, of.data, self.q, self.v, of.velocity(self.acceleration))
         of.pin.updateFramePlacements(of.model, of.data)
@@ -262,7 +271,7 @@ class Word:
             columns.append(np.array(of.light.dtau_dq)[np.ix_(of.order, of.order)])  # (j, i)
         return np.moveaxis(np.array(columns), (0, 1, 2), (2, 1, 0))
 
-    # -- sizes --------------------------------------------------------------------------------------------------------
+    # -- sizes -------------------------------------------------------------------------------------
 
     @cached_property
     def forces(self) -> float:
@@ -400,7 +409,9 @@ def _poses(results: Results, word: Word) -> float:
 
 
 def _swung(word: Word) -> float:
-    """(levers |v|)², the size of an acceleration that velocities cause; a unit lever for what turns."""
+    """(levers |v|)², the size of an acceleration that velocities cause; a unit lever for what
+    turns.
+    """
     return (1 + word.levers) * (word.levers * _most(word.state["v"])) ** 2
 
 
@@ -418,7 +429,9 @@ def _momentum_rate(results: Results, word: Word) -> float:
 
 
 def _blurred(mechanism: Mechanism, step: Array) -> bool:
-    """True if a planar joint turns little beside its slide: Pinocchio divides by the turn, and is no judge there."""
+    """True if a planar joint turns little beside its slide: Pinocchio divides by the turn, and is
+    no judge there.
+    """
     planar = [
         step[v_slice]
         for joint, v_slice in zip(mechanism.joints, mechanism.v_slices, strict=True)

@@ -1,7 +1,8 @@
 """PyBullet's M and inverse dynamics of an SDF text that `loadSDF` reads.
 
-PyBullet computes inertias from the shapes of a file and has no flag to read the declared ones, so the
-declared moments are set link by link. It has principal moments only, in the axes of the inertial's pose.
+PyBullet computes inertias from the shapes of a file and has no flag to read the declared ones, so
+the declared moments are set link by link. It has principal moments only, in the axes of the
+inertial's pose.
 """
 
 from __future__ import annotations
@@ -60,12 +61,16 @@ class Body:
                 self.bullet.changeDynamics(self.body, index, localInertiaDiagonal=diagonal)
 
     def _point_gravity(self, turn: list[float]) -> None:
-        """Set gravity in the axes of a fixed base, whose orientation PyBullet's inverse dynamics ignores."""
+        """Set gravity in the axes of a fixed base, whose orientation PyBullet's inverse dynamics
+        ignores.
+        """
         axes = np.array(self.bullet.getMatrixFromQuaternion(turn)).reshape(3, 3)
         self.bullet.setGravity(*(axes.T @ self.gravity))
 
     def answers(self, q: Array, v: Array, a: Array) -> dict[str, Array]:
-        """The mass matrix `M` and the force `tau` of accelerations, in our order; of a base that floats, held still."""
+        """The mass matrix `M` and the force `tau` of accelerations, in our order; of a base that
+        floats, held still.
+        """
         count = len(self.order)
         theirs = [np.zeros(count) for _ in range(3)]
         for index, q_index in enumerate(self.order):

@@ -1,8 +1,10 @@
-"""PyBullet's and Drake's verdicts on SDF files: PyBullet's files that have a joint, Cassie, and one text a feature.
+"""PyBullet's and Drake's verdicts on SDF files: PyBullet's files that have a joint, Cassie, and one
+text a feature.
 
 symgen's answers are the Programs of M and inverse dynamics, by one method each, and the reference's
 poses. They run over NumPy's floats, with snapping off and without drives. Drake's wheel holds
-libsdformat, the reader of Gazebo, which implements every version of SDF; PyBullet has its own reader.
+libsdformat, the reader of Gazebo, which implements every version of SDF; PyBullet has its own
+reader.
 
     python -m tests.judges.sdf_files              prints the tables
     python -m tests.judges.sdf_files --write      rewrites tests/judges/sdf_files.md
@@ -52,11 +54,13 @@ class Case:
     refused: str = ""
 
 
-# -- texts -------------------------------------------------------------------------------------------------------------------
+# -- texts -----------------------------------------------------------------------------------------
 
 
 def bare(text: str, model: str = "") -> str:
-    """An SDF without shapes, of one model alone, whose link `world` has a name that the specification allows."""
+    """An SDF without shapes, of one model alone, whose link `world` has a name that the
+    specification allows.
+    """
     root = etree.fromstring(text.encode(), etree.XMLParser(remove_comments=True))
     for element in list(root.iter(*_SHAPES)):
         element.getparent().remove(element)
@@ -163,7 +167,7 @@ def refusal(path: Path, model: str = "") -> str:
     return ""
 
 
-# -- verdicts ----------------------------------------------------------------------------------------------------------------
+# -- verdicts --------------------------------------------------------------------------------------
 
 
 def judged(case: Case, by: str) -> dict[str, Any]:
@@ -237,7 +241,7 @@ def elsewhere(index: int, by: str) -> dict[str, Any]:
         return {"joints": 0, "why": f"its process ends with code {done.returncode}"}
 
 
-# -- the table ---------------------------------------------------------------------------------------------------------------
+# -- the table -------------------------------------------------------------------------------------
 
 
 def row(case: Case, verdicts: dict[str, dict[str, Any]]) -> str:

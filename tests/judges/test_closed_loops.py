@@ -1,4 +1,6 @@
-"""Foreign judges over joints that close loops: Pinocchio's rigid contacts, and MuJoCo's equalities as their softness vanishes."""
+"""Foreign judges over joints that close loops: Pinocchio's rigid contacts, and MuJoCo's equalities
+as their softness vanishes.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ from tests.shared.robots_for_tests import run
 
 BOUND = 1e-9
 SOFT_BOUND = 1e-4
-"""Bound of the extrapolation from two impedances; MuJoCo's stiffest setting leaves 2e-3 for two Pandas and a bar."""
+"""Bound of the extrapolation from two impedances; MuJoCo's stiffest setting leaves 2e-3 for two
+Pandas and a bar.
+"""
 POINTS = {
     "revolute": ((0.0, 0.0, 0.0), (0.0, 0.0, 0.3)),
     "spherical": ((0.0, 0.0, 0.0),),
@@ -165,7 +169,9 @@ def test_another_point_is_seen() -> None:
 
 @pytest.mark.parametrize("name", ["stewart", "two_pandas_bar"])
 def test_mujoco_accelerates_connect_and_weld_alike_in_the_limit(name: str, tmp_path: Path) -> None:
-    """The error falls with R = (1 − d)/d of MuJoCo's impedance d; two impedances give the limit R = 0."""
+    """The error falls with R = (1 − d)/d of MuJoCo's impedance d; two impedances give the limit R =
+    0.
+    """
     mj = pytest.importorskip("mujoco")
     mechanism = symgen.load(name)
     symgen.convert(mechanism, tmp_path / "closed.xml")

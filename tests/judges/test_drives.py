@@ -1,6 +1,8 @@
-"""Foreign judges over drives: Pinocchio, whose algorithms have the armature, and MuJoCo, which has damping and springs as well.
+"""Foreign judges over drives: Pinocchio, whose algorithms have the armature, and MuJoCo, which has
+damping and springs as well.
 
-Neither has symgen's friction: Pinocchio's algorithms leave it out, and MuJoCo's sticks. It is put beside their answers by hand.
+Neither has symgen's friction: Pinocchio's algorithms leave it out, and MuJoCo's sticks. It is put
+beside their answers by hand.
 """
 
 from __future__ import annotations

@@ -44,7 +44,9 @@ REFERENCE = [
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=judges.short)
 def test_pinocchio_agrees_with_the_programs(path: Path) -> None:
-    """One method a function, unsnapped as well up to seven joints; `make judge` has all that `generate` gives by default."""
+    """One method a function, unsnapped as well up to seven joints; `make judge` has all that
+    `generate` gives by default.
+    """
     verdict = judges.judge(path, judges.by_named, raw_to=7)
     assert verdict.passed, (verdict.failed, verdict.as_snapped, verdict.raw)
     if not verdict.judged:
@@ -180,7 +182,9 @@ def test_the_committed_table_names_every_file(table_name: str) -> None:
 
 
 def _without_shapes(text: str) -> str:
-    """The URDF for MuJoCo: no meshes, which are not installed, and none of the elements that it would not know."""
+    """The URDF for MuJoCo: no meshes, which are not installed, and none of the elements that it
+    would not know.
+    """
     root = etree.fromstring(text.encode())
     for element in list(root.iter("visual", "collision", "gazebo", "transmission")):
         element.getparent().remove(element)
@@ -219,13 +223,16 @@ def test_mujoco_agrees(name: str) -> None:
             model, data, mass
         )
         mass, bias = mass[np.ix_(order, order)], data.qfrc_bias[order]
-        # two double-precision implementations of the same sums; MuJoCo turns each tensor to its principal axes besides
+        # two double-precision implementations of the same sums; MuJoCo turns each tensor to its
+        # principal axes besides
         assert np.abs(ours["mass_matrix"][k] - mass).max() <= 1e-12 * np.abs(mass).max()
         assert np.abs(ours["bias_force"][k] - bias).max() <= 1e-12 * np.abs(bias).max()
 
 
 def _takes_matrix(mujoco: Any) -> bool:
-    """True if this MuJoCo's mj_fullM reads the sparse inertia itself (up to 3.x) rather than the data."""
+    """True if this MuJoCo's mj_fullM reads the sparse inertia itself (up to 3.x) rather than the
+    data.
+    """
     return " M: " in str(mujoco.mj_fullM.__doc__)
 
 

@@ -1,4 +1,6 @@
-"""Foreign judges over every joint type: Pinocchio and MuJoCo on random trees, and Pinocchio's free flyer on real descriptions."""
+"""Foreign judges over every joint type: Pinocchio and MuJoCo on random trees, and Pinocchio's free
+flyer on real descriptions.
+"""
 
 from __future__ import annotations
 
@@ -169,7 +171,7 @@ def test_every_type_is_judged_at_the_base_and_behind_others() -> None:
     assert {joint.kind for tree in HELD for joint in tree.joints} == judged_kinds
 
 
-# -- descriptions on a free base -----------------------------------------------------------------------------------------------
+# -- descriptions on a free base -------------------------------------------------------------------
 
 DRONE, DOG = (
     "borinot_description/urdf/borinot_flying_arm_2.urdf",
@@ -201,7 +203,7 @@ def test_a_description_on_pinocchios_free_flyer(name: str, ours: judges.Ours) ->
     assert not beyond(judges.compare(mechanism, text, ours(mechanism, silent), silent))
 
 
-# -- errors planted in the reference, which the derivation is judged by --------------------------------------------------------
+# -- errors planted in the reference, which the derivation is judged by ----------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
-"""Pinocchio judges the URDFs that the wheels of PyBullet and robosuite hold, fixed to the world and afloat.
+"""Pinocchio judges the URDFs that the wheels of PyBullet and robosuite hold, fixed to the world and
+afloat.
 
-As `tests.judges.example_robot_data` does it, of its QUICK functions by one method each. A file that symgen refuses stands in the
-table with its sentence, and one that Pinocchio does not load with Pinocchio's.
+As `tests.judges.example_robot_data` does it, of its QUICK functions by one method each. A file that
+symgen refuses stands in the table with its sentence, and one that Pinocchio does not load with
+Pinocchio's.
 
     python -m tests.judges.urdf_files              prints the table
     python -m tests.judges.urdf_files --write      rewrites tests/judges/urdf_files.md

@@ -1,4 +1,6 @@
-"""Blocks of states compiled in the background, in the call, or only by `prepare`: calls continue with equal bits."""
+"""Blocks of states compiled in the background, in the call, or only by `prepare`: calls continue
+with equal bits.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ exec {compiler} "$@"
 
 @pytest.fixture
 def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Set an empty cache and a compiler that waits for the file `go` before it compiles blocks of states."""
+    """Set an empty cache and a compiler that waits for the file `go` before it compiles blocks of
+    states.
+    """
     (tmp_path / "cc").write_text(
         SLOW_COMPILER.format(folder=tmp_path, compiler=shlex.join(find_compiler()))
     )

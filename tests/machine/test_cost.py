@@ -1,4 +1,6 @@
-"""Cost sheets: QEMU's counts equal the disassembly, and Panda stays within its bounds on a Cortex-M4F."""
+"""Cost sheets: QEMU's counts equal the disassembly, and Panda stays within its bounds on a
+Cortex-M4F.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Figures of a cost sheet from what tools print: fabricated output, and scripts in place of the tools."""
+"""Figures of a cost sheet from what tools print: fabricated output, and scripts in place of the
+tools.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ FIGURES = Cost(
 )
 
 
-# -- the output of the measuring program --------------------------------------------------------------
+# -- the output of the measuring program -----------------------------------------------------------
 
 
 def printed_run(ticks: int, executed: tuple[int, ...], libm: int, calls: tuple[int, ...]) -> str:
@@ -88,7 +90,7 @@ def test_a_trace_that_disagrees_with_the_clock_is_refused() -> None:
             cost._refuse_unlike_clock(trace, of_libm, run)
 
 
-# -- the command's figures ----------------------------------------------------------------------------
+# -- the command's figures -------------------------------------------------------------------------
 
 
 def test_the_rate_is_that_of_the_slowest_state_by_cycles_or_else_by_instructions() -> None:
@@ -114,7 +116,7 @@ def test_sizes_are_in_bytes_below_a_kibibyte() -> None:
     ]  # fmt: skip
 
 
-# -- object files -------------------------------------------------------------------------------------
+# -- object files ----------------------------------------------------------------------------------
 
 
 class FakeTools(SimpleNamespace):
@@ -193,7 +195,7 @@ def test_code_is_unknown_without_the_program_size(
     assert footprint._code(tmp_path) is None
 
 
-# -- traces -------------------------------------------------------------------------------------------
+# -- traces ----------------------------------------------------------------------------------------
 
 
 class Tracing:
@@ -305,7 +307,7 @@ def test_an_image_has_the_instructions_and_functions_that_binutils_print() -> No
     assert image.depth(0x10) == 8
 
 
-# -- scripts in place of the tools ---------------------------------------------------------------------
+# -- scripts in place of the tools -----------------------------------------------------------------
 
 
 def toolchain(folder: Path, **scripts: str) -> Toolchain:
@@ -403,7 +405,7 @@ def test_newlib_is_linked_if_it_is_installed(tmp_path: Path) -> None:
     assert not without.link_with_newlib("newlib.elf", "one.o", entry="f")
 
 
-# -- texts that are measured ---------------------------------------------------------------------------
+# -- texts that are measured -----------------------------------------------------------------------
 
 
 def test_a_written_folder_is_measured_as_it_is() -> None:

@@ -11,7 +11,8 @@ from symgen.machine.disassembly import Image, Instruction, Step, Unreadable, _st
 def image_of(text: str) -> Image:
     """Build an image from lines 'ADDRESS WORD OPERANDS [-> TARGET]'.
 
-    An instruction has four bytes unless its word ends in .n; a line 'NAME:' names the next instruction.
+    An instruction has four bytes unless its word ends in .n; a line 'NAME:' names the next
+    instruction.
     """
     instructions: dict[int, Instruction] = {}
     symbols: dict[str, int] = {}
@@ -308,7 +309,8 @@ def cycles_of(text: str, executed: tuple[int, ...] = ()) -> tuple[int, int]:
         ("0 vmul.f32 s0, s1, s2\n4 vmov s0, s5", (2, 2)),
         ("0 vmul.f32 s0, s1, s2\n4 vneg.f32 s5, s0", (3, 3)),
         ("0 vmov s0, s1\n4 vadd.f32 s2, s0, s3", (2, 2)),
-        # an address waits for an integer result, but not for a load's, a comparison's or another register's
+        # an address waits for an integer result, but not for a load's, a comparison's or another
+        # register's
         ("0 add r3, r1, r2\n4 str r0, [r1, r3]", (1 + 2, 1 + 3)),
         ("0 mul r3, r1, r2\n4 vldr s0, [r3, #4]", (1 + 3, 1 + 3)),
         ("0 add r1, r2, r3\n4 ldr r0, [r10]", (1 + 2, 1 + 2)),

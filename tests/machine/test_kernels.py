@@ -181,7 +181,9 @@ def test_blocks_are_compiled_at_the_last_of_these_rows(monkeypatch: pytest.Monke
 
 
 def test_contracted_functions_use_blocks_from_the_first_batch_on() -> None:
-    """Their last bits differ from those of single states, so that a background process comes too late."""
+    """Their last bits differ from those of single states, so that a background process comes too
+    late.
+    """
     library = Library()
     function = kernel(
         library, contract=True, many=lambda: Blocks(library), behind=lambda: pytest.fail("behind")

@@ -1,4 +1,6 @@
-"""A library in the cache is loaded only if it is complete and no other user can have written it; else it is rebuilt."""
+"""A library in the cache is loaded only if it is complete and no other user can have written it;
+else it is rebuilt.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Loop programs as functions of a solver: one state, batches, threads, aliasing results, and missing memory."""
+"""Loop programs as functions of a solver: one state, batches, threads, aliasing results, and
+missing memory.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Pickled solvers work in another process: the pickle contains the library, which is rebuilt if it cannot be loaded."""
+"""Pickled solvers work in another process: the pickle contains the library, which is rebuilt if it
+cannot be loaded.
+"""
 
 from __future__ import annotations
 

@@ -380,7 +380,9 @@ for call in (lambda: solver.slow(q, out=x), lambda: solver.slow(q, out=x, thread
 
 @pytest.mark.slow
 def test_ctrl_c_stops_a_long_batch_within_a_second() -> None:
-    """600 million sines take more than six seconds; processor time does not depend on the machine's load."""
+    """600 million sines take more than six seconds; processor time does not depend on the machine's
+    load.
+    """
     with subprocess.Popen(
         [sys.executable, "-c", INTERRUPTED], cwd=ROOT, stdout=subprocess.PIPE, text=True
     ) as process:

@@ -1,4 +1,6 @@
-"""Solvers from the cache and from pickles, and their libraries for blocks of states, without a compiler."""
+"""Solvers from the cache and from pickles, and their libraries for blocks of states, without a
+compiler.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Closed chains with declared independent or actuated joints, also with more actuated joints than degrees of freedom."""
+"""Closed chains with declared independent or actuated joints, also with more actuated joints than
+degrees of freedom.
+"""
 
 from __future__ import annotations
 
@@ -97,7 +99,9 @@ def test_inverse_dynamics_with_stabilization_equals_the_reference() -> None:
 
 @pytest.mark.parametrize("name", ["driven at both ends", "bennett elsewhere", "legs"])
 def test_forces_follow_from_the_null_space_of_the_constraints(name: str) -> None:
-    """Compute N by singular values, tau and λ by pseudo-inverses; forward dynamics inverts the result."""
+    """Compute N by singular values, tau and λ by pseudo-inverses; forward dynamics inverts the
+    result.
+    """
     mechanism = robot(name)
     assembled, floats, states = (
         assemble(mechanism),
@@ -127,7 +131,7 @@ def test_forces_follow_from_the_null_space_of_the_constraints(name: str) -> None
     np.testing.assert_allclose(acceleration, a, atol=1e-7 * np.abs(a).max())
 
 
-# -- closed forms ------------------------------------------------------------------------------------------------------------
+# -- closed forms ----------------------------------------------------------------------------------
 
 
 def parallelogram(actuated: Sequence[str]) -> Mechanism:
@@ -181,7 +185,9 @@ def parallelogram(actuated: Sequence[str]) -> Mechanism:
     ],
 )
 def test_forces_of_a_parallelogram_equal_the_closed_form(actuated: list[str]) -> None:
-    """All joints turn at one rate (the coupler backwards), so that actuators share I θ̈ + g cos θ Σ m r."""
+    """All joints turn at one rate (the coupler backwards), so that actuators share I θ̈ + g cos θ Σ
+    m r.
+    """
     mechanism = parallelogram(actuated)
     theta, rate, acceleration = 0.7, 1.3, 2.1
     directions = np.array([[1.0, -1.0, 1.0]])
@@ -204,7 +210,7 @@ def test_forces_of_a_parallelogram_equal_the_closed_form(actuated: list[str]) ->
     np.testing.assert_allclose(reduced, [[[inertia]]], rtol=1e-12)
 
 
-# -- planted errors ----------------------------------------------------------------------------------------------------------
+# -- planted errors --------------------------------------------------------------------------------
 
 
 def with_wrong_sign(program: Program, row: int) -> Program:
@@ -224,7 +230,9 @@ def test_a_wrong_sign_in_any_row_fails_verification() -> None:
 
 
 def test_valid_forces_that_are_not_least_fail_verification() -> None:
-    """Forces of one actuator alone cause the same acceleration; an identity detects that they are not least."""
+    """Forces of one actuator alone cause the same acceleration; an identity detects that they are
+    not least.
+    """
     mechanism = robot("driven at both ends")
     programs = {name: program(mechanism, name) for name in (FORWARD, INVERSE)}
     verdicts = {
@@ -252,7 +260,7 @@ def test_valid_forces_that_are_not_least_fail_verification() -> None:
     assert not verdicts[SHARED]
 
 
-# -- declarations ----------------------------------------------------------------------------------------------
+# -- declarations ----------------------------------------------------------------------------------
 
 
 def test_declared_joints_survive_conversion(tmp_path: Path) -> None:

@@ -60,7 +60,9 @@ def test_a_displaced_base_gives_the_same_rows(function: str, method: str) -> Non
 
 
 def test_a_distant_rotated_base_adds_no_round_off() -> None:
-    """Compare float far away with double at the origin; base and gravity are rotated by π/2 about x."""
+    """Compare float far away with double at the origin; base and gravity are rotated by π/2 about
+    x.
+    """
     mechanism = robot("planar_arm")
     x, y, z = mechanism.gravity
     turned = replace(
@@ -105,7 +107,9 @@ def test_a_distant_rotated_base_adds_no_round_off() -> None:
 
 
 def test_positions_and_potential_energy_move_with_the_base() -> None:
-    """Origins and the mass centre move with the base; U changes by the work against gravity (ball arithmetic)."""
+    """Origins and the mass centre move with the base; U changes by the work against gravity (ball
+    arithmetic).
+    """
     mechanism = robot("square_tree6")  # two roots
     displaced, state = based(mechanism, (FAR,)), {"q": draw(mechanism, 3, BALLS)["q"]}
     displacements = {
@@ -127,7 +131,9 @@ def test_positions_and_potential_energy_move_with_the_base() -> None:
 
 
 def test_the_scale_of_a_position_includes_the_distance_of_the_base_and_its_size() -> None:
-    """The scale of round-off is at least the distance, and at most the distance plus the arm's length."""
+    """The scale of round-off is at least the distance, and at most the distance plus the arm's
+    length.
+    """
     exact_results = ExactResults(based(robot("puma560"), (FAR,)), 4, frame=tip(robot("puma560")))
     position = np.array(exact_results.results("forward_kinematics")["p"], dtype=float).reshape(4, 3)
     size, distance = (
@@ -152,7 +158,9 @@ def test_a_distant_frame_position_is_rounded_once() -> None:
 def test_verification_detects_a_jacobian_that_loses_digits_with_distance(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A jacobian by the difference of two points in base axes fails the check of round-off far away."""
+    """A jacobian by the difference of two points in base axes fails the check of round-off far
+    away.
+    """
     from symgen.methods import kinematics
     from symgen.methods.kinematics import frames
 

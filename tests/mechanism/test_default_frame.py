@@ -1,4 +1,6 @@
-"""The default frame is the end of an arm: a link named as a tool, before the fingers, never beyond a mimic joint."""
+"""The default frame is the end of an arm: a link named as a tool, before the fingers, never beyond
+a mimic joint.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from symgen.mechanism.mechanism import BASE, Body, Frame, Joint, Mechanism, Mimi
 
 
 def tree(*links: str, mimics: str = "", frames: str = "") -> Mechanism:
-    """Build a tree of links 'name parent' and massless frames 'name body'; `mimics` follow the first joint."""
+    """Build a tree of links 'name parent' and massless frames 'name body'; `mimics` follow the
+    first joint.
+    """
     names = [link.split()[0] for link in links]
     parents = [
         names.index(link.split()[1]) if " " in link else i - 1 for i, link in enumerate(links)

@@ -1,4 +1,6 @@
-"""Drives of joints: armature, damping, friction and springs, in every function that depends on them, by every method."""
+"""Drives of joints: armature, damping, friction and springs, in every function that depends on
+them, by every method.
+"""
 
 from __future__ import annotations
 
@@ -307,7 +309,7 @@ def test_the_certificate_includes_the_armature() -> None:
         assert mechanism.joints[i].type.nv > 1 or with_rotor - bare - rotor < Fraction(1, 10**12)
 
 
-# -- declaration of drives ---------------------------------------------------------------------------------------------------
+# -- declaration of drives -------------------------------------------------------------------------
 
 HEAVY = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
 MOTOR = (
@@ -467,7 +469,9 @@ def test_invalid_springs_friction_speeds_and_drive_lists_are_refused() -> None:
 
 
 def test_a_method_without_armature_refuses_it_and_accepts_other_drives() -> None:
-    """The planar variant uses link directions as coordinates; `fixman` is spatial if a joint has an armature."""
+    """The planar variant uses link directions as coordinates; `fixman` is spatial if a joint has an
+    armature.
+    """
     arm = flat_chain(2)
     mechanism = driven(arm)
     with pytest.raises(
@@ -486,7 +490,7 @@ def test_a_method_without_armature_refuses_it_and_accepts_other_drives() -> None
     assert "fixman:planar" not in methods_for(mechanism, "forward_dynamics")
 
 
-# -- a folder of C -----------------------------------------------------------------------------------------------------------
+# -- a folder of C ---------------------------------------------------------------------------------
 
 STIFF = "armature = 3, damping = 2e3, friction = 1e3, stiffness = 400, rest = 40"
 WITH_DRIVES = (
@@ -507,7 +511,9 @@ WITH_DRIVES = (
 
 @pytest.mark.slow
 def test_a_folder_with_drives_passes_verification_and_lists_them(tmp_path: Path) -> None:
-    """The drive forces exceed those of the bodies by far, so the scale of round-off must include drives."""
+    """The drive forces exceed those of the bodies by far, so the scale of round-off must include
+    drives.
+    """
     arm, strong = robot("planar_arm"), Drive(*map(Fraction, (10**6, 2000, 1000, 10**9, 40)))
     mechanism = replace(
         arm,
@@ -602,7 +608,7 @@ def test_the_console_hints_at_unapplied_drives(
     assert hint not in capsys.readouterr().err
 
 
-# -- header ------------------------------------------------------------------------------------------------------
+# -- header ----------------------------------------------------------------------------------------
 
 WRITTEN = """
 name = "n"
@@ -642,7 +648,9 @@ TERMS = {
 def test_the_header_states_the_equation_that_the_functions_compute(
     tmp_path: Path, drives: str, parameters: tuple[str, ...], kinds: set[str]
 ) -> None:
-    """The equation in the header, evaluated with M, C v and g of the bodies, gives the function's torque."""
+    """The equation in the header, evaluated with M, C v and g of the bodies, gives the function's
+    torque.
+    """
     robot = symgen.load(WRITTEN, drives=drives)
     symgen.generate(
         robot,

@@ -46,8 +46,8 @@ Compiled = Callable[[Mapping[Any, Any]], list[Any]]
 
 
 def compiled(equations: Sequence[tuple[Any, Any]], expressions: Sequence[Any]) -> Compiled:
-    """Return the function from values of symbols to those of expressions, which may have the symbols
-    of the equations.
+    """Return the function from values of symbols to those of expressions, which may have the
+    symbols of the equations.
     """
 
     def function(expression: Any) -> tuple[list[Any], Callable[..., Any]]:

@@ -1,4 +1,6 @@
-"""Order of joints in q and v: Pinocchio's, so that its vectors can be used unchanged, or a named order."""
+"""Order of joints in q and v: Pinocchio's, so that its vectors can be used unchanged, or a named
+order.
+"""
 
 from __future__ import annotations
 

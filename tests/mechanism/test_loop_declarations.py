@@ -183,7 +183,9 @@ def test_each_force_of_a_closure_acts_where_the_motion_is_forbidden(kind: str) -
 
 
 def test_rows_of_small_rotations_have_the_sign_of_their_axis() -> None:
-    """For E = (1 + δ×) e, the row sign · e_i · E_j changes by sign · (δ × e_j) · e_i: +1 per unit δ."""
+    """For E = (1 + δ×) e, the row sign · e_i · E_j changes by sign · (δ × e_j) · e_i: +1 per unit
+    δ.
+    """
     for kind in closures():
         rows = [row for row in closure(kind).rows if isinstance(row, Across)]
         if kind == "universal":

@@ -45,7 +45,9 @@ def readable_urdfs() -> list[Path]:
 
 @pytest.mark.parametrize("path", readable_urdfs(), ids=lambda p: p.stem)
 def test_locking_keeps_mass_and_every_link_pose(path: Path) -> None:
-    """With every third joint locked at q0, frames, mass centres and mass equal the unlocked ones at q0."""
+    """With every third joint locked at q0, frames, mass centres and mass equal the unlocked ones at
+    q0.
+    """
     free = load(path)
     rng = np.random.default_rng(1)
     q = np.round(rng.uniform(-1, 1, free.nq), 3)
@@ -147,7 +149,7 @@ def test_every_declared_link_has_a_frame_and_every_welded_inertia_a_note() -> No
     assert sum(note.kind == "lump" for note in m.notes) >= 3
 
 
-# -- warnings about a fixed base and about locked joints ---------------------------------------------------------------
+# -- warnings about a fixed base and about locked joints -------------------------------------------
 
 HEAVY = INERTIAL.replace('value="1"', 'value="9"')
 ARM = (link("b"), joint("j", "a", "b"), link("c"), joint("k", "b", "c"))

@@ -332,7 +332,7 @@ def test_drives_are_selected_by_words(words: Any, kinds: Any) -> None:
         assert selected_kinds(words) == kinds
 
 
-# -- hash and text -----------------------------------------------------------------------------------
+# -- hash and text ---------------------------------------------------------------------------------
 
 
 def test_the_hash_depends_on_the_declaration_and_not_on_its_source() -> None:

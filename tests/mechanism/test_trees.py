@@ -87,7 +87,9 @@ def test_singular_matrices_are_semidefinite_and_smaller_ones_are_not() -> None:
 
 @pytest.mark.parametrize("minor", range(7))
 def test_each_principal_minor_decides(minor: int) -> None:
-    """Three diagonal entries, three minors of two rows, and the determinant: one of them is negative."""
+    """Three diagonal entries, three minors of two rows, and the determinant: one of them is
+    negative.
+    """
     zero, unit = Fraction(0), Fraction(1)
     moments = [unit, zero, zero, unit, zero, unit]
     if minor < 3:  # a diagonal entry; with two of them negative, their minor is not

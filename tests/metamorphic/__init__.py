@@ -81,7 +81,8 @@ SLOPES = (
     "coriolis_matrix",
     "mass_matrix_coriolis_and_bias",
 )
-"""Functions that the reference computes from derivatives, so that it has no second derivatives of them.
+"""Functions that the reference computes from derivatives, so that it has no second derivatives of
+them.
 
 Derivatives of base parameters are left out as well: each description chooses its own.
 """
@@ -91,7 +92,9 @@ DOUBLINGS = 4
 
 @dataclass(frozen=True)
 class Verdict:
-    """Verdict of a relation: a sentence for each result that breaks it, and the compared results "function.result"."""
+    """Verdict of a relation: a sentence for each result that breaks it, and the compared results
+    "function.result".
+    """
 
     sentences: tuple[str, ...]
     compared: frozenset[str]
@@ -137,9 +140,9 @@ def compare(
 ) -> Verdict | None:
     """Compare functions (None: all) by a relation; return None if the relation does not apply.
 
-    The reference answers, and Programs as well if requested. `methods` selects a method by name for a
-    function. A function that both sides refuse is not compared. Derivatives are compared if they are
-    named, by the relations that support them.
+    The reference answers, and Programs as well if requested. `methods` selects a method by name for
+    a function. A function that both sides refuse is not compared. Derivatives are compared if they
+    are named, by the relations that support them.
     """
     at = setting(mechanism, links, seed)
     case = RELATIONS[relation](at)
@@ -233,7 +236,9 @@ class _Judge:
         return self.sides[digits]
 
     def _cancels(self, result: str) -> bool:
-        """True if the terms of a result may cancel to zero; a determinant does so only for a singular mass matrix."""
+        """True if the terms of a result may cancel to zero; a determinant does so only for a
+        singular mass matrix.
+        """
         mechanism, links = self.case.before or (self.at.mechanism, self.at.links)
         return result != "det" or rank_loss(mechanism, links.payload) is not None
 

@@ -63,7 +63,9 @@ class Map:
         )
 
     def limits(self, joint: int, limits: Limits) -> Limits:
-        """Return the limits of an old joint as the new joint declares them; joints of several coordinates have none."""
+        """Return the limits of an old joint as the new joint declares them; joints of several
+        coordinates have none.
+        """
         if limits == Limits():
             return limits
         scale, zero = (
@@ -194,8 +196,8 @@ class Map:
     def comparable(self, name: str, values: Array) -> Array:
         """Return the part of a result that the change of frames leaves equal.
 
-        It is independent of where on its axis a body's frame is placed. Of base parameters only their number
-        is compared if the links have another order or other frames.
+        It is independent of where on its axis a body's frame is placed. Of base parameters only
+        their number is compared if the links have another order or other frames.
         """
         if name in ("Y_base", "pi_base") and (
             self.frames or self.order != tuple(range(len(self.order)))

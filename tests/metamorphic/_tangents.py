@@ -83,7 +83,9 @@ class _Going:
         return self.tangents.arguments(self.states, self.scalars)
 
     def images(self, x: Port) -> Array:
-        """Return the image of a unit change of each number of an argument, a row each (n, n); positions change by velocities."""
+        """Return the image of a unit change of each number of an argument, a row each (n, n);
+        positions change by velocities.
+        """
         if x.name not in self._images:
             self._images[x.name] = self._images_of(FUNCTIONS[self.of].sample_kind(x.name))
         return self._images[x.name]
@@ -110,7 +112,9 @@ class _Going:
         }
 
     def over(self, changes: Mapping[str, Array], load: Array | None) -> dict[str, Array]:
-        """Changes of all results (n, …) there, where the payload changes by `load` (n, 10) if at all: some depend on both."""
+        """Changes of all results (n, …) there, where the payload changes by `load` (n, 10) if at
+        all: some depend on both.
+        """
         called = {"delta" if name in POSITIONS else name: name for name in changes}
         changes_of_results = {result: changes[name] for result, name in called.items()}
         still = {name: 0 * values for name, values in changes_of_results.items()}
@@ -129,7 +133,9 @@ class _Going:
         }
 
     def weights(self) -> dict[str, Array]:
-        """The weights here that are those of `states` there: whatever the results change by, both weigh it alike."""
+        """The weights here that are those of `states` there: whatever the results change by, both
+        weigh it alike.
+        """
         shapes = {
             result.name: self.states[derivatives.weight_name(result.name)].shape[1:]
             for result in FUNCTIONS[self.of].results
@@ -208,7 +214,9 @@ def _expected_and_computed_blocks(going: _Going, function: str, old: Asked, new:
 
 
 def in_front(slope: Array, x: Port) -> Array:
-    """A slope (1, *result, *argument) of one state, the numbers of the argument first: (n, *result)."""
+    """A slope (1, *result, *argument) of one state, the numbers of the argument first: (n,
+    *result).
+    """
     result = slope.shape[1 : slope.ndim - len(x.shape)]
     return np.moveaxis(slope.reshape(*result, -1), -1, 0)
 

@@ -1,4 +1,6 @@
-"""Relations of floating robots: momentum changes by external forces only; one more body on the base, or beside it."""
+"""Relations of floating robots: momentum changes by external forces only; one more body on the
+base, or beside it.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,8 @@ def weight(
 
 
 def momentum_kept(setting: Setting) -> Case | None:
-    """Forces of joints push both ways: only weight, which has no moment about the mass centre, changes the momentum.
+    """Forces of joints push both ways: only weight, which has no moment about the mass centre,
+    changes the momentum.
 
     None where no root floats, and where M is singular. A step of forward dynamics and `integrate` misses that by the square of
     its time, as it does the way of the mass centre and the work of all forces. Its order over many steps stands in
@@ -90,10 +93,12 @@ def momentum_kept(setting: Setting) -> Case | None:
 
 
 def one_body_more(setting: Setting) -> Case | None:
-    """A body that is part of a floating root is one that floats beside it and moves as it does. None where no root floats.
+    """A body that is part of a floating root is one that floats beside it and moves as it does.
+    None where no root floats.
 
-    G makes velocities of the two out of those of the one: M of the one is Gᵀ M G of the two, its forces are Gᵀ theirs, and what
-    is of the whole is the same. Two that float apart do not feel each other.
+    G makes velocities of the two out of those of the one: M of the one is Gᵀ M G of the two, its
+    forces are Gᵀ theirs, and what is of the whole is the same. Two that float apart do not feel
+    each other.
     """
     old, links, random = setting.mechanism, setting.links, setting.random
     root = only_root(old)

@@ -29,7 +29,8 @@ AXES = (X_AXIS, Y_AXIS, Z_AXIS)
 def base_moved(setting: Setting) -> Change:
     """The base somewhere else, near or a thousand metres away, and turned; gravity turns with it.
 
-    Gravity is exact, so that a turn by any angle goes about its direction, and one about another axis by quarters.
+    Gravity is exact, so that a turn by any angle goes about its direction, and one about another
+    axis by quarters.
     """
     old, random = setting.mechanism, setting.random
     about = old.gravity if any(old.gravity) else setting.vector(1)
@@ -91,7 +92,9 @@ def units_rescaled(setting: Setting) -> Change:
 def lengths_by(
     old: Mechanism, factor: Fraction, least: int = 1
 ) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
-    """Return a factor for each entry of v and of q: the scale if the entry is a length of a joint with enough lengths, else 1."""
+    """Return a factor for each entry of v and of q: the scale if the entry is a length of a joint
+    with enough lengths, else 1.
+    """
 
     def by(entries: tuple[tuple[Coordinate, ...], ...]) -> tuple[Fraction, ...]:
         return tuple(

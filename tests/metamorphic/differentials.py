@@ -37,7 +37,9 @@ def derivatives_followed(setting: Setting) -> Case:
         derivative, by = FUNCTIONS[function].derivative, differentiated_by(function)
 
         def slope(of: str) -> Mapping[str, Array]:
-            """Return the slope of each result along the changes of all arguments of the derivative together."""
+            """Return the slope of each result along the changes of all arguments of the derivative
+            together.
+            """
             h, arguments = evaluate_old.scalars.constant(STEP), states_by_argument(of, states)
             end_results = []
             for t in (-h, h):

@@ -1,4 +1,6 @@
-"""Relations between run-time and declared loads, wrenches, and gravity as an acceleration of the base."""
+"""Relations between run-time and declared loads, wrenches, and gravity as an acceleration of the
+base.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,8 @@ def wrench_by_jacobian(setting: Setting) -> Case | None:
     paths = [_carriers(old, name) for name in links.options.wrenches]
     if not any(paths):
         return None
-    # The frames of the Jacobian are the links that feel wrenches, and the tip is the first of them, on both sides.
+    # The frames of the Jacobian are the links that feel wrenches, and the tip is the first of them,
+    # on both sides.
     frame_links = replace(links, frame=links.wrench, wrench=None)
 
     def judge(function: str, states: States, evaluate_old: Asked, evaluate_new: Asked) -> Pairs:

@@ -76,7 +76,9 @@ def screws_left_handed(patch: Patch) -> None:
 
 
 def screws_by_the_turn(patch: Patch) -> None:
-    """The pitch is read as the advance of another angle than a radian, in the derivation and in the reference."""
+    """The pitch is read as the advance of another angle than a radian, in the derivation and in the
+    reference.
+    """
     _pitched(patch, 6)
 
 
@@ -150,7 +152,7 @@ def limits_swapped(patch: Patch) -> None:
     )
 
 
-# -- in the mechanism, for the derivation and the reference alike ------------------------------------------------------------
+# -- in the mechanism, for the derivation and the reference alike ----------------------------------
 
 
 def _misread(patch: Patch, distort: Callable[[Mechanism], Mechanism]) -> None:
@@ -277,7 +279,7 @@ def whole_kilograms(patch: Patch) -> None:
     )
 
 
-# -- in the reference alone, which everything else is judged by -------------------------------------------------------------
+# -- in the reference alone, which everything else is judged by ------------------------------------
 
 
 def levers_from_the_origin(patch: Patch) -> None:

@@ -263,9 +263,11 @@ def directions(setting: Setting) -> tuple[list[Fraction], bool]:
 
 
 def lagrange_obeyed(setting: Setting) -> Case:
-    """tau − g = d/dt(M v) − ½ ∂(vᵀ M v)/∂q, felt along a direction of the joints' space; without a wrench.
+    """tau − g = d/dt(M v) − ½ ∂(vᵀ M v)/∂q, felt along a direction of the joints' space; without a
+    wrench.
 
-    Velocities in the body's axes are no rates, and the law has more terms, which do no work: it is felt along v there.
+    Velocities in the body's axes are no rates, and the law has more terms, which do no work: it is
+    felt along v there.
     """
     old = setting.mechanism
     direction, bodily = directions(setting)
@@ -353,7 +355,9 @@ DIFFERENTIATED = {
 
 
 def slopes_followed(setting: Setting) -> Case:
-    """Derivatives equal differences of their functions: J, gradients, accelerations, momentum rates."""
+    """Derivatives equal differences of their functions: J, gradients, accelerations, momentum
+    rates.
+    """
     old = setting.mechanism
 
     def judge(function: str, states: States, evaluate_old: Asked, evaluate_new: Asked) -> Pairs:
@@ -456,7 +460,9 @@ def slopes_followed(setting: Setting) -> Case:
 
 
 def answers_fit(setting: Setting) -> Case:
-    """Functions satisfy their defining equations: M x = b, M M⁻¹ = 1, M a + c = tau, Λ⁻¹ = J M⁻¹ Jᵀ, h = A_G v."""
+    """Functions satisfy their defining equations: M x = b, M M⁻¹ = 1, M a + c = tau, Λ⁻¹ = J M⁻¹
+    Jᵀ, h = A_G v.
+    """
 
     def judge(function: str, states: States, evaluate_old: Asked, evaluate_new: Asked) -> Pairs:
         scalars = evaluate_old.scalars

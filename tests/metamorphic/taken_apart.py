@@ -254,7 +254,8 @@ def without_axes_apart(setting: Setting) -> Case | None:
                 "forward_dynamics_derivatives",
                 *STEPS,
             ):
-                # the difference is not unique, and T(q) changes derivatives and the stages of a step
+                # the difference is not unique, and T(q) changes derivatives and the stages of a
+                # step
                 return {}
             if (
                 function == "integrate"
@@ -404,15 +405,18 @@ FLOATING = (
     ("revolute", Y_AXIS),
     ("revolute", X_AXIS),
 )
-"""Six joints that let a body go anywhere. At zero they are the slides along its axes, and the turns about them backwards."""
+"""Six joints that let a body go anywhere. At zero they are the slides along its axes, and the turns
+about them backwards.
+"""
 
 
 def floating_reversed(setting: Setting) -> Case | None:
-    """Take the other end of a floating chain as its root; None if the frame is not at the end of a short chain.
+    """Take the other end of a floating chain as its root; None if the frame is not at the end of a
+    short chain.
 
-    The root is at rest and no force acts on it. Then the joints accelerate alike, and so does the frame
-    at the other end. det M is equal: a matrix of determinant one maps the six velocities of one end to
-    those of the other end.
+    The root is at rest and no force acts on it. Then the joints accelerate alike, and so does the
+    frame at the other end. det M is equal: a matrix of determinant one maps the six velocities of
+    one end to those of the other end.
     """
     old, at = setting.mechanism, setting.mechanism.frame(setting.links.frame)
     path, _ = way_back(old, at)

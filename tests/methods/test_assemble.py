@@ -58,7 +58,9 @@ def four_bar() -> Mechanism:
 
 
 def doubled_four_bar() -> Mechanism:
-    """Return a four-bar whose loop is closed by the same hinge twice, so that half of the rows are redundant."""
+    """Return a four-bar whose loop is closed by the same hinge twice, so that half of the rows are
+    redundant.
+    """
     robot = four_bar()
     return replace(robot, loops=(*robot.loops, replace(robot.loops[0], name="again")))
 
@@ -263,7 +265,9 @@ def run_selftest(folder: Path) -> tuple[int, str]:
 def test_errors_in_the_driver_are_caught_by_the_selftest_or_by_verify(
     edit: tuple[str, str], fails: str, tmp_path: Path
 ) -> None:
-    """The self-test judges the positions that `assemble` closes; `verify` judges every byte of its C."""
+    """The self-test judges the positions that `assemble` closes; `verify` judges every byte of its
+    C.
+    """
     out = tmp_path / "folder"
     manifest = symgen.generate("four_bar", out, ["assemble"])
     closing_facts = manifest["closing"]

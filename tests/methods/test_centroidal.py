@@ -1,6 +1,7 @@
 """Quantities of the whole robot: mass centre, energies, centroidal momentum and poses of links.
 
-The reference and every method are compared with closed forms on small robots and with laws of mechanics.
+The reference and every method are compared with closed forms on small robots and with laws of
+mechanics.
 """
 
 from __future__ import annotations
@@ -66,7 +67,9 @@ def stack(*columns: object) -> Array:
 
 @cache
 def tree_with_root(kind: str) -> Mechanism:
-    """Return a tree whose root joint has this type; its link carries a branch of two links and a branch of one."""
+    """Return a tree whose root joint has this type; its link carries a branch of two links and a
+    branch of one.
+    """
     mechanism = random_mechanism(4, 8, "chain", ("revolute", "prismatic"))
     first, *descendants = mechanism.joints
     axis = first.axis if joint_type(kind).directed else Z_AXIS
@@ -80,7 +83,9 @@ def tree_with_root(kind: str) -> Mechanism:
 
 
 def test_quantities_of_a_point_mass_arm_are_the_closed_forms() -> None:
-    """Two kilograms at one metre, gravity 10 along −y: T = m v²/2, U = m g sin q, and no angular momentum about the mass centre."""
+    """Two kilograms at one metre, gravity 10 along −y: T = m v²/2, U = m g sin q, and no angular
+    momentum about the mass centre.
+    """
     for results in answers(point_mass_arm(2), states := draw(point_mass_arm(2), 5)):
         (q, v, a), zero = (states[name][:, 0] for name in ("q", "v", "a")), 0 * states["q"][:, 0]
         out, across = stack(np.cos(q), np.sin(q), zero), stack(-np.sin(q), np.cos(q), zero)
@@ -102,7 +107,9 @@ def test_quantities_of_a_point_mass_arm_are_the_closed_forms() -> None:
 
 
 def test_quantities_of_a_free_body_are_the_closed_forms() -> None:
-    """With orientation R and the mass centre at the frame's origin: A_G = [0 R I; m R 0], h and ḣ by Newton and Euler."""
+    """With orientation R and the mass centre at the frame's origin: A_G = [0 R I; m R 0], h and ḣ
+    by Newton and Euler.
+    """
     half = Part("body", (), Fraction(3), (Fraction(2), ZERO, ZERO, Fraction(3), ZERO, Fraction(4)))
     mechanism = Mechanism(
         "body", (Joint("root", "free", -1),), (Body("body", (half,)),), (Frame("body", 0),)
@@ -145,7 +152,9 @@ def test_quantities_of_a_free_body_are_the_closed_forms() -> None:
 
 
 def test_quantities_of_two_planar_links_are_the_closed_forms() -> None:
-    """Point masses 1 and 3 at the ends of links of one metre: the angular momentum is that of the reduced mass 3/4."""
+    """Point masses 1 and 3 at the ends of links of one metre: the angular momentum is that of the
+    reduced mass 3/4.
+    """
     mechanism = point_mass_arm(1, 3)
     for results in answers(mechanism, states := draw(mechanism, 5)):
         first, second = states["q"][:, 0], states["q"].sum(axis=-1)
@@ -173,7 +182,9 @@ def test_quantities_of_two_planar_links_are_the_closed_forms() -> None:
 
 @pytest.mark.parametrize("kind", kinds())
 def test_quantities_transform_with_the_pose_of_the_base(kind: str) -> None:
-    """Shift the base by s and rotate base and gravity by R: h becomes R h, and com becomes R com + s."""
+    """Shift the base by s and rotate base and gravity by R: h becomes R h, and com becomes R com +
+    s.
+    """
     original, shift = tree_with_root(kind), Shift((Fraction(3), Fraction(-2), Fraction(5)))
     x, y, z = original.gravity
     displacement = (shift, Turn(X_AXIS, Angle(pi=Fraction(1, 2))))
@@ -267,7 +278,9 @@ def test_the_momentum_matrix_of_a_free_root_is_the_first_rows_of_the_mass_matrix
 @pytest.mark.slow
 @pytest.mark.parametrize("mass", [0, Fraction(1, 1000)])
 def test_a_distant_root_of_little_mass_costs_no_digits(mass: Fraction | int) -> None:
-    """The first root is 1600 m away and nearly massless: sums over the robot must not be taken about its origin."""
+    """The first root is 1600 m away and nearly massless: sums over the robot must not be taken
+    about its origin.
+    """
     original = replace(tree_with_root("revolute"), gravity=(ZERO, ZERO, ZERO))
     distant_root = Joint(
         "far", "revolute", -1, (Shift((Fraction(1600), Fraction(-7), Fraction(3))),), Z_AXIS
@@ -300,7 +313,9 @@ def test_a_distant_root_of_little_mass_costs_no_digits(mass: Fraction | int) -> 
 
 
 def test_a_payload_equals_a_declared_part() -> None:
-    """For each function that depends on it, a run-time payload equals the same part declared in the robot."""
+    """For each function that depends on it, a run-time payload equals the same part declared in the
+    robot.
+    """
     mechanism = tree_with_root("revolute")
     link = mechanism.frames[-1]
     load = Part(link.name, pose((Fraction(1, 10), Fraction(1, 5), Fraction(-1, 10))), Fraction(2))
@@ -377,9 +392,11 @@ def test_link_poses_are_those_of_the_frames_that_the_joints_move() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["unrolled", "looped"])
 def test_frames_far_from_heavy_parts_verify(form: str) -> None:
-    """A ton lies within 0.1 mm of its joint, and the frame's origin half a metre along the axis, where the next axis passes.
+    """A ton lies within 0.1 mm of its joint, and the frame's origin half a metre along the axis,
+    where the next axis passes.
 
-    The result is small compared with its terms, and `verify` judges the error by the size of the terms.
+    The result is small compared with its terms, and `verify` judges the error by the size of the
+    terms.
     """
     tilted = (ZERO, Fraction(3, 5), Fraction(4, 5))
     joints = (

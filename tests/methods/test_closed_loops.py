@@ -1,4 +1,6 @@
-"""Closed loops: A, γ, C and the constraint forces, for every kind of closing joint, against the reference at closed states."""
+"""Closed loops: A, γ, C and the constraint forces, for every kind of closing joint, against the
+reference at closed states.
+"""
 
 from __future__ import annotations
 
@@ -159,7 +161,9 @@ def test_loops_with_mimic_joints_equal_the_reference() -> None:
 
 @pytest.mark.parametrize("mode", derivatives.MODES)
 def test_derivatives_of_constrained_dynamics_equal_the_reference(mode: str) -> None:
-    """Steps may open the loops: A is the first derivative of C along the step, and the second stays zero."""
+    """Steps may open the loops: A is the first derivative of C along the step, and the second stays
+    zero.
+    """
     assert (
         max(errors(symgen.load("four_bar"), (f"constrained_forward_dynamics:{mode}",)).values())
         < 1e-40
@@ -197,7 +201,7 @@ def test_derivatives_by_the_solved_equation_are_cheaper_than_by_the_rows(
     )
 
 
-# -- the reference itself ----------------------------------------------------------------------------------------------------
+# -- the reference itself --------------------------------------------------------------------------
 
 
 def reference_at_closed_states(robot: Mechanism, count: int = 2) -> tuple[Reference, Array, Array]:
@@ -243,7 +247,8 @@ def test_closed_states_do_not_depend_on_the_rounding_of_linear_algebra(
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_constraint_rows_and_bias_are_derivatives_of_the_residual(kind: str) -> None:
-    """A v is the first derivative of C along v, and γ follows from the second, for rows of positions.
+    """A v is the first derivative of C along v, and γ follows from the second, for rows of
+    positions.
 
     The comparison uses central differences and no formula of the derivation.
     """
@@ -292,7 +297,9 @@ def test_a_closing_joint_permits_every_motion_of_the_tree_joint_of_its_kind(
 
 
 def test_a_soft_finger_has_no_spin_about_its_normal() -> None:
-    """The relative angular velocity of the two frames, by the Jacobians of their links, has no component along the axis."""
+    """The relative angular velocity of the two frames, by the Jacobians of their links, has no
+    component along the axis.
+    """
     robot = arms("soft_finger")
     reference, q, v = reference_at_closed_states(robot, 1)
     loop = robot.loops[0]
@@ -475,7 +482,7 @@ def test_gravity_enters_the_motions_of_both_ends_of_a_spatial_loop_or_of_none() 
     assert max(np.abs(x).max() for x in motions_of_ends(out_of_plane, True)) > 1
 
 
-# -- redundant rows -----------------------------------------------------------------------------------------------------------
+# -- redundant rows --------------------------------------------------------------------------------
 
 
 def test_constraint_rows_that_are_always_zero_are_removed() -> None:
@@ -485,7 +492,9 @@ def test_constraint_rows_that_are_always_zero_are_removed() -> None:
 
 @pytest.mark.slow
 def test_redundant_loops_share_the_minimum_norm_force() -> None:
-    """In a loop that is closed twice, each joint takes half of the force, and the accelerations do not change."""
+    """In a loop that is closed twice, each joint takes half of the force, and the accelerations do
+    not change.
+    """
     robot, single = doubled(symgen.load("four_bar")), symgen.load("four_bar")
     assert assembly(robot).redundant == 2
     assert (
@@ -509,7 +518,9 @@ def test_redundant_loops_share_the_minimum_norm_force() -> None:
 
 
 def round_off(compiled_program: Program, robot: Mechanism, result: str) -> float:
-    """Return the round-off of a result at closed states, relative to the largest entry of each state."""
+    """Return the round-off of a result at closed states, relative to the largest entry of each
+    state.
+    """
     states = closed_states(robot, assemble(robot), 4, 1)
     inputs = {
         "q": states["q"].astype(float),
@@ -557,7 +568,7 @@ def test_sharing_equal_forces_would_cost_digits(monkeypatch: pytest.MonkeyPatch)
     assert round_off(program(robot, "constrained_forward_dynamics", "riccati"), robot, "a") > 1e-13
 
 
-# -- refused robots ----------------------------------------------------------------------------------------------------------
+# -- refused robots --------------------------------------------------------------------------------
 
 
 def with_rocker(length: str) -> Mechanism:
@@ -699,7 +710,7 @@ def test_a_folder_with_no_provable_function_says_so(
     )
 
 
-# -- planted errors ----------------------------------------------------------------------------------------------------------
+# -- planted errors --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("function", ALL)

@@ -62,7 +62,7 @@ Vec = list[Any]
 Mat = list[Vec]
 
 
-# -- exact mechanics in base axes --------------------------------------------------------------------------------------------
+# -- exact mechanics in base axes ------------------------------------------------------------------
 
 
 def cross(a: Vec, b: Vec) -> Vec:
@@ -95,7 +95,9 @@ Angles = list[Any]
 
 
 class World:
-    """Poses and inertias of all links in base axes: axes R, origin p, mass centre c, and inertia J about c."""
+    """Poses and inertias of all links in base axes: axes R, origin p, mass centre c, and inertia J
+    about c.
+    """
 
     def __init__(self, model: Model, q: Angles, lift: Callable[[Fraction], Any]) -> None:
         def vector(v: Sequence[Any]) -> Vec:
@@ -144,7 +146,9 @@ class World:
         return [*reversed(self.model.ancestors(i)), i]
 
     def wrenches(self, v: Vec, a: Vec, gravity: Vec) -> Mat:
-        """Return the wrench of the parent on each link, at the link's origin and in its axes, by Newton and Euler."""
+        """Return the wrench of the parent on each link, at the link's origin and in its axes, by
+        Newton and Euler.
+        """
         at_rest = [self.zero] * 3
         motions: list[tuple[Vec, Vec, Vec]] = []
         link_wrenches: list[tuple[Vec, Vec]] = []
@@ -233,7 +237,9 @@ Build = Callable[[Linkage], Sequence[Scalar]]
 
 @cache
 def frames_as_declared(name: str) -> Model:
-    """Return the model of a robot of SQUARE in its declared frames, where its constants are rational."""
+    """Return the model of a robot of SQUARE in its declared frames, where its constants are
+    rational.
+    """
     with constants.precision():
         return declared(SQUARE[name])
 
@@ -279,13 +285,15 @@ def solve_and_forces(order_name: str) -> Build:
     return build
 
 
-# -- the partition ------------------------------------------------------------------------------------------------------------
+# -- the partition ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("order_name", ORDERS)
 @pytest.mark.parametrize("name", SQUARE)
 def test_the_forces_equal_those_of_newton_and_euler_exactly(name: str, order_name: str) -> None:
-    """With velocities and gravity, the accelerations require the wrenches F, and their components along the joints are tau."""
+    """With velocities and gravity, the accelerations require the wrenches F, and their components
+    along the joints are tau.
+    """
     model, n = frames_as_declared(name), SQUARE[name].nv
     q, v, tau = rational_state(SQUARE[name], seed=n)
     values = exact_values(model, joint_rates_and_forces(order_name), q, v=v, tau=tau)
@@ -302,7 +310,9 @@ def test_the_forces_equal_those_of_newton_and_euler_exactly(name: str, order_nam
 def test_the_partition_holds_for_every_state_of_two_and_three_links(
     name: str, order_name: str
 ) -> None:
-    """f = −H_bb⁻¹ H_abᵀ τ for each unit τ, over rational functions of half-angle tangents or displacements."""
+    """f = −H_bb⁻¹ H_abᵀ τ for each unit τ, over rational functions of half-angle tangents or
+    displacements.
+    """
     model, n = frames_as_declared(name), SQUARE[name].nv
     functions = Functions([f"t{i}" for i in range(n)])
     t, lift = functions.symbols(), functions.number
@@ -415,7 +425,7 @@ def test_det_m_is_det_of_the_inertias_times_det_h_bb_exactly(name: str, order_na
     )
 
 
-# -- the operational inertia -------------------------------------------------------------------------------------------------
+# -- the operational inertia -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -423,7 +433,9 @@ def test_det_m_is_det_of_the_inertias_times_det_h_bb_exactly(name: str, order_na
     [name for name in TELLING if methods.find("constraint_force").refusal(robot(name)) is None],
 )
 def test_the_inverse_operational_inertia_is_j_times_inverse_m_times_j_transposed(name: str) -> None:
-    """Λ⁻¹ = J M⁻¹ Jᵀ at several frames of the robot; the tolerance is cond M (at most 1e6 here) times a few roundings."""
+    """Λ⁻¹ = J M⁻¹ Jᵀ at several frames of the robot; the tolerance is cond M (at most 1e6 here)
+    times a few roundings.
+    """
     mechanism, at = robot(name), states(name, 2)
     mass = run(program(name, "mass_matrix"), at)["M"]
     for frame in sorted(

@@ -32,7 +32,7 @@ from tests.shared.robots_for_tests import (
     run,
 )
 
-# -- refused robots -----------------------------------------------------------------------------------------------------------
+# -- refused robots --------------------------------------------------------------------------------
 
 
 def _with_second_body(second_part: Part | None) -> Mechanism:
@@ -94,7 +94,7 @@ def test_parts_whose_sum_is_positive_definite_are_not_refused() -> None:
     )  # a dozen roundings of numbers of order 10
 
 
-# -- depth of its Programs -----------------------------------------------------------------------------------------------------
+# -- depth of its Programs -------------------------------------------------------------------------
 
 SUITED = [name for name in ROBOTS if methods.find("constraint_force").refusal(robot(name)) is None]
 
@@ -135,7 +135,9 @@ def test_the_depth_of_the_parallel_variant_grows_by_a_constant_per_doubling() ->
 
 @pytest.mark.slow
 def test_the_depth_of_the_parallel_inverse_is_logarithmic() -> None:
-    """In odd-even order a column of L⁻¹ H_abᵀ meets two joints per round, which bounds the sum of each entry."""
+    """In odd-even order a column of L⁻¹ H_abᵀ meets two joints per round, which bounds the sum of
+    each entry.
+    """
     depths = [_depth(n, "inverse_mass_matrix", "constraint_force:parallel") for n in (4, 8, 16)]
     serial = [
         _depth(n, "inverse_mass_matrix", "constraint_force") for n in (3, 6, 12)

@@ -1,4 +1,6 @@
-"""Contacts that may be active or inactive: identities, Pinocchio as judge, names, refusals and planted errors."""
+"""Contacts that may be active or inactive: identities, Pinocchio as judge, names, refusals and
+planted errors.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,7 @@ def program(name: str, function: str, *points: str) -> Program:
     return symgen.program(robot(name), function, contact=list(points))
 
 
-# -- laws of mechanics ---------------------------------------------------------------------------------------------------------
+# -- laws of mechanics -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -280,7 +282,9 @@ def test_derivatives_by_the_equation_are_cheaper_and_the_equation_is_internal() 
 
 @pytest.mark.slow
 def test_the_momentum_rate_is_the_contact_forces_plus_the_weight() -> None:
-    """Only contacts and gravity act on the free-floating quadruped; each state has other feet on the ground."""
+    """Only contacts and gravity act on the free-floating quadruped; each state has other feet on
+    the ground.
+    """
     mechanism, states = (
         robot("quadruped"),
         {name: x.astype(float) for name, x in draw_states(robot("quadruped"), 6, 5).items()},
@@ -308,7 +312,9 @@ def test_the_momentum_rate_is_the_contact_forces_plus_the_weight() -> None:
 
 @pytest.mark.slow
 def test_a_rigid_foot_at_rest_has_minimum_norm_forces() -> None:
-    """The twelve force components have rank six: they are the least-squares solution, and the foot does not accelerate."""
+    """The twelve force components have rank six: they are the least-squares solution, and the foot
+    does not accelerate.
+    """
     mechanism = random_mechanism(2, 4, "chain", ("free", "revolute"))
     assert contacts.redundant(mechanism, tuple(FOUR_POINTS))
     assert not contacts.redundant(mechanism, tuple(FOUR_POINTS[:1]))
@@ -328,7 +334,9 @@ def test_a_rigid_foot_at_rest_has_minimum_norm_forces() -> None:
 
 @pytest.mark.parametrize("corners", [2, 4])
 def test_redundant_contacts_cost_the_accelerations_no_digits(corners: int) -> None:
-    """The distribution of a force over the corners of one foot has fewer digits than the accelerations."""
+    """The distribution of a force over the corners of one foot has fewer digits than the
+    accelerations.
+    """
     mechanism = robot("on a free joint")
     dynamics = symgen.program(mechanism, DYNAMICS, "riccati", contact=FOUR_POINTS[:corners])
     states = {name: draw_states(mechanism, 4, 1)[name].astype(float) for name in ("q", "v", "tau")}
@@ -343,7 +351,7 @@ def test_redundant_contacts_cost_the_accelerations_no_digits(corners: int) -> No
     ).all()
 
 
-# -- Pinocchio -----------------------------------------------------------------------------------------------------------------
+# -- Pinocchio -------------------------------------------------------------------------------------
 
 
 class Pinocchio:
@@ -434,7 +442,7 @@ def close(actual: np.ndarray, expected: Any) -> None:
     assert np.abs(actual - expected).max() < 1e-9 * np.abs(expected).max()
 
 
-# -- contact points -------------------------------------------------------------------------------------------------------------
+# -- contact points --------------------------------------------------------------------------------
 
 
 def test_contact_points_are_parsed_as_exact_decimals() -> None:
@@ -484,7 +492,9 @@ def test_a_contact_that_no_joint_moves_is_refused_by_name(
 
 @pytest.mark.parametrize("points", [("tip",), ("tip", "rod:0.4,0,0"), ("tip", "rod:0.4,0.1,0")])
 def test_zero_and_repeated_contact_rows_have_minimum_norm_forces(points: tuple[str, ...]) -> None:
-    """The rod does not move for any number of repeated contacts; the forces act along its circle only."""
+    """The rod does not move for any number of repeated contacts; the forces act along its circle
+    only.
+    """
     solver = symgen.compile(symgen.load(ROD), [DYNAMICS, IMPACT], contact=points)
     q, v, tau, active = [0.3], [0.7], [2.0], [1] * len(points)
     a, forces = solver.contact_forward_dynamics(q, [0.0], tau, active)
@@ -540,7 +550,7 @@ def test_a_folder_stores_its_contacts(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "--contact does not apply" in capsys.readouterr().err
 
 
-# -- planted errors --------------------------------------------------------------------------------------------------------------
+# -- planted errors --------------------------------------------------------------------------------
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 

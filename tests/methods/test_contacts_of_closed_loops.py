@@ -1,4 +1,6 @@
-"""Contacts of robots with closed loops: the reference, equivalent loops in place of contacts, and planted errors."""
+"""Contacts of robots with closed loops: the reference, equivalent loops in place of contacts, and
+planted errors.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,8 @@ POINTS = {
 def robot(name: str) -> Mechanism:
     """Return a robot by name.
 
-    The four-bar and Bennett's linkage have too few degrees of freedom to hold a point; the arms have enough.
+    The four-bar and Bennett's linkage have too few degrees of freedom to hold a point; the arms
+    have enough.
     """
     if name == "followed":
         mechanism = arms("distance")
@@ -90,7 +93,7 @@ def program(name: str, function: str, method: str | None = METHOD) -> Program:
     return build.build_program(robot(name), function, method, ProgramOptions(contact=POINTS[name]))
 
 
-# -- laws of mechanics -------------------------------------------------------------------------------------------------------
+# -- laws of mechanics -----------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -142,7 +145,9 @@ def test_contact_dynamics_of_a_stewart_platform_equal_the_reference() -> None:
     ],
 )
 def test_derivatives_are_exact_along_steps_that_open_the_loops(name: str, function: str) -> None:
-    """symgen differentiates the equation if the forces are unique, and the formula if they are of minimum norm."""
+    """symgen differentiates the equation if the forces are unique, and the formula if they are of
+    minimum norm.
+    """
     derivative = program(name, function)
     assert "lambda" not in " ".join(port.name for port in (*derivative.inputs, *derivative.outputs))
     assert check_algebra(
@@ -171,7 +176,9 @@ def with_point_loop(mechanism: Mechanism, point: str) -> Mechanism:
 @pytest.mark.slow
 @pytest.mark.parametrize("loops", [True, False])
 def test_a_point_loop_to_the_base_equals_a_contact(loops: bool) -> None:
-    """Accelerations and forces of a contact and of a point loop agree, without and with another closed loop."""
+    """Accelerations and forces of a contact and of a point loop agree, without and with another
+    closed loop.
+    """
     mechanism = robot("arms") if loops else replace(robot("arms"), loops=(), start=())
     with_loop, options = (
         with_point_loop(mechanism, POINTS["arms"]),
@@ -206,7 +213,9 @@ def test_a_point_loop_to_the_base_equals_a_contact(loops: bool) -> None:
 
 @pytest.mark.slow
 def test_redundancy_of_contacts_takes_closed_loops_into_account() -> None:
-    """Redundancy is a property of all constraint rows together; Program and reference refine equally often."""
+    """Redundancy is a property of all constraint rows together; Program and reference refine
+    equally often.
+    """
     for name, expected in (
         ("hopper", False),
         ("stewart", False),
@@ -287,7 +296,9 @@ def test_the_momentum_rate_is_the_contact_force_plus_the_weight() -> None:
 
 @pytest.mark.slow
 def test_run_time_parameters_do_not_change_the_number_of_solves() -> None:
-    """The Program solves as often as the described robot requires, although the drawn numbers require more solves."""
+    """The Program solves as often as the described robot requires, although the drawn numbers
+    require more solves.
+    """
     mechanism, options = (
         symgen.load("bennett"),
         ProgramOptions(contact="link2", parameters=("*.mass", "*.centre", "*.inertia")),
@@ -299,7 +310,7 @@ def test_run_time_parameters_do_not_change_the_number_of_solves() -> None:
     assert verify_programs(Subject(mechanism, programs, options, states=1, compiled=False)).passed
 
 
-# -- planted errors ------------------------------------------------------------------------------------------------------------
+# -- planted errors --------------------------------------------------------------------------------
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 
@@ -401,7 +412,7 @@ def test_results_that_are_not_finite_fail(function: str, result: str) -> None:
     assert check.detail == f"{result} is not finite"
 
 
-# -- folders and proofs ------------------------------------------------------------------------------------------------------
+# -- folders and proofs ----------------------------------------------------------------------------
 
 
 @pytest.mark.slow

@@ -1,4 +1,6 @@
-"""The Coriolis matrix: closed forms, identities on every joint type, Pinocchio as judge, and planted errors."""
+"""The Coriolis matrix: closed forms, identities on every joint type, Pinocchio as judge, and
+planted errors.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ def body_in_space(centre: tuple[str, str, str] = ("0", "0", "0")) -> Mechanism:
 
 
 def test_the_coriolis_matrix_of_a_free_body_is_the_closed_form() -> None:
-    """About its mass centre, C has the blocks m ω̃ and ½ (I ω̃ + ω̃ I − (I ω)~); Program and reference agree."""
+    """About its mass centre, C has the blocks m ω̃ and ½ (I ω̃ + ω̃ I − (I ω)~); Program and
+    reference agree.
+    """
     mechanism = body_in_space()
     states = {name: draw(mechanism, 3)[name] for name in ("q", "v")}
     matrices = [

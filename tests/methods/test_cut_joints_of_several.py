@@ -53,7 +53,9 @@ METHODS = ("constraint_force", "constraint_force:parallel", "fixman:spatial")
 
 @cache
 def tree(kinds_of_joints: Sequence[str], general: bool) -> Mechanism:
-    """Return a tree of joints of these types; with three joints, the first link carries the other two."""
+    """Return a tree of joints of these types; with three joints, the first link carries the other
+    two.
+    """
     mechanism = random_mechanism(
         len(kinds_of_joints), seed=len(kinds_of_joints[0]), general=general
     )
@@ -70,7 +72,7 @@ def tree(kinds_of_joints: Sequence[str], general: bool) -> Mechanism:
     return replace(mechanism, joints=joints, name="_".join(kinds_of_joints))
 
 
-# -- subspaces of one joint ------------------------------------------------------------------------------------------------
+# -- subspaces of one joint ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", kinds())
@@ -88,13 +90,15 @@ def test_w_is_orthonormal_workless_and_made_of_unit_vectors_unless_the_joint_is_
         assert H.T.tolist() == W_a.T.tolist()
 
 
-# -- exact results ----------------------------------------------------------------------------------------------------------
+# -- exact results ---------------------------------------------------------------------------------
 
 
 def exact_result(
     mechanism: Mechanism, function: str, method: str, inputs: dict[str, list[Fraction]]
 ) -> list[Fraction]:
-    """Evaluate a function exactly, in the declared frames; each angle is given as the tangent of its half."""
+    """Evaluate a function exactly, in the declared frames; each angle is given as the tangent of
+    its half.
+    """
     spec = FUNCTIONS[function]
     with constants.precision():
         shapes = {a.name: a.sizes(mechanism.sizes) for a in spec.arguments}
@@ -150,7 +154,7 @@ def test_the_partition_solves_with_the_mass_matrix_exactly(
     assert constants.rational(det) == M.det()
 
 
-# -- inspected quantities -------------------------------------------------------------------------------------------------------
+# -- inspected quantities --------------------------------------------------------------------------
 
 
 def close(actual: Array, expected: Array) -> bool:
@@ -211,7 +215,7 @@ def _block_of_W(mechanism: Mechanism, W: Array, i: int) -> Array:
     return W[6 * i : 6 * i + 6, first : first + 6 - mechanism.joints[i].type.nv]
 
 
-# -- free bodies ------------------------------------------------------------------------------------------------------------
+# -- free bodies -----------------------------------------------------------------------------------
 
 
 def test_free_bodies_have_no_constraint_forces() -> None:
@@ -235,7 +239,9 @@ def test_free_bodies_have_no_constraint_forces() -> None:
 
 
 def thin_body() -> Mechanism:
-    """Return a free body with a moment of inertia 10⁴ times smaller about one line, which is no axis of its frame."""
+    """Return a free body with a moment of inertia 10⁴ times smaller about one line, which is no
+    axis of its frame.
+    """
     body = robot("free_body").bodies[0]
     thin_part = replace(
         body.parts[0], moments=tuple(map(Fraction, ("1", "9999/10000", "0", "1", "0", "1")))
@@ -247,7 +253,9 @@ def thin_body() -> Mechanism:
 def test_precision_loss_on_a_thin_body_is_not_judged_and_another_method_is_chosen(
     method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The residual of M⁻¹ b exceeds that of any elimination: `verify` does not judge it, and the default method differs."""
+    """The residual of M⁻¹ b exceeds that of any elimination: `verify` does not judge it, and the
+    default method differs.
+    """
     requests = [f"mass_matrix_solve={method}"]
     (check,) = symgen.verify(thin_body(), requests, states=50, real="float", compiled=False).of(
         "floating"
@@ -264,7 +272,9 @@ def test_precision_loss_on_a_thin_body_is_not_judged_and_another_method_is_chose
 
 
 def test_constraint_force_is_the_cheapest_solve_of_a_free_body() -> None:
-    """Without an elimination, `constraint_force` takes the fewest operations of all methods: 40 against 62."""
+    """Without an elimination, `constraint_force` takes the fewest operations of all methods: 40
+    against 62.
+    """
     costs = {
         method: symgen.program("free_body", "mass_matrix_solve", method).cost
         for method in choose.methods_for(robot("free_body"), "mass_matrix_solve")

@@ -62,7 +62,9 @@ QUARTERS = (
     "1e9",
     "-1e9",
 )
-"""Tangents of a quarter of the rotation angle; beyond 1, half a turn, the shorter rotation is the opposite one."""
+"""Tangents of a quarter of the rotation angle; beyond 1, half a turn, the shorter rotation is the
+opposite one.
+"""
 AXIS = (Fraction(2, 7), Fraction(-3, 7), Fraction(6, 7))
 
 
@@ -72,7 +74,9 @@ def program(*kinds_of_joints: str) -> Program:
 
 
 def rotate_quaternion(q: Array, first: int, tangent: Fraction) -> None:
-    """Rotate the quaternion that starts at column `first` of q (count, NQ) about AXIS; rational numbers stay rational."""
+    """Rotate the quaternion that starts at column `first` of q (count, NQ) about AXIS; rational
+    numbers stay rational.
+    """
     sine, cosine = 2 * tangent / (1 + tangent**2), (1 - tangent**2) / (1 + tangent**2)
     a, b, d, c = (*(sine * component for component in AXIS), cosine)
     x, y, z, w = q[:, first : first + 4].T
@@ -88,7 +92,9 @@ def rotate_quaternion(q: Array, first: int, tangent: Fraction) -> None:
 
 
 def states_apart(mechanism: Mechanism, tangent: str) -> dict[str, Array]:
-    """Return four exact states in which q_next has each quaternion and each planar angle of q rotated by the same angle."""
+    """Return four exact states in which q_next has each quaternion and each planar angle of q
+    rotated by the same angle.
+    """
     random_states = draw_states(mechanism, 4, seed=5)
     states = {"q": random_states["q"].copy(), "q_next": random_states["q_next"].copy()}
     for joint, coordinates in zip(mechanism.joints, mechanism.q_slices, strict=True):
@@ -105,7 +111,9 @@ def states_apart(mechanism: Mechanism, tangent: str) -> dict[str, Array]:
 
 @pytest.mark.parametrize("tangent", QUARTERS)
 def test_difference_is_the_logarithm_at_any_angle(tangent: str) -> None:
-    """The error is below 2⁻¹⁴⁷, 44 digits; the constant 2⁻¹⁵⁰ that is added to the squared angle causes it."""
+    """The error is below 2⁻¹⁴⁷, 44 digits; the constant 2⁻¹⁵⁰ that is added to the squared angle
+    causes it.
+    """
     states = {
         name: BALLS.array(values) for name, values in states_apart(tree_of(*ALL), tangent).items()
     }
@@ -122,7 +130,9 @@ def test_difference_is_the_logarithm_at_any_angle(tangent: str) -> None:
 def test_the_error_of_compiled_difference_is_below_eight_units_of_its_scale(
     tangent: str, real: str
 ) -> None:
-    """The exact result is that of the rounded quaternions: near half a turn their rounding is no error of the C."""
+    """The exact result is that of the rounded quaternions: near half a turn their rounding is no
+    error of the C.
+    """
     mechanism, kind = tree_of(*ALL), np.dtype(REALS[real].numpy)
     states = {
         name: values.astype(float).astype(kind)
@@ -242,7 +252,7 @@ def test_operation_counts_of_difference() -> None:
     assert all("atan2" not in ops for kind, (_, ops) in costs.items() if kind not in TURNING)
 
 
-# -- the operation atan2 ------------------------------------------------------------------------------------------------------
+# -- the operation atan2 ---------------------------------------------------------------------------
 
 
 def test_intervals_of_atan2_contain_every_angle_of_their_boxes() -> None:
@@ -276,7 +286,9 @@ def test_intervals_of_atan2_contain_every_angle_of_their_boxes() -> None:
 def test_the_error_bound_of_atan2_holds_and_fails_without_any_of_its_terms(
     left_out: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The arithmetic has ten bits; points lie all around and near the jump of atan2, where the bound is a whole turn."""
+    """The arithmetic has ten bits; points lie all around and near the jump of atan2, where the
+    bound is a whole turn.
+    """
     arithmetic, random = Coarse("double", bits=10), np.random.default_rng(7)
     inputs = (Row("input", (), (0, 0)), Row("input", (), (0, 1)))
     program_ = check(
@@ -323,7 +335,9 @@ def test_the_error_bound_of_atan2_holds_and_fails_without_any_of_its_terms(
 def test_the_error_bound_of_a_rotation_holds_at_every_angle_and_fails_without_any_of_its_terms(
     left_out: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The arithmetic has fourteen bits; a spherical joint rotates by zero, little, much and about half a turn."""
+    """The arithmetic has fourteen bits; a spherical joint rotates by zero, little, much and about
+    half a turn.
+    """
     difference, random, arithmetic = (
         program("spherical"),
         np.random.default_rng(11),
@@ -407,7 +421,7 @@ def test_emitted_atan2_has_the_operands_y_and_x(real: str, call: str) -> None:
         assert compare(program_, text.replace(statement, wrong)) != []
 
 
-# -- divisors are positive ----------------------------------------------------------------------------------------------------
+# -- divisors are positive -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("real", ["double", "float"])
@@ -450,7 +464,7 @@ def test_checked_difference_refuses_quaternions_without_length_one() -> None:
             solver.difference(*pair)
 
 
-# -- verify and folders -------------------------------------------------------------------------------------------------------
+# -- verify and folders ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("real", ["double", "float"])
@@ -518,7 +532,7 @@ def test_the_round_off_of_difference_is_bounded() -> None:
     assert all(divisor.certificate.certified for divisor in function.divisors)
 
 
-# -- planted errors -----------------------------------------------------------------------------------------------------------
+# -- planted errors --------------------------------------------------------------------------------
 
 
 def test_a_wrong_sign_in_any_row_of_difference_is_caught() -> None:

@@ -1,4 +1,6 @@
-"""Derivatives of inverse and forward dynamics: operation counts, payload and wrenches, Pinocchio, planted errors."""
+"""Derivatives of inverse and forward dynamics: operation counts, payload and wrenches, Pinocchio,
+planted errors.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ INVERSE, FORWARD = "inverse_dynamics_derivatives", "forward_dynamics_derivatives
 METHOD = "derivative_recursion"
 
 
-# -- counts ----------------------------------------------------------------------------------------------------------------
+# -- counts ----------------------------------------------------------------------------------------
 
 PANDA, UR5, SOLO, ANYMAL = (
     "panda_description/urdf/panda.urdf",
@@ -66,7 +68,7 @@ def test_derivatives_are_generated_on_request_only() -> None:
     assert not {INVERSE, FORWARD} & {*BY_DEFAULT}
 
 
-# -- run-time payload and wrench ---------------------------------------------------------------------------------------------
+# -- run-time payload and wrench -------------------------------------------------------------------
 
 
 @cache
@@ -95,7 +97,9 @@ def test_derivatives_with_payload_and_wrenches_equal_the_reference_to_forty_digi
 
 
 def test_a_wrench_changes_derivatives_of_earlier_joints_only() -> None:
-    """A wrench in link axes moves with its link: the last joint's displacement changes only the torques of earlier joints."""
+    """A wrench in link axes moves with its link: the last joint's displacement changes only the
+    torques of earlier joints.
+    """
     mechanism = random_mechanism(2, 6, "chain")
     tip = mechanism.frames[-1].name
     without_wrench, with_wrench = (ExactResults(mechanism, 1, 3, wrench=tip) for _ in range(2))
@@ -110,7 +114,7 @@ def test_a_wrench_changes_derivatives_of_earlier_joints_only() -> None:
     assert np.abs(change[0, 1]) > 1e-3
 
 
-# -- Pinocchio ---------------------------------------------------------------------------------------------------------------
+# -- Pinocchio -------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -173,7 +177,7 @@ def test_the_committed_table_has_every_model_on_both_bases() -> None:
     assert sum(row[2] != "–" for row in rows) == 66 + 68
 
 
-# -- planted errors ----------------------------------------------------------------------------------------------------------
+# -- planted errors --------------------------------------------------------------------------------
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 
@@ -269,7 +273,7 @@ def test_a_planted_error_is_caught_by_the_reference_and_by_an_identity(
     assert wrong.rows != program(function).rows
 
 
-# -- a folder ----------------------------------------------------------------------------------------------------------------
+# -- a folder --------------------------------------------------------------------------------------
 
 
 def test_a_folder_has_derivative_functions_with_their_own_selftest(tmp_path: Path) -> None:

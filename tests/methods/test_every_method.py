@@ -1,7 +1,9 @@
-"""Every function by every method on every robot: comparison with the reference, and relations between functions.
+"""Every function by every method on every robot: comparison with the reference, and relations
+between functions.
 
 In ball arithmetic, a Program (constants of 64 digits) must agree with the reference on the declared
-numbers to 40 digits, relative to the largest entry of the result. In floats the Programs must be stable.
+numbers to 40 digits, relative to the largest entry of the result. In floats the Programs must be
+stable.
 """
 
 from __future__ import annotations
@@ -54,7 +56,9 @@ FROM_THE_FACTOR = (
     "operational_inertia",
     "dynamically_consistent_inverse",
 )
-"""Functions computed from the factor that also solves; the chains and trees of every joint type test them too."""
+"""Functions computed from the factor that also solves; the chains and trees of every joint type
+test them too.
+"""
 TEXTBOOK_RESULTS = {"tau", "a", "c", "g", "M", "Minv", "x", "det", "logdet", "grad", "T"}
 """Results that textbooks give for small arms."""
 STEP = Fraction(1, 10**25)
@@ -83,7 +87,7 @@ def dot(matrix: Array, vector: Array) -> Array:
     return (matrix @ vector[..., None])[..., 0]
 
 
-# -- against the reference -----------------------------------------------------------------------------------------------
+# -- against the reference -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -100,7 +104,8 @@ def test_every_program_equals_the_reference_to_forty_digits(
     assert set(actual) == set(expected)
     with BALLS.working():
         for result, value in expected.items():
-            # a result that is zero within 80 digits is compared with 1; a condition number of 1e6 costs 12 of the 64 digits
+            # a result that is zero within 80 digits is compared with 1; a condition number of 1e6
+            # costs 12 of the 64 digits
             size = largest(value)
             assert largest(actual[result] - value) <= 1e-40 * (size if size > 1e-70 else 1.0)
 
@@ -145,7 +150,8 @@ def test_every_program_is_stable_in_floats(function: str, method: str, name: str
         reference_results(name, function, 16),
     )
     mass = reference_results(name, "mass_matrix", 16)["M"]
-    # A backward stable solve loses cond M; 1e-11 is 45000 roundings, where the longest chains have 200 operations.
+    # A backward stable solve loses cond M; 1e-11 is 45000 roundings, where the longest chains have
+    # 200 operations.
     condition = (
         np.linalg.cond(mass).max()
         if FUNCTIONS[function].needs_inverse or "determinant" in function
@@ -163,7 +169,9 @@ def test_every_program_is_stable_in_floats(function: str, method: str, name: str
 @pytest.mark.parametrize("method", methods.providers("forward_dynamics"))
 @pytest.mark.parametrize("name", LONGEST)
 def test_forward_dynamics_leaves_no_residual_in_floats(name: str, method: str) -> None:
-    """The backward error, M a + c − tau relative to the size of its terms, does not depend on a condition number."""
+    """The backward error, M a + c − tau relative to the size of its terms, does not depend on a
+    condition number.
+    """
     at = states(name, 16)
     a = results(name, "forward_dynamics", method, 16, FLOAT)["a"]
     mass, c = (
@@ -231,7 +239,9 @@ def test_programs_equal_the_closed_forms_of_textbooks(
 
 @pytest.mark.parametrize("name", ["scara", "tree4"])
 def test_the_bias_force_is_that_of_christoffel_symbols(name: str) -> None:
-    """Christoffel symbols follow from the energies, a derivation independent of reference and Programs."""
+    """Christoffel symbols follow from the energies, a derivation independent of reference and
+    Programs.
+    """
     at = states(name, 1, BALLS)
     c = first_result(name, "bias_force", count=1)[0]
     with BALLS.working():
@@ -241,7 +251,7 @@ def test_the_bias_force_is_that_of_christoffel_symbols(name: str) -> None:
         assert largest(christoffel - c) < 1e-40 * largest(c)
 
 
-# -- relations between the functions ---------------------------------------------------------------------------------------
+# -- relations between the functions ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", methods.providers("forward_dynamics"))
@@ -318,7 +328,9 @@ def test_the_determinant_is_that_of_the_mass_matrix(method: str, name: str) -> N
 
 
 def _series(scalars: Scalars) -> Numbers:
-    """Return an arithmetic of first-order power series in t, which gives exact directional derivatives."""
+    """Return an arithmetic of first-order power series in t, which gives exact directional
+    derivatives.
+    """
     series = flint.arb_series
     return Numbers(
         lambda x: series([scalars.constant(x)]), series.sin, series.cos, series.sqrt, series.log
@@ -341,7 +353,9 @@ def mass_along(name: str, q: Array, rate: Array) -> tuple[Array, Array]:
 
 @pytest.mark.parametrize("name", TELLING)
 def test_the_mass_rate_minus_twice_the_coriolis_matrix_is_skew_symmetric(name: str) -> None:
-    """C follows from the bias by polarisation: C(v) e_j = ½ [h(v + e_j) − h(v) − h(e_j)] with h = c − g."""
+    """C follows from the bias by polarisation: C(v) e_j = ½ [h(v + e_j) − h(v) − h(e_j)] with h = c
+    − g.
+    """
     n, at = robot(name).nv, states(name, 1, BALLS)
     q, v = at["q"][0], at["v"][0]
     with BALLS.working():
@@ -374,7 +388,7 @@ def test_power_is_the_rate_of_energy(name: str) -> None:
         )
 
 
-# -- structure of the Programs -----------------------------------------------------------------------------------------------
+# -- structure of the Programs ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -384,7 +398,9 @@ def test_power_is_the_rate_of_energy(name: str) -> None:
 def test_entries_between_branches_are_the_constant_zero(
     function: str, method: str, name: str
 ) -> None:
-    """M_ij is the constant 0 unless one of i, j is an ancestor of the other, M⁻¹_ij unless i and j have the same root."""
+    """M_ij is the constant 0 unless one of i, j is an ancestor of the other, M⁻¹_ij unless i and j
+    have the same root.
+    """
     mechanism, derived = robot(name), program(name, function, method)
 
     def path_to_root(i: int) -> list[int]:
@@ -436,7 +452,9 @@ def test_methods_differ_in_rows_for_one_function() -> None:
 
 
 def test_the_riccati_algorithms_have_three_different_programs() -> None:
-    """FD1 and FD2 use the same sweeps, `riccati` stands for FD4, and FD1, with separate sweeps for the bias, is not cheaper."""
+    """FD1 and FD2 use the same sweeps, `riccati` stands for FD4, and FD1, with separate sweeps for
+    the bias, is not cheaper.
+    """
     for name in FEW:
         programs = {
             v: program(name, "forward_dynamics", f"riccati:{v}")
@@ -479,7 +497,7 @@ def test_the_default_method_is_the_cheapest(function: str, name: str) -> None:
     assert chosen.operations["cos"] <= states * robot(name).nv
 
 
-# -- robots whose mass matrix is singular ------------------------------------------------------------------------------------
+# -- robots whose mass matrix is singular ----------------------------------------------------------
 
 SINGULAR = [f for f, spec in FUNCTIONS.items() if spec.needs_inverse]
 
@@ -513,7 +531,9 @@ def test_the_determinant_of_a_massless_leaf_is_zero(method: str | None) -> None:
 
 
 def test_a_determinant_with_a_zero_pivot_is_zero_or_refused() -> None:
-    """A thin rod on its own axis carries a mass on the same axis: a pivot of `udut` is x sin² + x cos² − x = 0."""
+    """A thin rod on its own axis carries a mass on the same axis: a pivot of `udut` is x sin² + x
+    cos² − x = 0.
+    """
     rod = tuple(Fraction(x, 1000) for x in (1, 0, 0, 1, 0, 0))
     arm = point_mass_arm(1, 1, 1)
     between = Body("b1", (Part("b1", (), Fraction(1), rod),))
@@ -557,7 +577,9 @@ def test_forward_dynamics_accept_massless_links_inside_a_chain() -> None:
 
 
 def test_rows_are_under_the_heading_of_their_equations() -> None:
-    """Right-hand sides and inertias have separate headings: a symbol of one paper is not under an equation of another."""
+    """Right-hand sides and inertias have separate headings: a symbol of one paper is not under an
+    equation of another.
+    """
     program_ = program("ur5", "forward_dynamics", "udut")
     headings = {
         row.name: program_.steps[row.step] for row in program_.rows if row.name and row.step >= 0

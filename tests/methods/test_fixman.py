@@ -1,7 +1,8 @@
 """Fixman's partition: its derivation, theorems, refusals and operation counts.
 
 LC is Lee & Chirikjian 2005, WC is Wang & Chirikjian. The planar results are compared with chains of
-exact numbers and symbols (`point_mass_chains`). `tests/proofs` has three links and the misprints of the papers.
+exact numbers and symbols (`point_mass_chains`). `tests/proofs` has three links and the misprints of
+the papers.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ from tests.shared.robots_for_tests import (
 Rows = list[dict[int, Any]]
 
 
-# -- derivation by SymPy -------------------------------------------------------------------------------------------------
+# -- derivation by SymPy ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [3, 6])
@@ -95,7 +96,9 @@ def test_the_points_of_the_declared_geometry_are_those_of_equation_14() -> None:
 
 @pytest.mark.slow
 def test_another_geometry_changes_the_blocks_and_scales_m_as_expected() -> None:
-    """Squared lengths change the blocks and det G, but not M; a doubled direction gives a quarter of M."""
+    """Squared lengths change the blocks and det G, but not M; a doubled direction gives a quarter
+    of M.
+    """
 
     def squared_length(tail: Any, head: Any) -> Any:
         return (head - tail).dot(head - tail)
@@ -121,7 +124,9 @@ def test_another_geometry_changes_the_blocks_and_scales_m_as_expected() -> None:
 
 
 def solution_and_determinant(form: geometry.Geometry) -> list[float]:
-    """Return M⁻¹b and det M of a chain of four point masses at one state, by the Program of a geometry."""
+    """Return M⁻¹b and det M of a chain of four point masses at one state, by the Program of a
+    geometry.
+    """
     arm = point_mass_arm(1, 2, 3, 4)
     with constants.precision():
         derivation = Derivation({"q": 4, "b": 4})
@@ -151,7 +156,7 @@ def test_one_mass_gives_a_tridiagonal_block_and_an_empty_diagonal() -> None:
     assert geometry.metric() == L**2
 
 
-# -- in space -----------------------------------------------------------------------------------------------------------
+# -- in space --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["chain", "tree"])
@@ -282,7 +287,7 @@ def test_sweeps_link_by_link_have_the_results_of_the_elimination() -> None:
         np.testing.assert_allclose(first, second, rtol=1e-12)
 
 
-# -- refused robots ------------------------------------------------------------------------------------------------------
+# -- refused robots --------------------------------------------------------------------------------
 
 
 def with_parts(arm: Mechanism, i: int, *parts: Part) -> Mechanism:
@@ -509,7 +514,7 @@ def test_payloads_verify_on_rigid_links() -> None:
         assert symgen.verify(mechanism, CHECKED[:2], states=3, compiled=False, payload=link).passed
 
 
-# -- operation counts ---------------------------------------------------------------------------------------------------
+# -- operation counts ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [10, 50])
@@ -547,7 +552,9 @@ def test_unequal_point_masses_take_at_most_thirty_operations_each() -> None:
 
 @pytest.mark.parametrize("n", [2, 10, 30, 100])
 def test_the_solve_is_backward_stable(n: int) -> None:
-    """‖M x − b‖ ≤ 1e-13 (‖M‖ ‖x‖ + ‖b‖) for random, straight and zigzag chains, with M = JᵀJ by LC (14)."""
+    """‖M x − b‖ ≤ 1e-13 (‖M‖ ‖x‖ + ‖b‖) for random, straight and zigzag chains, with M = JᵀJ by LC
+    (14).
+    """
     random = np.random.default_rng(n)
     bent, b = random.uniform(-np.pi, np.pi, (6, n)), random.uniform(-1, 1, (8, n))
     q = np.concatenate([bent, np.zeros((1, n)), np.tile([3.0, -3.0], (1, n))[:, :n]])

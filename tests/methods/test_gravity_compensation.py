@@ -1,4 +1,6 @@
-"""Gravity compensation of links (MuJoCo's gravcomp): every dependent function by every method, and its declaration."""
+"""Gravity compensation of links (MuJoCo's gravcomp): every dependent function by every method, and
+its declaration.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ FRACTIONS = (Fraction(7, 10), Fraction(0), Fraction(-1, 3), Fraction(3, 2))
 
 
 def compensated(mechanism: Mechanism, fractions: Sequence[Fraction] = FRACTIONS) -> Mechanism:
-    """Return the robot with these gravity-compensated fractions, one body after the other, and gravity along no axis."""
+    """Return the robot with these gravity-compensated fractions, one body after the other, and
+    gravity along no axis.
+    """
     bodies = tuple(
         replace(
             body,
@@ -59,7 +63,9 @@ def compensated(mechanism: Mechanism, fractions: Sequence[Fraction] = FRACTIONS)
 
 
 def compensated_tree(name: str, *types: str) -> Mechanism:
-    """Return a tree of joints of these types with gravity compensation; a fourth joint is on the first link."""
+    """Return a tree of joints of these types with gravity compensation; a fourth joint is on the
+    first link.
+    """
     mechanism = random_mechanism(len(types), 11)
     joints = tuple(
         replace(of_kind(joint, kind), parent=(i - 1, 0)[i == 3])
@@ -127,7 +133,9 @@ def test_gravity_compensation_is_correct_with_shifted_frames() -> None:
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_gravity_compensation_reduces_the_bias_by_the_compensated_weight(name: str) -> None:
-    """The bias force decreases by the gravity force of a robot that has only the compensated masses."""
+    """The bias force decreases by the gravity force of a robot that has only the compensated
+    masses.
+    """
     mechanism = ROBOTS[name]()
     of_compensated_mass = replace(
         mechanism,
@@ -175,7 +183,9 @@ def test_other_functions_do_not_depend_on_gravity_compensation(function: str) ->
 
 
 def test_interbody_forces_include_the_whole_weight() -> None:
-    """As in MuJoCo's cfrc_int, compensation acts in the joints and does not change the wrenches between bodies."""
+    """As in MuJoCo's cfrc_int, compensation acts in the joints and does not change the wrenches
+    between bodies.
+    """
     mechanism = small()
     (first, *_), a = (
         answers(mechanism, "interbody_forces", "riccati")[name] for name in ("F", "a")
@@ -188,7 +198,7 @@ def test_interbody_forces_include_the_whole_weight() -> None:
         assert largest(first - expected[0]) < EXACT * (1 + largest(expected))
 
 
-# -- one fraction for all links ---------------------------------------------------------------------------------------------------
+# -- one fraction for all links --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -244,7 +254,7 @@ def test_gravity_compensation_of_mimic_joints_equals_the_reference() -> None:
         )
 
 
-# -- declaration ---------------------------------------------------------------------------------------------------------------
+# -- declaration -----------------------------------------------------------------------------------
 
 TEXT = mjcf(arm(ROD, attributes='gravcomp="0.7"'))
 
@@ -351,7 +361,7 @@ def test_a_folder_lists_compensated_links_and_verifies(
     )
 
 
-# -- MuJoCo --------------------------------------------------------------------------------------------------------------------
+# -- MuJoCo ----------------------------------------------------------------------------------------
 
 
 def in_mujoco(text: str) -> tuple[Array, Array]:
@@ -409,7 +419,9 @@ def test_actuator_gravity_compensation_is_reported() -> None:
 
 
 def test_mujoco_models_built_from_compensated_robots_agree() -> None:
-    """MuJoCo accepts one fraction per body; several fractions are refused, and all fractions for Pinocchio."""
+    """MuJoCo accepts one fraction per body; several fractions are refused, and all fractions for
+    Pinocchio.
+    """
     pytest.importorskip("mujoco")
     mechanism = compensated(symgen.load("panda"))
     states = draw_float_states(mechanism)

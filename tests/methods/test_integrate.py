@@ -36,7 +36,9 @@ from tests.shared.robots_for_tests import of_kind, random_mechanism, run
 from tests.shared.turning_robots import ALL, BALLS, TURNING, planted, tree_of
 
 SPANS = ("0", "1e-30", "1e-12", "1e-4", "0.3", "3.1415926", "3.2", "40", "-7")
-"""Time steps for velocities of about 1: zero, below round-off, near half a turn from both sides, and many turns."""
+"""Time steps for velocities of about 1: zero, below round-off, near half a turn from both sides,
+and many turns.
+"""
 
 
 @cache
@@ -56,7 +58,9 @@ def states_with_span(mechanism: Mechanism, span: str) -> dict[str, Array]:
 
 @pytest.mark.parametrize("span", SPANS)
 def test_integrate_is_the_exponential_map_at_any_angle(span: str) -> None:
-    """The error is below 2⁻¹⁵⁰ (1 + |dt|), 44 digits; the constant that is added to the squared angle causes it."""
+    """The error is below 2⁻¹⁵⁰ (1 + |dt|), 44 digits; the constant that is added to the squared
+    angle causes it.
+    """
     states = {
         name: BALLS.array(values) for name, values in states_with_span(tree_of(*ALL), span).items()
     }
@@ -142,7 +146,9 @@ def test_integrate_equals_that_of_pinocchio(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", kinds())
 def test_the_time_derivative_of_integrate_is_that_of_the_joint_columns(kind: str) -> None:
-    """The derivative of `integrate` at dt = 0 equals that of `integrate_first_order`, which gives the columns of H."""
+    """The derivative of `integrate` at dt = 0 equals that of `integrate_first_order`, which gives
+    the columns of H.
+    """
     joint, h = joint_type(kind), Fraction(1, 10**30)
     numbers = [sp.Rational(k + 2, 7) for k in range(joint.nq + joint.nv)]
     q, v = numbers[: joint.nq], numbers[joint.nq :]
@@ -169,7 +175,8 @@ def test_the_time_derivative_of_integrate_is_that_of_the_joint_columns(kind: str
 def test_operation_counts_of_integrate() -> None:
     """Costs count mul, add, div, sqrt, sin and cos.
 
-    A joint with one coordinate takes a product and a sum, a free body one root, one sine and one cosine.
+    A joint with one coordinate takes a product and a sum, a free body one root, one sine and one
+    cosine.
     """
     costs = {kind: (program(kind).cost, program(kind).operations) for kind in ALL}
     assert {kind: cost for kind, (cost, _) in costs.items() if joint_type(kind).along is None} == {
@@ -183,7 +190,7 @@ def test_operation_counts_of_integrate() -> None:
     assert all("log" not in ops for _, ops in costs.values())
 
 
-# -- divisors are positive --------------------------------------------------------------------------------------------------
+# -- divisors are positive -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("real", ["double", "float"])
@@ -304,7 +311,9 @@ def test_a_component_of_a_vector_is_bounded_by_its_norm(index: int | None, row: 
 @pytest.mark.slow
 @pytest.mark.parametrize("real", ["double", "float"])
 def test_frama_c_proves_every_number_of_integrate_finite(real: str) -> None:
-    """The proof admits the lower bounds above and, in float, that a component is not larger than its norm."""
+    """The proof admits the lower bounds above and, in float, that a component is not larger than
+    its norm.
+    """
     if shutil.which("frama-c") is None:
         pytest.skip("Frama-C is not installed")
     program_ = replace(program("free", "planar"), real=real)
@@ -321,7 +330,7 @@ def test_frama_c_proves_every_number_of_integrate_finite(real: str) -> None:
     assert len(proof.finite["integrate"].admitted) == (7 if real == "float" else 4)
 
 
-# -- verify and folders -------------------------------------------------------------------------------------------------------
+# -- verify and folders ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("real", ["double", "float"])
@@ -403,7 +412,7 @@ def test_the_round_off_of_integrate_is_bounded() -> None:
     assert all(divisor.certificate.certified for divisor in function.divisors)
 
 
-# -- planted errors -----------------------------------------------------------------------------------------------------------
+# -- planted errors --------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -476,7 +485,9 @@ def test_a_wrong_constant_under_the_root_is_caught(value: Fraction) -> None:
 def test_the_radius_of_the_series_contains_its_truncation_error(
     counted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The balls of a truncated series contain the exact value only with the truncation bound in their radius."""
+    """The balls of a truncated series contain the exact value only with the truncation bound in
+    their radius.
+    """
     twist = [[Fraction(k + 1, 5) for k in range(3)]]
     sharp = arb(160)
     with sharp.working():

@@ -48,7 +48,9 @@ ROUND = (Fraction(1), Fraction(0), Fraction(0), Fraction(1), Fraction(0), Fracti
 def two_links(
     gravity: tuple[int, int, int], axis: tuple[Fraction, Fraction, Fraction] = Z_AXIS
 ) -> Mechanism:
-    """Return two links of 2 kg and 3 kg, each mass 1 m along x from its revolute joint, the joints 1 m apart."""
+    """Return two links of 2 kg and 3 kg, each mass 1 m along x from its revolute joint, the joints
+    1 m apart.
+    """
     joints = tuple(
         Joint(f"j{i}", "revolute", i - 1, pose(X_AXIS) if i else (), axis) for i in range(2)
     )
@@ -71,7 +73,7 @@ def forces(
     return results["F"][0], results["a"][0]
 
 
-# -- closed forms ------------------------------------------------------------------------------------------------------------
+# -- closed forms ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -118,7 +120,9 @@ def test_two_links_at_rest_carry_their_weight(
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_prismatic_joint_transmits_the_driving_force_and_the_weight(method: str) -> None:
-    """2 kg slide along x, the mass centre 1 m above the rail: 6 N accelerate it; the rail carries 20 N and a moment."""
+    """2 kg slide along x, the mass centre 1 m above the rail: 6 N accelerate it; the rail carries
+    20 N and a moment.
+    """
     part = Part("cart", pose((Fraction(0), Fraction(0), Fraction(1))), Fraction(2), ROUND)
     cart = Mechanism(
         "cart",
@@ -134,7 +138,9 @@ def test_a_prismatic_joint_transmits_the_driving_force_and_the_weight(method: st
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_payload_on_one_branch_does_not_change_wrenches_of_another(method: str) -> None:
-    """A payload on one of two arms changes the wrenches at its own joint and at the trunk, not at the other arm."""
+    """A payload on one of two arms changes the wrenches at its own joint and at the trunk, not at
+    the other arm.
+    """
     chain = random_mechanism(3, seed=5)
     tree = replace(chain, joints=(*chain.joints[:2], replace(chain.joints[2], parent=0)))
     state = draw(tree, 1, BALLS, payload="link1")
@@ -155,14 +161,16 @@ def test_a_payload_on_one_branch_does_not_change_wrenches_of_another(method: str
         assert min(largest(difference[i, :3]) for i in (0, 1)) > 1e-3
 
 
-# -- weights -----------------------------------------------------------------------------------------------------------------
+# -- weights ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", [*FEW, "panda", "square_tree6", "planar_arm"])
 def test_at_rest_every_joint_transmits_the_weight_of_its_descendants(
     name: str,
 ) -> None:
-    """With tau = g(q), a = 0, and the force on every link is the weight of the link and all its descendants."""
+    """With tau = g(q), a = 0, and the force on every link is the weight of the link and all its
+    descendants.
+    """
     mechanism = robot(name)
     state = dict(states(name, 1, BALLS))
     with BALLS.working():
@@ -181,7 +189,7 @@ def test_at_rest_every_joint_transmits_the_weight_of_its_descendants(
             assert largest(results["a"]) < 1e-40
 
 
-# -- a link's own inertia ----------------------------------------------------------------------------------------------------
+# -- a link's own inertia --------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -193,7 +201,9 @@ def regrouping_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_regrouping_removes_the_mass_of_a_revolute_link() -> None:
-    """The next test relies on it: a regrouped link has no mass, so that its joint would carry no weight."""
+    """The next test relies on it: a regrouped link has no mass, so that its joint would carry no
+    weight.
+    """
     arm = two_links((10, 0, 0))
     reframed, regrouped_model = models(arm)
     assert [float(link.inertia.m) for link in reframed.links] == [2, 3]
@@ -214,7 +224,9 @@ def test_forces_of_regrouped_inertias_lack_the_weight() -> None:
 
 @pytest.mark.parametrize("name", TELLING)
 def test_the_methods_agree_on_every_force(name: str) -> None:
-    """The methods are independent: one inverts each link's inertia, the other sums composite inertias."""
+    """The methods are independent: one inverts each link's inertia, the other sums composite
+    inertias.
+    """
     state, suited = states(name, 1, BALLS), methods_for(robot(name), "interbody_forces")
     forces_by_method = [
         run(program(name, "interbody_forces", m), state, BALLS)["F"] for m in METHODS if m in suited
@@ -236,7 +248,7 @@ def test_the_methods_have_different_programs() -> None:
     )  # constraint_force refuses thin rods
 
 
-# -- planted errors ----------------------------------------------------------------------------------------------------------
+# -- planted errors --------------------------------------------------------------------------------
 
 
 def verified(mechanism: Mechanism, derived: Callable[[], symgen.Program]) -> Report:
@@ -277,7 +289,7 @@ def test_forces_in_the_axes_of_the_wrong_link_are_caught(monkeypatch: pytest.Mon
     assert {check.kind for check in report.failures} >= {"algebra", "identities"}
 
 
-# -- depth -------------------------------------------------------------------------------------------------------------------
+# -- depth -----------------------------------------------------------------------------------------
 
 
 @cache

@@ -66,7 +66,9 @@ TRUNKS = [
 def test_the_error_of_the_inverse_is_within_the_bound(
     kind: str, axis: Vector3, method: str
 ) -> None:
-    """In float M is singular within round-off, so `verify` does not judge the digits; the bound still holds."""
+    """In float M is singular within round-off, so `verify` does not judge the digits; the bound
+    still holds.
+    """
     for real in ("double", "float"):
         report = symgen.verify(trunk(kind, axis), [f"{FUNCTION}={method}"], 8, real=real)
         (check,) = report.of("floating")
@@ -75,7 +77,9 @@ def test_the_error_of_the_inverse_is_within_the_bound(
 
 
 def test_a_correct_inverse_may_leave_residuals_beyond_those_of_solutions(tmp_path: Path) -> None:
-    """In C code that is correct in every entry, M X − 1 exceeds the residual that a solution may leave."""
+    """In C code that is correct in every entry, M X − 1 exceeds the residual that a solution may
+    leave.
+    """
     plot = Plot(trunk(*TRUNKS[0]), "double", tmp_path, [FUNCTION])
     results = plot.results(FUNCTION, tmp_path / "whole")
     scales, scalars = plot.exact_results.scales, plot.exact_results.scalars

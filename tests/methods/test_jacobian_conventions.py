@@ -1,4 +1,6 @@
-"""Conventions of J and J̇ v (axes, order of rows): Pinocchio, the reference, `verify`, folders and messages."""
+"""Conventions of J and J̇ v (axes, order of rows): Pinocchio, the reference, `verify`, folders and
+messages.
+"""
 
 from __future__ import annotations
 
@@ -140,7 +142,9 @@ def test_every_convention_equals_pinocchio_and_the_reference(
 def pinocchio_results(
     model: object, convention: Convention, states: dict[str, Array]
 ) -> tuple[Array, Array]:
-    """Return Pinocchio's J (states, 6, NV) and dJ/dt v (states, 6), with the joints in symgen's order."""
+    """Return Pinocchio's J (states, 6, NV) and dJ/dt v (states, 6), with the joints in symgen's
+    order.
+    """
     from tests.judges.pinocchio_answers import Model, Word
 
     assert isinstance(model, Model)
@@ -170,7 +174,9 @@ def pinocchio_results(
 @pytest.mark.slow
 @pytest.mark.usefixtures("polished_here")
 def test_operation_counts_of_the_conventions() -> None:
-    """For a quadruped's foot, the order of rows changes no cost, and local axes need no pose of the trunk."""
+    """For a quadruped's foot, the order of rows changes no cost, and local axes need no pose of the
+    trunk.
+    """
     mechanism, (foot, _) = ROBOTS["feet"]
     costs = {
         convention: tuple(
@@ -208,7 +214,7 @@ def test_a_program_stores_its_convention(convention: Convention) -> None:
     assert from_plain(to_plain(program) | {"convention": ["mixed", "angular"]}) is None
 
 
-# -- verified ------------------------------------------------------------------------------------------------------------
+# -- verified --------------------------------------------------------------------------------------
 
 
 OTHER_FUNCTIONS = (
@@ -261,7 +267,9 @@ def test_verify_passes_the_convention_and_fails_another_one(convention: Conventi
 
 @pytest.mark.parametrize("convention", CONVENTIONS, ids="-".join)
 def test_round_off_is_within_the_size_of_the_terms(convention: Convention) -> None:
-    """In double, 2 km from the base's origin, the error is bounded by the sizes of linear and angular rows separately."""
+    """In double, 2 km from the base's origin, the error is bounded by the sizes of linear and
+    angular rows separately.
+    """
     mechanism, (_, frames) = of_every_kind(2000), ROBOTS["every kind"]
     exact_results = ExactResults(mechanism, 4, frame=frames[0], convention=convention)
     for function in CONVENTION_FUNCTIONS:
@@ -279,7 +287,7 @@ def test_round_off_is_within_the_size_of_the_terms(convention: Convention) -> No
     assert (angular <= 1.0).all()
 
 
-# -- the folder ----------------------------------------------------------------------------------------------------------
+# -- the folder ------------------------------------------------------------------------------------
 
 
 def test_a_folder_states_its_convention_verifies_and_regenerates(

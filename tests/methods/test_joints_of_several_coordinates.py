@@ -1,4 +1,6 @@
-"""Joints with several degrees of freedom: slices of q and v, columns of H, methods, determinants and quaternions."""
+"""Joints with several degrees of freedom: slices of q and v, columns of H, methods, determinants
+and quaternions.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +92,9 @@ def exact_results(kinds_of_joints: tuple[str, ...]) -> ExactResults:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_equals_the_reference_on_joints_of_several_degrees(method: str) -> None:
-    """Compare every method with the reference; tests/verification/test_random_robots.py verifies the text and its round-off."""
+    """Compare every method with the reference; tests/verification/test_random_robots.py verifies
+    the text and its round-off.
+    """
     for kinds_of_joints in ROBOTS:
         for function in (
             name
@@ -108,7 +112,9 @@ def test_every_method_equals_the_reference_on_joints_of_several_degrees(method: 
 
 
 def test_a_cylindrical_joint_equals_a_revolute_and_a_prismatic_joint() -> None:
-    """A revolute and a prismatic joint on one axis, with a massless body between them, have the same dynamics."""
+    """A revolute and a prismatic joint on one axis, with a massless body between them, have the
+    same dynamics.
+    """
     cylindrical = tree(["cylindrical", "revolute"], "one")
     first = cylindrical.joints[0]
     two_joints = replace(
@@ -242,7 +248,8 @@ def heavy(mechanism: Mechanism) -> Mechanism:
 def test_a_determinant_that_overflows_in_float_is_not_judged() -> None:
     """An overflow of a determinant beyond float's range is not judged, nor are its identities.
 
-    An overflow with the wrong sign fails, and so does an overflow of a determinant within the range.
+    An overflow with the wrong sign fails, and so does an overflow of a determinant within the
+    range.
     """
     mechanism = heavy(random_mechanism(5, 3))
     report = symgen.verify(
@@ -311,7 +318,7 @@ def test_a_joint_without_an_axis_refuses_one() -> None:
         )
 
 
-# -- quaternions of wrong length ---------------------------------------------------------------------------------------------
+# -- quaternions of wrong length -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("real", ["double", "float"])

@@ -41,7 +41,9 @@ def arm(centre: int, axis: Vector3 = (Fraction(0), Fraction(0), Fraction(1))) ->
 
 
 def test_leverage_grows_with_the_square_of_the_distance_of_the_mass_centre() -> None:
-    """Compare leverages of payloads near the axis: at 4 m the lever gives about a hundred times the inertia, at 8 m four times that."""
+    """Compare leverages of payloads near the axis: at 4 m the lever gives about a hundred times the
+    inertia, at 8 m four times that.
+    """
     at_4_m, at_8_m = (leverage(arm(centre), "two") for centre in (4, 8))
     assert at_4_m > 100
     assert 3 < at_8_m / at_4_m < 5
@@ -56,7 +58,9 @@ def test_built_in_robots_have_leverage_below_two(name: str) -> None:
 
 
 def test_precision_loss_by_leverage_is_not_judged_and_another_method_is_chosen() -> None:
-    """In float, `udut` errs by 243 units of round-off where 33 are allowed; `udut:links` errs by less than 1."""
+    """In float, `udut` errs by 243 units of round-off where 33 are allowed; `udut:links` errs by
+    less than 1.
+    """
     skew = arm(32, (Fraction(0), Fraction(3), Fraction(4)))
     verdicts = {
         method: symgen.verify(

@@ -1,4 +1,6 @@
-"""ln det M and its gradient: closed forms, operation counts, and chains of atoms whose det M underflows."""
+"""ln det M and its gradient: closed forms, operation counts, and chains of atoms whose det M
+underflows.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ ATOM, BOND = Fraction(2, 10**26), Fraction(15, 10**11)  # kg, m: a carbon atom, 
 def points(
     n: int, mass: Fraction, length: Fraction, reversed_axes: tuple[int, ...] = ()
 ) -> Mechanism:
-    """Return a planar chain of point masses at the ends of its links; joints in `reversed_axes` have reversed axes."""
+    """Return a planar chain of point masses at the ends of its links; joints in `reversed_axes`
+    have reversed axes.
+    """
     link_pose = pose((length, Fraction(0), Fraction(0)))
     half_turn = (Turn(X_AXIS, Angle(pi=Fraction(1))),)
     joints = tuple(
@@ -80,7 +84,9 @@ def points(
 
 
 def rods(n: int, reversed_axes: tuple[int, ...]) -> Mechanism:
-    """Return a planar chain with a rigid body on every link, its mass centre beside the line between the joints."""
+    """Return a planar chain with a rigid body on every link, its mass centre beside the line
+    between the joints.
+    """
     chain, zero = points(n, Fraction(1), Fraction(1), reversed_axes), Fraction(0)
     bodies = tuple(
         Body(
@@ -119,7 +125,7 @@ def bends(n: int, count: int = 1) -> Array:
     return np.random.default_rng(n).integers(-128, 129, size=(count, n)) / 64.0
 
 
-# -- closed forms ---------------------------------------------------------------------------------------------------------
+# -- closed forms ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", methods.providers(VALUE))
@@ -160,7 +166,9 @@ def test_the_gradient_along_a_joint_on_the_base_is_zero(name: str) -> None:
 
 @pytest.mark.parametrize("name", TELLING)
 def test_the_gradient_does_not_depend_on_joints_on_the_base(name: str) -> None:
-    """M does not depend on coordinates of joints on the base, so its determinant and gradient do not either."""
+    """M does not depend on coordinates of joints on the base, so its determinant and gradient do
+    not either.
+    """
     roots = {i for i, joint in enumerate(robot(name).joints) if joint.parent < 0}
     for method in methods_for(robot(name), SLOPE):
         read_joints = {
@@ -171,7 +179,9 @@ def test_the_gradient_does_not_depend_on_joints_on_the_base(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*FEW, "planar_point_mass"])
 def test_the_references_gradient_is_the_trace_with_a_difference_of_m(name: str) -> None:
-    """grad_i = tr(M⁻¹ ∂M/∂q_i), with ∂M by central differences in 80 digits instead of the reference's closed form."""
+    """grad_i = tr(M⁻¹ ∂M/∂q_i), with ∂M by central differences in 80 digits instead of the
+    reference's closed form.
+    """
     at, n = states(name, 1, BALLS), robot(name).nv
     reference = Reference(robot(name), BALLS)
     with BALLS.working():
@@ -187,7 +197,9 @@ def test_the_references_gradient_is_the_trace_with_a_difference_of_m(name: str) 
 
 @pytest.mark.parametrize("kind", ONE_DEGREE)
 def test_the_rate_of_a_wrench_is_the_derivative_of_its_transform(kind: str) -> None:
-    """φ⁻¹ dφ/dq for φ = [[R, r × R], [0, R]] is a constant matrix, derived here from the declared pose."""
+    """φ⁻¹ dφ/dq for φ = [[R, r × R], [0, R]] is a constant matrix, derived here from the declared
+    pose.
+    """
     form = joint_form(kind)
     rotation, shift = form.rotation, form.shift
     phi = sp.Matrix(
@@ -210,7 +222,9 @@ def test_the_rate_of_a_wrench_is_the_derivative_of_its_transform(kind: str) -> N
 
 @pytest.mark.slow
 def test_the_angle_derivative_of_a_point_mass_block_follows_from_the_declared_geometry() -> None:
-    """H^LL of two links at angle t is w [[1, −cos t], [−cos t, 1]]; its derivative has w sin t off the diagonal only."""
+    """H^LL of two links at angle t is w [[1, −cos t], [−cos t, 1]]; its derivative has w sin t off
+    the diagonal only.
+    """
     bend = geometry.bending()
     assert bend == sp.Matrix([[0, geometry.W * geometry.SIN], [geometry.W * geometry.SIN, 0]])
     stretched = geometry.Geometry(length=lambda tail, head: geometry.distance(tail, head) ** 2)
@@ -240,7 +254,7 @@ def test_the_gradient_is_the_same_by_all_methods_with_reversed_axes(
             assert largest(grad - gradients["riccati"]) < 1e-50
 
 
-# -- the compiled C ------------------------------------------------------------------------------------------------------
+# -- the compiled C --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["panda", "planar_point_mass", "tree5"])
@@ -269,12 +283,14 @@ def test_c_calls_the_logarithm_of_its_real_type(tmp_path: Path) -> None:
         assert derived.operations["log"] == 1
 
 
-# -- atoms ---------------------------------------------------------------------------------------------------------------
+# -- atoms -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
 def test_a_hundred_atoms_have_a_logarithm_where_their_determinant_is_zero() -> None:
-    """For 100 points of 2e-26 kg at 1.5e-10 m, the gradient equals differences of the value, and both methods agree."""
+    """For 100 points of 2e-26 kg at 1.5e-10 m, the gradient equals differences of the value, and
+    both methods agree.
+    """
     chain, q, h = atoms(100), bends(100, 2), 1e-5
     solvers = {
         m: compiled(chain, m, functions=(VALUE, SLOPE, "mass_matrix_determinant"))
@@ -301,7 +317,9 @@ def test_a_hundred_atoms_have_a_logarithm_where_their_determinant_is_zero() -> N
 
 @pytest.mark.slow
 def test_results_of_a_hundred_light_points_are_finite_in_double_and_float() -> None:
-    """With masses of 1e-26 kg, fixman's pivots 1/m are within float's range; the constant factor is one exact logarithm."""
+    """With masses of 1e-26 kg, fixman's pivots 1/m are within float's range; the constant factor is
+    one exact logarithm.
+    """
     n = 100
     chain, q = points(n, Fraction(1, 10**26), Fraction(1)), bends(n)
     mass = Reference(chain).mass_matrix(q)
@@ -311,7 +329,8 @@ def test_results_of_a_hundred_light_points_are_finite_in_double_and_float() -> N
         solver = compiled(chain, "fixman:planar", real)
         logdet, grad = (getattr(solver, f)(q.astype(kind)) for f in (VALUE, SLOPE))
         gradient_in_double = grad if gradient_in_double is None else gradient_in_double
-        # n roundings of partial sums no larger than three times the result; M's condition costs the reference 1e-6
+        # n roundings of partial sums no larger than three times the result; M's condition costs the
+        # reference 1e-6
         assert (
             np.abs(logdet - expected).max()
             < n * REALS[real].eps * 3 * np.abs(expected).max() + 1e-6
@@ -340,7 +359,7 @@ def test_constant_factors_are_one_logarithm_of_exact_numbers() -> None:
         assert derived.operations["log"] == n - 1  # the pivot at the tip is 1/m
 
 
-# -- operation counts ----------------------------------------------------------------------------------------------------
+# -- operation counts ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [10, 50])
@@ -378,7 +397,7 @@ def test_the_logarithm_costs_no_more_than_the_determinant(name: str, method: str
     assert "log" not in det.operations
 
 
-# -- sizes and planted errors --------------------------------------------------------------------------------------------
+# -- sizes and planted errors ----------------------------------------------------------------------
 
 
 @cache
@@ -425,7 +444,9 @@ def test_an_error_of_a_billionth_is_caught_by_algebra_floating_point_and_identit
 
 @pytest.mark.parametrize("name", ["ur5", "puma560", "planar_point_mass"])
 def test_the_sizes_are_at_most_1e4_times_the_results(name: str) -> None:
-    """Sizes are at most 1e4 times the results, because the condition number of M is at most 1e4 here."""
+    """Sizes are at most 1e4 times the results, because the condition number of M is at most 1e4
+    here.
+    """
     exact_results = ExactResults(robot(name), 4)
     for function in (VALUE, SLOPE):
         result = FUNCTIONS[function].results[0].name
@@ -439,7 +460,9 @@ def test_the_sizes_are_at_most_1e4_times_the_results(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["ur5", "chain5"])
 def test_the_sizes_bound_the_effect_of_the_worst_error_of_the_mass_matrix(name: str) -> None:
-    """To first order δ ln det M = tr(M⁻¹ δM); the worst δM has entries ±s_jk with s_jk = √(s_j s_k)."""
+    """To first order δ ln det M = tr(M⁻¹ δM); the worst δM has entries ±s_jk with s_jk = √(s_j
+    s_k).
+    """
     exact_results = ExactResults(robot(name), 4)
     inverse = np.array(exact_results.results("inverse_mass_matrix")["Minv"], dtype=float)
     roots = exact_results.scales.roots

@@ -1,4 +1,6 @@
-"""Baumgarte stabilization of closed loops: the reference at open states, the residual, and the rate of decay."""
+"""Baumgarte stabilization of closed loops: the reference at open states, the residual, and the rate
+of decay.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def four_bar() -> Mechanism:
 
 
 def error(robot: Mechanism, function: str = FUNCTION, method: str | None = "riccati") -> float:
-    """Return the relative error of a function with gains against the reference, at states with open loops."""
+    """Return the relative error of a function with gains against the reference, at states with open
+    loops.
+    """
     return check_algebra(
         build_program(robot, function, method, STABILIZED),
         ExactResults(robot, 2, 5, baumgarte=True),
@@ -122,7 +126,7 @@ def test_without_the_option_there_is_no_argument_of_gains() -> None:
     )
 
 
-# -- decay of the residual ---------------------------------------------------------------------------------------------------
+# -- decay of the residual -------------------------------------------------------------------------
 
 
 def decayed_residual(C: Array, rate: Array, gains: tuple[float, float], t: float) -> Array:
@@ -139,7 +143,9 @@ def decayed_residual(C: Array, rate: Array, gains: tuple[float, float], t: float
 def test_the_residual_of_an_open_loop_decays_as_the_linear_equation(
     gains: tuple[float, float],
 ) -> None:
-    """With the classical Runge-Kutta method of order 4, halving the step divides the error by about 16."""
+    """With the classical Runge-Kutta method of order 4, halving the step divides the error by about
+    16.
+    """
     solver = symgen.compile("four_bar", [FUNCTION, *CONSTRAINT_FUNCTIONS], baumgarte=True)
     start, rates, t = np.array([1.3, -0.8, 2.1]), np.array([1.0, -0.5, 0.7]), 0.25
     opening = solver.constraint_jacobian(start) @ rates
@@ -168,7 +174,7 @@ def test_the_residual_of_an_open_loop_decays_as_the_linear_equation(
     assert 12 < errors[0] / errors[1] < 20
 
 
-# -- planted errors ----------------------------------------------------------------------------------------------------------
+# -- planted errors --------------------------------------------------------------------------------
 
 
 def sign_changed(correct: Program, row: int) -> Program:
@@ -252,7 +258,9 @@ def test_wrong_gains_are_caught_by_the_reference_and_the_residual(
 
 @pytest.mark.slow
 def test_redundant_rows_have_lower_bounds_of_pivots_at_open_states() -> None:
-    """Lower bounds exist for pivots of A M⁻¹ Aᵀ at open states, which differ from those of closed states."""
+    """Lower bounds exist for pivots of A M⁻¹ Aᵀ at open states, which differ from those of closed
+    states.
+    """
     robot = symgen.load("bennett")
     dynamics = build_program(robot, FUNCTION, None, STABILIZED)
     divisor_bounds = checked_bounds(
@@ -261,7 +269,7 @@ def test_redundant_rows_have_lower_bounds_of_pivots_at_open_states() -> None:
     assert any(dynamics.rows[row].name.startswith("S_") for row in divisor_bounds)
 
 
-# -- folders and refusals ---------------------------------------------------------------------------------------------------
+# -- folders and refusals --------------------------------------------------------------------------
 
 
 @pytest.mark.slow

@@ -48,11 +48,13 @@ UNDATED = "Saha"
 SOURCE = "Saha, (10)-(16)"
 
 
-# -- declarations of a method ----------------------------------------------------------------------------------------------
+# -- declarations of a method ----------------------------------------------------------------------
 
 
 def faults(name: str, method: Method, robots: Iterable[Mechanism]) -> list[str]:
-    """Return messages about what is wrong in a method's declarations and in its refusals of these robots."""
+    """Return messages about what is wrong in a method's declarations and in its refusals of these
+    robots.
+    """
     messages = []
     if not re.search(rf"(\b(19|20)\d\d\b|^{UNDATED}\b).*\(\d+(\.\d+)?\)", method.source):
         messages.append("its source names no year or no equation")
@@ -223,11 +225,13 @@ def test_a_variant_overrides_its_method_and_inherits_the_rest() -> None:
     assert (own_variant.source, own_variant.regroups, own_variant.sweeps) == (SOURCE, False, True)
 
 
-# -- factors -------------------------------------------------------------------------------------------------------------
+# -- factors ---------------------------------------------------------------------------------------
 
 
 def disagreements(name: str, make_factor: MakeFactor, regroups: bool) -> list[str]:
-    """Return which results of a factor (solutions, halves, pivots, determinants) are wrong at 40 digits."""
+    """Return which results of a factor (solutions, halves, pivots, determinants) are wrong at 40
+    digits.
+    """
     n = robot(name).nv
     with constants.precision():
         derivation = Derivation({"q": n, "b": n})
@@ -301,7 +305,7 @@ def test_a_factor_with_planted_errors_is_caught() -> None:
     ]
 
 
-# -- imports and citations of a method's files --------------------------------------------------------------------------------------
+# -- imports and citations of a method's files -----------------------------------------------------
 
 
 def files(stem: str) -> list[Path]:

@@ -1,4 +1,6 @@
-"""Mimic joints, q = G q_r + q_0: comparison with the independent robot reduced by Gᵀ, and planted errors."""
+"""Mimic joints, q = G q_r + q_0: comparison with the independent robot reduced by Gᵀ, and planted
+errors.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ def gripper() -> Mechanism:
 
 
 class Judge:
-    """States of a coupled robot, and states of the independent robot at G q + q_0, in ball arithmetic."""
+    """States of a coupled robot, and states of the independent robot at G q + q_0, in ball
+    arithmetic.
+    """
 
     def __init__(self, robot: Mechanism, count: int = 2) -> None:
         self.robot, self.scalars = robot, arb(60)
@@ -111,7 +115,9 @@ class Judge:
             }
 
     def independent(self, function: str) -> dict[str, Array]:
-        """Evaluate the independent robot at G q + q_0 and reduce forces by Gᵀ, positions to those of leaders."""
+        """Evaluate the independent robot at G q + q_0 and reduce forces by Gᵀ, positions to those
+        of leaders.
+        """
         function_ = FUNCTIONS[function]
         results = self.reference.evaluate(
             function, {a.name: self.all_joints[a.name] for a in function_.arguments}
@@ -147,7 +153,7 @@ def judge(gripper: Mechanism) -> Judge:
     return Judge(gripper)
 
 
-# -- the functions -----------------------------------------------------------------------------------------------------------
+# -- the functions ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("function", PLAIN)
@@ -221,7 +227,9 @@ def test_other_functions_of_a_mimic_robot_verify(gripper: Mechanism) -> None:
 
 @pytest.mark.slow
 def test_a_mimic_joint_with_a_large_multiplier_verifies() -> None:
-    """An angle of hundreds of radians has an error of hundreds of round-offs, which the bound must include."""
+    """An angle of hundreds of radians has an error of hundreds of round-offs, which the bound must
+    include.
+    """
     text = (
         GRIPPER.replace("multiplier = 0.75, offset = 0.05", "multiplier = -150, offset = 3.5")
         .replace(", limits = { lower = 0, upper = 0.8 }", "")
@@ -243,14 +251,16 @@ def test_the_reduced_mass_rate_minus_twice_the_coriolis_matrix_is_skew_symmetric
 
 
 def test_links_of_mimic_joints_move_with_their_leader(judge: Judge, gripper: Mechanism) -> None:
-    """The pad, on its leader's link, rotates by the opposite angle and keeps the orientation of the wrist."""
+    """The pad, on its leader's link, rotates by the opposite angle and keeps the orientation of the
+    wrist.
+    """
     turns = judge.program("link_poses")["R_links"].astype(float)
     wrist, pad = (gripper.joint_index(name) for name in ("roll", "left_tip"))
     assert np.allclose(turns[:, wrist], turns[:, pad])
     assert not np.allclose(turns[:, wrist], turns[:, gripper.joint_index("other_knuckle")])
 
 
-# -- planted errors ----------------------------------------------------------------------------------------------------------
+# -- planted errors --------------------------------------------------------------------------------
 
 
 def _unscaled(entries: Any, rows: Any) -> list[Any]:
@@ -260,7 +270,9 @@ def _unscaled(entries: Any, rows: Any) -> list[Any]:
 def _siblings_counted_once(
     self: coupling.MimicCoupling, rows: coupling.Triangle
 ) -> coupling.Triangle:
-    """Plant an error: in Gᵀ M G an entry between two joints of one leader counts once instead of twice."""
+    """Plant an error: in Gᵀ M G an entry between two joints of one leader counts once instead of
+    twice.
+    """
     reduced = TRIANGLE(self, rows)
     siblings = [
         (i, j)
@@ -342,7 +354,7 @@ def test_a_dropped_multiplier_of_the_reference_is_caught(
     assert not symgen.verify(gripper, ["inverse_dynamics"], 2, compiled=False).passed
 
 
-# -- methods -----------------------------------------------------------------------------------------------------------------
+# -- methods ---------------------------------------------------------------------------------------
 
 
 def test_methods_without_mimic_joints_refuse_them_in_one_sentence(gripper: Mechanism) -> None:
@@ -390,13 +402,14 @@ inertia = [0.01, 0, 0.001, 0.02, 0, 0.02]
 )
 
 
-# -- certificates ------------------------------------------------------------------------------------------------------------
+# -- certificates ----------------------------------------------------------------------------------
 
 
 def test_pivots_are_never_below_their_certificates(gripper: Mechanism) -> None:
     """The certificates are lower bounds of the pivots of Gᵀ M G.
 
-    Each is the inertia that the leader alone moves plus that of its followers times their squared multipliers.
+    Each is the inertia that the leader alone moves plus that of its followers times their squared
+    multipliers.
     """
     judge, bodies = Judge(gripper, 8), Bodies(gripper, declared_ranges(gripper))
     lower_bounds = [float(bodies.own_inertia(k)) for k in range(gripper.nv)]
@@ -416,7 +429,9 @@ def test_pivots_are_never_below_their_certificates(gripper: Mechanism) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 7])
 def test_random_mimic_joints_verify_with_valid_certificates(seed: int) -> None:
-    """Joints of every type with one degree mimic ancestors, descendants or others; certified bounds hold."""
+    """Joints of every type with one degree mimic ancestors, descendants or others; certified bounds
+    hold.
+    """
     robot = anyhow(seed)
     functions = ["inverse_dynamics", "forward_dynamics", "coriolis_matrix", "base_regressor"]
     report = symgen.verify(robot, functions, 2, compiled=False)
@@ -449,7 +464,9 @@ def test_divisors_are_certified_or_have_a_reason(gripper: Mechanism) -> None:
 
 @pytest.mark.slow
 def test_coupled_fingers_add_little_cost() -> None:
-    """Forward dynamics of Panda cost at most 1.05 times those with locked fingers, plus 250 operations."""
+    """Forward dynamics of Panda cost at most 1.05 times those with locked fingers, plus 250
+    operations.
+    """
     path = public_urdf("panda.urdf")
     if path is None:
         pytest.skip("example-robot-data is not installed")

@@ -1,4 +1,6 @@
-"""Mimic joints, judged by Pinocchio: `rnea` and `crba` of the mimic model that its own URDF reader builds."""
+"""Mimic joints, judged by Pinocchio: `rnea` and `crba` of the mimic model that its own URDF reader
+builds.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,9 @@ def is_near(values: Array, expected: Array) -> bool:
 def test_inverse_dynamics_and_mass_matrix_of_mimic_robots_equal_pinocchio(
     file: str, nv: int, joints: int, programs: bool
 ) -> None:
-    """Numbers are not snapped. For whole robots only the reference is compared: it judges their Programs elsewhere."""
+    """Numbers are not snapped. For whole robots only the reference is compared: it judges their
+    Programs elsewhere.
+    """
     path = public_urdf(file)
     if path is None:
         pytest.skip("example-robot-data is not installed")

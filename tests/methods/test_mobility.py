@@ -1,4 +1,5 @@
-"""Light links that carry heavy ones: M is nearly singular, and Λ⁻¹ is a small difference of large terms.
+"""Light links that carry heavy ones: M is nearly singular, and Λ⁻¹ is a small difference of large
+terms.
 
 `verify` and the choice of method take the precision loss into account.
 """
@@ -28,7 +29,9 @@ SOLVERS = ("composite_body", "riccati", "udut", "udut:links")
 
 
 def carrier(light: str, heavy: str = "500", joint: str = "revolute") -> Mechanism:
-    """Return a floating trunk of `light` kg that carries `heavy` kg on a slanted joint through its origin."""
+    """Return a floating trunk of `light` kg that carries `heavy` kg on a slanted joint through its
+    origin.
+    """
 
     def body(name: str, mass: Fraction, at: Vector3) -> Body:
         box = tuple(mass * Fraction(x, 100) for x in (3, 0, 1, 4, 0, 2))
@@ -85,7 +88,9 @@ def test_precision_loss_by_large_mobilities_is_not_judged_as_a_failure(
 
 
 def test_riccati_loses_precision_at_the_heavy_limb_and_not_at_the_light_trunk() -> None:
-    """The large mobility of the trunk cancels in that of the limb, and is itself the result at the trunk."""
+    """The large mobility of the trunk cancels in that of the limb, and is itself the result at the
+    trunk.
+    """
     mechanism = CARRIERS["lighter"]
     ratios = [
         choose.term_ratio(

@@ -54,9 +54,11 @@ def functions(carried_joints: tuple[str, ...]) -> dict[str, Runner]:
 
 
 def drifts(run: Mapping[str, Runner], mechanism: Mechanism, middle: bool) -> dict[str, Array]:
-    """Return the drift of each invariant over TIME for each number of STEPS, (len(STEPS),), over all states.
+    """Return the drift of each invariant over TIME for each number of STEPS, (len(STEPS),), over
+    all states.
 
-    All runs advance together. Runs with fewer steps finish first; from then on their step size is 0.
+    All runs advance together. Runs with fewer steps finish first; from then on their step size is
+    0.
     """
     states = {
         name: np.repeat(draw_states(mechanism, STATES, 7)[name].astype(float), len(STEPS), axis=0)
@@ -118,7 +120,9 @@ def test_momentum_energy_and_the_path_of_the_mass_centre_drift_by_the_order_of_t
 
 
 def translation_along_initial_axes(run: Mapping[str, Runner]) -> dict[str, Runner]:
-    """Plant an error: a step translates along the base axes at its start, not along the rotating axes."""
+    """Plant an error: a step translates along the base axes at its start, not along the rotating
+    axes.
+    """
 
     def integrate(at: Mapping[str, Array]) -> dict[str, Array]:
         without_translation = np.array(at["v"])

@@ -1,4 +1,5 @@
-"""RK's operator forms (3.12)-(3.21) of a declared robot against symgen's Programs: J, C with gravity, and M.
+"""RK's operator forms (3.12)-(3.21) of a declared robot against symgen's Programs: J, C with
+gravity, and M.
 
 Joints are revolute or prismatic, numbers are balls. A prismatic joint follows (2.31)-(2.32) with
 O(k) on the moving link, where the printed (2.32) is wrong.

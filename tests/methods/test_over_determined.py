@@ -66,7 +66,9 @@ def welded_hinge(digits: int) -> str:
 
 
 def tilted_four_bar(digits: int, kind: str = "revolute") -> str:
-    """Return a four-bar with parallel hinges along no axis of any frame: five or three rows of rank 2."""
+    """Return a four-bar with parallel hinges along no axis of any frame: five or three rows of rank
+    2.
+    """
     normal = np.array([1, 1, 0.3]) / sqrt(2.09)
     across = np.cross(normal, [0, 0, 1]) / np.linalg.norm(np.cross(normal, [0, 0, 1]))
     plane = np.column_stack([across, np.cross(normal, across), normal])
@@ -241,7 +243,7 @@ def test_closures_from_mjcf_have_the_same_threshold_of_rounding() -> None:
         assembly(load(weld(3), snap="off"))
 
 
-# -- closures without constraints --------------------------------------------------------------------------------------------
+# -- closures without constraints ------------------------------------------------------------------
 
 TWO_STATIC = (
     '[[body]]\nname = "p"\nparent = "base"\nmass = 1\njoint = { name = "jp", type = "fixed", xyz = [1, 0, 0] }\n'

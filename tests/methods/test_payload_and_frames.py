@@ -1,4 +1,6 @@
-"""Run-time payloads on any link, and poses and Jacobians of any frame: comparison with the reference and definitions."""
+"""Run-time payloads on any link, and poses and Jacobians of any frame: comparison with the
+reference and definitions.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ from tests.shared.robots_for_tests import (
 )
 
 TREE = random_tree(31, 4, branching=0.5)
-"""A tree with frames on the base ("world", displaced), on each body, and displaced on the last body ("tool")."""
+"""A tree with frames on the base ("world", displaced), on each body, and displaced on the last body
+("tool").
+"""
 LOADED = [
     name
     for name, spec in FUNCTIONS.items()
@@ -199,7 +203,7 @@ def test_an_unknown_link_suggests_the_nearest(option: str) -> None:
         symgen.program("panda", function, **{option: "panda_hnd"})
 
 
-# -- frames ------------------------------------------------------------------------------------------------------------------
+# -- frames ----------------------------------------------------------------------------------------
 
 FRAMES = [
     *(("panda", name) for name in ("panda_link0", "panda_leftfinger", "panda_hand_tcp")),
@@ -216,7 +220,8 @@ def test_every_frame_equals_the_reference(mechanism: Mechanism | str, frame: str
     at = draw(mechanism_, 1, BALLS)
     reference = Reference(mechanism_, BALLS, frame=frame)
     for function in FRAME_FUNCTIONS:
-        # The pose of a frame does not depend on the method, so all methods are compared at the tip only.
+        # The pose of a frame does not depend on the method, so all methods are compared at the tip
+        # only.
         every = methods_for(mechanism_, function) if frame == tip(mechanism_) else (None,)
         for method in every:
             results = run(symgen.program(mechanism_, function, method, frame=frame), at, BALLS)
@@ -238,7 +243,9 @@ def test_every_frame_equals_the_reference(mechanism: Mechanism | str, frame: str
 def series(
     program: Program, q: list[flint.arb], rate: list[flint.arb]
 ) -> dict[str, list[flint.arb_series]]:
-    """Return results along q + rate t as first-order power series, whose coefficients are exact derivatives."""
+    """Return results along q + rate t as first-order power series, whose coefficients are exact
+    derivatives.
+    """
     power = flint.arb_series
     numbers = Numbers(
         lambda x: power([BALLS.constant(x)]), power.sin, power.cos, power.sqrt, power.log

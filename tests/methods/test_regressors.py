@@ -1,4 +1,6 @@
-"""Regressor and base parameters: identities, numbers of parameters, and planted errors that `verify` catches."""
+"""Regressor and base parameters: identities, numbers of parameters, and planted errors that
+`verify` catches.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def tree() -> Mechanism:
 
 @pytest.mark.slow
 def test_regressors_of_every_joint_type_satisfy_their_identities() -> None:
-    """Y is compared with point masses, its base columns with least squares; Y π = tau for the declared π and for any π."""
+    """Y is compared with point masses, its base columns with least squares; Y π = tau for the
+    declared π and for any π.
+    """
     report = symgen.verify(tree(), (Y, *BASE, "inverse_dynamics"), 1, compiled=False)
     assert report.passed, str(report)
     assert {check.subject for check in report.of("identities")} >= {

@@ -1,4 +1,6 @@
-"""Operation counts of the solve I θ̈ = τ: symgen's on general chains against those that Saha printed (SA §6)."""
+"""Operation counts of the solve I θ̈ = τ: symgen's on general chains against those that Saha
+printed (SA §6).
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ def test_the_solve_stays_below_the_printed_counts(n: int) -> None:
 def test_sahas_recursion_in_link_frames_stays_below_the_printed_counts(n: int) -> None:
     """The counts stay within 157n − 291 multiplications and 156n − 312 additions.
 
-    The links of the DH chain are general and not regrouped; only the first and the last are simpler.
+    The links of the DH chain are general and not regrouped; only the first and the last are
+    simpler.
     """
     counts_, saha = solve(n, "udut:links"), printed(n)
     assert counts_[0] <= 157 * n - 291 < saha[0]
@@ -48,7 +51,9 @@ def test_sahas_recursion_at_the_mass_centres_is_within_ten_percent_of_the_printe
 def test_the_whole_forward_dynamics_stays_below_the_counts_of_the_solve_alone(
     n: int, twists: str
 ) -> None:
-    """The DH twists are multiples of π/2; with "right" twists neighbouring axes are never parallel, the most expensive case."""
+    """The DH twists are multiples of π/2; with "right" twists neighbouring axes are never parallel,
+    the most expensive case.
+    """
     program = fewest(n, twists, "forward_dynamics")
     counts_, saha = counted(program), printed(n)
     print(f"n = {n}: {program.method} {counts_} against {saha}")
@@ -66,7 +71,9 @@ def test_the_operations_of_the_solve_do_not_grow(n: int, most: tuple[int, int]) 
 
 @pytest.mark.slow
 def test_riccati_is_cheaper_than_composite_body_from_ten_links_on() -> None:
-    """SA §6 finds 12 links; regrouped inertias and one elementary rotation at a time lower the limit to 10."""
+    """SA §6 finds 12 links; regrouped inertias and one elementary rotation at a time lower the
+    limit to 10.
+    """
     tried = (
         *(n for n in LINKS if n <= 9),
         10,
@@ -79,7 +86,9 @@ def test_riccati_is_cheaper_than_composite_body_from_ten_links_on() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("twists", ["general", "right"])
 def test_the_recursions_grow_linearly(twists: str) -> None:
-    """Each further link costs the same in Saha's recursion (at mass centres, in link frames) and in `riccati`."""
+    """Each further link costs the same in Saha's recursion (at mass centres, in link frames) and in
+    `riccati`.
+    """
     for method in ("udut", "udut:links", "riccati"):
         counts = [counted(derived(n, twists, "mass_matrix_solve", method)) for n in (6, 12, 18)]
         for before, middle, after in zip(*counts, strict=True):

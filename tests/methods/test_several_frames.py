@@ -1,4 +1,6 @@
-"""Several frames in one call: results equal those of single frames, for fewer operations; folders and messages."""
+"""Several frames in one call: results equal those of single frames, for fewer operations; folders
+and messages.
+"""
 
 from __future__ import annotations
 
@@ -113,7 +115,7 @@ def test_every_foot_equals_pinocchio(function: str) -> None:
             assert pinocchio_answers.ERRORS[function](foot_results, judge) < 1e-14, (foot, sample)
 
 
-# -- verified ------------------------------------------------------------------------------------------------------------
+# -- verified --------------------------------------------------------------------------------------
 
 
 def test_exact_results_and_sizes_of_several_frames_equal_those_of_single_frames() -> None:
@@ -185,7 +187,7 @@ def test_verify_passes_several_frames_and_fails_exchanged_ones(function_with_err
     assert failed == CONFUSED.get(function_with_error, set())
 
 
-# -- the folder ----------------------------------------------------------------------------------------------------------
+# -- the folder ------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -257,7 +259,7 @@ def test_compiled_functions_stack_their_frames() -> None:
     assert (solver.jacobian(q)[:, 1] == single.jacobian(q)).all()
 
 
-# -- names of frames -----------------------------------------------------------------------------------------------------
+# -- names of frames -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""Several run-time wrenches in one call: the reference, single wrenches, Pinocchio, proofs, folders and planted errors."""
+"""Several run-time wrenches in one call: the reference, single wrenches, Pinocchio, proofs, folders
+and planted errors.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,7 @@ def test_the_links_of_the_tree_have_their_named_properties() -> None:
     assert len(TREE.children(0)) > 1
 
 
-# -- the reference and single wrenches ------------------------------------------------------------------------------------------
+# -- the reference and single wrenches -------------------------------------------------------------
 
 
 @pytest.mark.parametrize("function", FELT)
@@ -93,7 +95,9 @@ def test_two_and_three_wrenches_with_a_payload_equal_the_reference(
 def test_changes_by_several_wrenches_add_up(
     robot_name: str, function: str, method: str, result: str
 ) -> None:
-    """The change by several wrenches is the sum of the changes by each wrench, computed by its own Program."""
+    """The change by several wrenches is the sum of the changes by each wrench, computed by its own
+    Program.
+    """
     mechanism, links = ROBOTS[robot_name]
     states = draw(mechanism, 1, BALLS, wrench=links)
     free = run(symgen.program(mechanism, function, method), states, BALLS)[result]
@@ -161,7 +165,9 @@ def test_several_wrenches_equal_pinocchio(robot_name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("polished_here")
 def test_a_wrench_on_a_foot_costs_at_most_fourteen_operations() -> None:
-    """The inward sweep exists without wrenches, so one wrench adds at most 14 operations to each function."""
+    """The inward sweep exists without wrenches, so one wrench adds at most 14 operations to each
+    function.
+    """
     for function, method in (
         ("inverse_dynamics", "newton_euler"),
         ("forward_dynamics", "riccati:fd3"),
@@ -173,7 +179,7 @@ def test_a_wrench_on_a_foot_costs_at_most_fourteen_operations() -> None:
         assert with_four - without_wrench <= 4 * 14
 
 
-# -- options and arguments -------------------------------------------------------------------------------------------------------
+# -- options and arguments -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics", "mass_matrix"])
@@ -273,11 +279,13 @@ def test_wrong_names_of_links_are_refused_in_one_sentence(
     assert str(refused.value) == sentence
 
 
-# -- verification and proofs -----------------------------------------------------------------------------------------------------
+# -- verification and proofs -----------------------------------------------------------------------
 
 
 def test_sizes_are_sums_over_the_wrenches_and_bound_the_results() -> None:
-    """A size is the size without wrenches plus the share of each wrench, and it is never below the result."""
+    """A size is the size without wrenches plus the share of each wrench, and it is never below the
+    result.
+    """
     all_wrenches, single_wrenches = (
         ExactResults(TREE, 2, frame="tool", wrench=FOUR),
         [ExactResults(TREE, 2, frame="tool", wrench=link) for link in FOUR],
@@ -394,7 +402,7 @@ def test_proofs_include_the_range_of_every_wrench() -> None:
     assert any("wrench: moments up to 10" in text for text in proofs[0].assumptions)
 
 
-# -- the folder ------------------------------------------------------------------------------------------------------------------
+# -- the folder ------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,6 @@
-"""Task rows of the operational-space functions: identities, refusals, the command line, folders and planted errors."""
+"""Task rows of the operational-space functions: identities, refusals, the command line, folders and
+planted errors.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ ROBOT = random_mechanism(3, 2, "chain")
 
 @pytest.mark.slow
 def test_operational_space_functions_satisfy_their_identities() -> None:
-    """Λ Λ⁻¹ = 1, J J̄ = 1 and M J̄ = Jᵀ Λ hold with a payload, for rows out of order, by two methods."""
+    """Λ Λ⁻¹ = 1, J J̄ = 1 and M J̄ = Jᵀ Λ hold with a payload, for rows out of order, by two
+    methods.
+    """
     names = (INERTIA, INVERSE, "operational_inertia_inverse", "jacobian", "mass_matrix")
     for method in ("composite_body", "riccati"):
         requests = [f"{name}={method}" if name in (INERTIA, INVERSE) else name for name in names]
@@ -139,7 +143,9 @@ def run_command(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, s
 
 @pytest.mark.slow
 def test_compare_measures_the_requested_task_rows(capsys: pytest.CaptureFixture[str]) -> None:
-    """The table has the operations of the Programs for these rows; every round-off is measured and judged."""
+    """The table has the operations of the Programs for these rows; every round-off is measured and
+    judged.
+    """
     code, out, _ = run_command(
         capsys,
         "compare",
@@ -189,7 +195,9 @@ def test_compare_refuses_wrong_task_rows_in_one_sentence(
 
 
 def test_inspect_returns_the_requested_task_rows() -> None:
-    """The formula has the Program's value, rows are addressed by name, and Λ of one row is 1 / Λ⁻¹ of that row."""
+    """The formula has the Program's value, rows are addressed by name, and Λ of one row is 1 / Λ⁻¹
+    of that row.
+    """
     solver = symgen.compile(
         "planar_arm", [INERTIA, "operational_inertia_inverse"], task_rows="x,wz"
     )

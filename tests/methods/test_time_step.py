@@ -1,4 +1,6 @@
-"""Time steps of the dynamics, `step` and `step_rk4`: order, Pinocchio, composition, sensitivities, planted errors."""
+"""Time steps of the dynamics, `step` and `step_rk4`: order, Pinocchio, composition, sensitivities,
+planted errors.
+"""
 
 from __future__ import annotations
 
@@ -45,13 +47,15 @@ def program(function: str, *kinds_of_joints: str) -> Program:
     return symgen.program(tree_of(*kinds_of_joints), function)
 
 
-# -- order ---------------------------------------------------------------------------------------------------------------
+# -- order -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("function", "order"), [("step", 1), ("step_rk4", 4)])
 def test_halving_the_step_divides_the_error_by_two_to_the_order(function: str, order: int) -> None:
-    """Over a fixed time, halving the step divides the error by 2^order, on a free body with a spherical and a planar joint."""
+    """Over a fixed time, halving the step divides the error by 2^order, on a free body with a
+    spherical and a planar joint.
+    """
     final_states = []
     step = scalar_runner(arb(40), program(function, "free", "spherical", "planar"))
     states = draw(tree_of("free", "spherical", "planar"), 2, arb(40))
@@ -107,7 +111,7 @@ def test_a_step_equals_that_of_pinocchio() -> None:
         )
 
 
-# -- every joint type, payload and wrenches --------------------------------------------------------------------------------
+# -- every joint type, payload and wrenches --------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -126,7 +130,9 @@ def test_steps_with_joints_of_several_degrees_payload_and_wrenches_verify() -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("real", ["double", "float"])
 def test_the_round_off_of_steps_of_light_links_is_judged_and_passes(real: str) -> None:
-    """Each stage inherits the round-off of earlier stages, so sizes from one evaluation of accelerations would be too small."""
+    """Each stage inherits the round-off of earlier stages, so sizes from one evaluation of
+    accelerations would be too small.
+    """
     chain = random_mechanism(3, 5)
     light = tuple(
         replace(
@@ -143,11 +149,13 @@ def test_the_round_off_of_steps_of_light_links_is_judged_and_passes(real: str) -
     assert all(not check.unjudged for check in report.of("floating")), str(report)
 
 
-# -- composition from other functions -------------------------------------------------------------------------------------
+# -- composition from other functions --------------------------------------------------------------
 
 
 def test_a_step_costs_little_more_than_its_functions() -> None:
-    """A step reuses the Programs of its functions, its names contain the stage, and the passes share common rows."""
+    """A step reuses the Programs of its functions, its names contain the stage, and the passes
+    share common rows.
+    """
     functions = {name: symgen.program("ur5", name) for name in ("forward_dynamics", "integrate")}
     euler, runge_kutta = (symgen.program("ur5", name) for name in STEPS)
     assert euler.cost <= sum(function.cost for function in functions.values()) + 2 * 6
@@ -226,7 +234,7 @@ def test_steps_are_generated_on_request_by_their_names() -> None:
         methods.derivation("rk4", "step_rk4")
 
 
-# -- sensitivities --------------------------------------------------------------------------------------------------------
+# -- sensitivities ---------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -249,7 +257,9 @@ def test_sensitivities_equal_the_reference(kind: str, requests: tuple[str, ...])
 
 @pytest.mark.usefixtures("finished_here")
 def test_a_jacobian_of_a_step_needs_one_of_forward_dynamics_per_stage() -> None:
-    """The chain rule needs one Jacobian of forward dynamics per stage, less than differentiating all rows."""
+    """The chain rule needs one Jacobian of forward dynamics per stage, less than differentiating
+    all rows.
+    """
     forward = symgen.program("scara", "forward_dynamics")
     names = ("forward_dynamics:jacobian", "forward_dynamics_derivatives")
     slope = min(
@@ -265,7 +275,9 @@ def test_a_jacobian_of_a_step_needs_one_of_forward_dynamics_per_stage() -> None:
 
 
 def test_sensitivities_of_a_zero_step_are_identity_and_zero() -> None:
-    """For dt = 0, A = 1 and B = 0, and the derivative by dt is the right-hand side of the equation of motion."""
+    """For dt = 0, A = 1 and B = 0, and the derivative by dt is the right-hand side of the equation
+    of motion.
+    """
     mechanism = tree_of("spherical", "revolute")
     states = draw(mechanism, 2, BALLS)
     states["dt"] = 0 * states["dt"]
@@ -301,7 +313,7 @@ def test_a_jacobian_with_too_many_rows_is_refused_with_alternatives(
         symgen.program(mechanism, "step_rk4:jacobian")
 
 
-# -- planted errors --------------------------------------------------------------------------------------------------------
+# -- planted errors --------------------------------------------------------------------------------
 
 
 def zero_bracket(robot: Any, x: Any, y: Any) -> list[Any]:
@@ -355,7 +367,9 @@ def test_half_a_product_rule_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_wrong_bracket_fails_the_reference_and_the_order(
     wrong_bracket: Callable[..., list[Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The comparison with the reference fails, and so does the identity of the order, which needs no reference."""
+    """The comparison with the reference fails, and so does the identity of the order, which needs
+    no reference.
+    """
     monkeypatch.setattr(rk4, "bracket", wrong_bracket)
     mechanism = tree_of("free")
     compose = methods.composition("rk4", "step_rk4")
@@ -370,7 +384,9 @@ def test_a_wrong_bracket_fails_the_reference_and_the_order(
 
 
 def explicit_euler(mechanism: Mechanism, states: dict[str, Array]) -> dict[str, Array]:
-    """Return a step of explicit Euler, of the same order: q moves by the velocity at the start of the step."""
+    """Return a step of explicit Euler, of the same order: q moves by the velocity at the start of
+    the step.
+    """
     reference = Reference(mechanism, BALLS)
     with BALLS.working():
         a = reference.forward_dynamics(states["q"], states["v"], states["tau"])

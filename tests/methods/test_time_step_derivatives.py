@@ -59,7 +59,9 @@ TURNS = (
     "6.28318430717958648",
     "6.28318530717958648",
 )
-"""Rotation angles (rad): zero, squares that underflow, below round-off, near half a turn, a whole turn."""
+"""Rotation angles (rad): zero, squares that underflow, below round-off, near half a turn, a whole
+turn.
+"""
 AXIS = (2 / 7, -3 / 7, 6 / 7)
 POSITIONS = {
     "free": [0.25, -0.5, 0.125, 0.5, -0.5, 0.5, 0.5],
@@ -126,7 +128,9 @@ def results(
 
 
 def ulps(actual: Array, expected: Array, real: str) -> float:
-    """Return the largest error in units in the last place of the largest entry; infinite if an entry is not finite."""
+    """Return the largest error in units in the last place of the largest entry; infinite if an
+    entry is not finite.
+    """
     if not np.isfinite(actual).all():
         return np.inf
     unit = np.spacing(KINDS[real](np.abs(expected).max()))
@@ -275,7 +279,9 @@ def test_sums_of_second_derivatives_are_within_16_ulps_of_the_sum_of_magnitudes(
 
 @pytest.mark.parametrize("function", RESULTS)
 def test_a_jvp_and_a_vjp_are_products_with_the_jacobian(function: str) -> None:
-    """For a free joint, the products agree within 16 units in the last place of the sum of magnitudes."""
+    """For a free joint, the products agree within 16 units in the last place of the sum of
+    magnitudes.
+    """
     step = digits.Step("free", function, 6)
     directions_, result = directions(step), RESULTS[function]
     weights = np.array(directions_[f"{result}_bar"])
@@ -332,7 +338,9 @@ def test_derivatives_of_dynamic_steps_are_within_16_ulps_at_small_rotations(name
 
 
 def test_stumpff_functions_equal_their_series_at_any_argument() -> None:
-    """Expanded into series or closed forms, the Stumpff functions are within four round-offs of mpmath's 50 digits."""
+    """Expanded into series or closed forms, the Stumpff functions are within four round-offs of
+    mpmath's 50 digits.
+    """
     rows = (Row("input", (), (0, 0)), *(Row(op, (0,)) for op in STUMPFF))
     program = Program(
         "turns",
@@ -361,12 +369,13 @@ def test_printed_programs_contain_no_stumpff_function() -> None:
         assert not {row.op for row in symgen.program(robot, name).rows} & {*BY_SERIES}
 
 
-# -- states and verify --------------------------------------------------------------------------------------------------------
+# -- states and verify -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", POSITIONS)
 def test_states_include_rotations_near_zero_half_a_turn_and_a_whole_turn(kind: str) -> None:
-    """The states have rotations of v dt and from q to q_next near zero, half a turn and a whole turn.
+    """The states have rotations of v dt and from q to q_next near zero, half a turn and a whole
+    turn.
 
     The first three states, those of a self-test, include near zero and near half a turn.
     """
@@ -390,7 +399,9 @@ def test_states_include_rotations_near_zero_half_a_turn_and_a_whole_turn(kind: s
 @pytest.mark.slow
 @pytest.mark.parametrize("function", ["integrate:jacobian(v)", "difference:jacobian(q_next)"])
 def test_verify_fails_differentiated_rows_at_small_rotations(function: str) -> None:
-    """Differentiated rows of `integrate` and `difference` are algebraically correct, but they lose digits."""
+    """Differentiated rows of `integrate` and `difference` are algebraically correct, but they lose
+    digits.
+    """
     robot, derivative = tree_of("free"), FUNCTIONS[function].derivative
     assert derivative is not None
     quotients = replace(

@@ -24,7 +24,9 @@ from tests.shared.looped_robots import NUMBERS, robot
 two_sweeps = import_module("symgen.methods.riccati.two_sweeps")
 FUNCTION, METHOD = "forward_dynamics", "riccati:two_sweeps"
 MADE = ("chain", "tree", "mixed", "sorts", "screws", "driven", "planes", "flat", "beside")
-"""Chains, trees and forests of every joint type, with drives, slides, helical joints and free bases."""
+"""Chains, trees and forests of every joint type, with drives, slides, helical joints and free
+bases.
+"""
 
 DIGITS = 80
 
@@ -89,7 +91,9 @@ def arguments_of(program: Program, row: int) -> set[tuple[str, int]]:
 
 
 def innermost_rates(method: str) -> dict[int, int]:
-    """Return for links of a chain of 7 the least index in v on which the rows of their wrench z depend."""
+    """Return for links of a chain of 7 the least index in v on which the rows of their wrench z
+    depend.
+    """
     derived = derive.derive(dh_chain(7, "right"), FUNCTION, method, ProgramOptions())
     result: dict[int, int] = {}
     for row in range(len(derived.rows)):

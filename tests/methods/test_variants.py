@@ -34,7 +34,8 @@ DERIVED_AGAIN = (
     "mass_matrix_determinant",
     "mass_matrix_log_determinant_gradient",
 )
-"""Functions for which the test derives both names and compares the rows: one solve and two others."""
+"""Functions for which the test derives both names and compares the rows: one solve and two others.
+"""
 
 
 def variant_for_robot(method: str, mechanism: Mechanism) -> str:

@@ -92,7 +92,7 @@ def test_the_robots_and_links_have_their_named_properties() -> None:
     assert "gravity_force" in UNFELT
 
 
-# -- comparison with the reference -------------------------------------------------------------------------------------------------
+# -- comparison with the reference -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("function", FELT)
@@ -152,7 +152,7 @@ def test_gravity_identities_verify_beside_a_wrench() -> None:
     }
 
 
-# -- definition and closed forms --------------------------------------------------------------------------------------------------
+# -- definition and closed forms -------------------------------------------------------------------
 
 
 def joint_forces_of_wrench(mechanism: Mechanism, link: str, states: dict[str, Array]) -> Array:
@@ -168,7 +168,9 @@ def joint_forces_of_wrench(mechanism: Mechanism, link: str, states: dict[str, Ar
 
 @pytest.mark.parametrize("where", PLACES)
 def test_a_wrench_subtracts_the_transposed_jacobian_times_itself(where: str) -> None:
-    """In RK (3.20), T = 𝓜 θ̈ + C + Jᵀ f(0), the tip exerts f(0) on its surroundings, so f(0) = −wrench."""
+    """In RK (3.20), T = 𝓜 θ̈ + C + Jᵀ f(0), the tip exerts f(0) on its surroundings, so f(0) =
+    −wrench.
+    """
     mechanism, link = mechanism_and_link(where)
     at = draw(mechanism, 2, BALLS, wrench=link)
     for function, result in (
@@ -188,7 +190,8 @@ def test_forward_dynamics_invert_inverse_dynamics_under_a_wrench(where: str) -> 
     mechanism, link = mechanism_and_link(where)
     at = draw(mechanism, 1, BALLS, wrench=link)
     inverse = symgen.program(mechanism, "inverse_dynamics", wrench=link)
-    # Each method is compared with the reference above; here all methods are tested on the first robot only.
+    # Each method is compared with the reference above; here all methods are tested on the first
+    # robot only.
     for method in (
         methods_for(mechanism, "forward_dynamics") if where == next(iter(PLACES)) else (None,)
     ):
@@ -207,7 +210,9 @@ def test_a_wrench_of_zeros_changes_no_result(function: str) -> None:
 
 
 def test_the_weight_of_a_payload_equals_a_wrench() -> None:
-    """At rest a payload (m, c) acts as the force m·gravity at c, which tests sign, position and order independently."""
+    """At rest a payload (m, c) acts as the force m·gravity at c, which tests sign, position and
+    order independently.
+    """
     at = draw(TREE, 2, BALLS, payload="tool")
     R = run(symgen.program(TREE, "forward_kinematics", frame="tool"), at, BALLS)["R"]
     with BALLS.working():
@@ -277,7 +282,9 @@ def test_a_wrench_on_a_pendulum_is_the_closed_form(
 
 @pytest.mark.parametrize("where", [name for name in PLACES if name != "point masses"])
 def test_a_wrench_equals_pinocchio(where: str) -> None:
-    """In Pinocchio, `fext` is the wrench on the joint that moves the link, in the joint's frame, force first."""
+    """In Pinocchio, `fext` is the wrench on the joint that moves the link, in the joint's frame,
+    force first.
+    """
     pin = pytest.importorskip("pinocchio")
     from symgen.benchmarks.peers import pinocchio as peer
 
@@ -309,7 +316,7 @@ def test_a_wrench_equals_pinocchio(where: str) -> None:
         )
 
 
-# -- arguments -------------------------------------------------------------------------------------------------------------------
+# -- arguments -------------------------------------------------------------------------------------
 
 
 def inputs(mechanism: Mechanism | str, function: str, **links: str) -> list[str]:
@@ -368,7 +375,7 @@ def test_an_unknown_link_suggests_the_nearest(function: str) -> None:
         symgen.program("panda", function, wrench="panda_hnd")
 
 
-# -- folders and compiled functions ---------------------------------------------------------------------------------------------
+# -- folders and compiled functions ----------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -426,7 +433,7 @@ def test_a_solver_takes_a_wrench() -> None:
     assert "moment (3, N·m), then force (3, N)" in solver.inverse_dynamics.__doc__
 
 
-# -- planted errors --------------------------------------------------------------------------------------------------------------
+# -- planted errors --------------------------------------------------------------------------------
 
 Loads = Callable[[Linkage, Frame, Any], Any]
 
@@ -535,7 +542,9 @@ def test_an_error_in_any_sum_is_caught_under_a_wrench(name: str, function: str) 
 
 
 def test_sizes_bound_the_answers_under_a_wrench() -> None:
-    """The size that bounds round-off is never below the result, and at most 1e4 times the largest entry."""
+    """The size that bounds round-off is never below the result, and at most 1e4 times the largest
+    entry.
+    """
     for seed in range(5):
         exact_results = ExactResults(random_tree(40 + seed, 6), 6, frame="tool", wrench="tool")
         for function, result in (

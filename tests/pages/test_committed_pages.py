@@ -1,4 +1,6 @@
-"""Committed pages of `symgen reproduce`: text and picture follow from the measured figures of the table."""
+"""Committed pages of `symgen reproduce`: text and picture follow from the measured figures of the
+table.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +91,8 @@ def with_figures(name: str, pattern: str) -> list[float]:
 def closed_chains_page() -> Page:
     """Return the page of runs with the committed energies and errors.
 
-    The robots are counts only: the platform has 18 independent rows of A, Bennett's chain 4 of rank 2.
+    The robots are counts only: the platform has 18 independent rows of A, Bennett's chain 4 of rank
+    2.
     """
     columns = ("bodies", "nv", "rows", "redundant", "mobility")
     runs, facts = [], {}
@@ -231,7 +234,9 @@ MEASURED: dict[str, tuple[Any, Callable[[], Page]]] = {
     "long-polymers": (long_polymers, lambda: long_polymers._page(rows_of("long-polymers"), [])),
     "rodriguez-filter": (rodriguez_filter, filter_page),
 }
-"""Results whose tables are measurements, with functions that return the page of the committed table."""
+"""Results whose tables are measurements, with functions that return the page of the committed
+table.
+"""
 COUNTED: dict[str, Any] = {
     "saha-counts": saha_counts,
     "fijany-depth": fijany_depth,
@@ -255,7 +260,9 @@ del DRAWN["closed-chains"], DRAWN["rodriguez-filter"]
 
 @pytest.mark.parametrize("name", sorted(MEASURED))
 def test_the_text_of_a_page_follows_from_its_table(name: str) -> None:
-    """Every sentence, ratio, exponent and column up to the facts of the machine, whose names are the same."""
+    """Every sentence, ratio, exponent and column up to the facts of the machine, whose names are
+    the same.
+    """
     module, page_of = MEASURED[name]
     page = page_of()
     text, before, facts = text_of(name).partition("Measured on:\n\n")
@@ -399,7 +406,9 @@ def table_row(name: str, first: int) -> tuple[list[str], tuple[Any, ...]]:
 
 
 def test_the_growth_with_few_links_is_that_of_all_of_them() -> None:
-    """Depths of 100 + 30 log₂ N or 100 + 30 N; chains below FITTED_FROM count if nothing else is left."""
+    """Depths of 100 + 30 log₂ N or 100 + 30 N; chains below FITTED_FROM count if nothing else is
+    left.
+    """
     parallel, serial = fijany_branches.PARALLEL, fijany_branches.SERIAL
     for links, odd in (((2, 4), 0), ((2, 4, 8), 500), ((1, 2), 0)):
         logarithmic = [100 + 30 * n.bit_length() for n in links]

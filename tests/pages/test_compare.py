@@ -36,7 +36,8 @@ pytestmark = pytest.mark.usefixtures(
 
 FUNCTION = "mass_matrix_solve"
 COMPARED = ("mass_matrix", FUNCTION)
-"""One function with few methods and one with many and variants: compiling C takes most of the time."""
+"""One function with few methods and one with many and variants: compiling C takes most of the time.
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -76,7 +77,7 @@ def comparison_of(mechanism: Mechanism | str, function: str = FUNCTION) -> compa
     return compare.compare(loaded, [function]).compared[0]
 
 
-# -- the table -----------------------------------------------------------------------------------------------------
+# -- the table -------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -227,11 +228,13 @@ def test_a_function_beyond_every_method_is_left_out_unless_it_is_named(
         compare.compare(arm, [FUNCTION])
 
 
-# -- temporaries ---------------------------------------------------------------------------------------------------
+# -- temporaries -----------------------------------------------------------------------------------
 
 
 def temporaries_by_definition(derived: Program) -> int:
-    """Return the largest number of computed values that a later row or a result reads, over all rows."""
+    """Return the largest number of computed values that a later row or a result reads, over all
+    rows.
+    """
     results = {r for port in derived.outputs for r in port.rows}
     return max(
         (
@@ -263,7 +266,7 @@ def test_temporaries_follow_the_definition(function: str, method: str, name: str
     assert derived.temporaries == temporaries_by_definition(derived)
 
 
-# -- bytes ---------------------------------------------------------------------------------------------------------
+# -- bytes -----------------------------------------------------------------------------------------
 
 
 def test_a_longer_function_takes_more_code() -> None:
@@ -319,7 +322,7 @@ def test_text_that_the_compiler_refuses_is_an_error(monkeypatch: pytest.MonkeyPa
         )
 
 
-# -- the picture ---------------------------------------------------------------------------------------------------
+# -- the picture -----------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -441,7 +444,7 @@ def test_a_picture_that_the_disk_refuses_is_one_sentence(
         canvas(str(tmp_path / "x.svg"))(lambda figure: figure())
 
 
-# -- the command ---------------------------------------------------------------------------------------------------
+# -- the command -----------------------------------------------------------------------------------
 
 
 @pytest.mark.slow

@@ -414,7 +414,7 @@ def test_a_block_that_is_too_long_is_refused_by_its_own_name(
     assert requested == [(1,)]
 
 
-# -- sentences and choices of a document ---------------------------------------------------------------
+# -- sentences and choices of a document -----------------------------------------------------------
 
 
 def checked(fails: tuple[int, ...] = (), symbolically: bool | None = None) -> EquationResult:

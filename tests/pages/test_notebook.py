@@ -91,11 +91,13 @@ def test_a_long_table_states_how_many_rows_it_leaves_out() -> None:
     assert "… and 5 more" in html
 
 
-# -- the book's notebook --------------------------------------------------------------------------------------------------
+# -- the book's notebook ---------------------------------------------------------------------------
 
 
 def run_cells(notebook: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Run all code cells in one namespace, as Jupyter does; yield each id and the text of the last line."""
+    """Run all code cells in one namespace, as Jupyter does; yield each id and the text of the last
+    line.
+    """
     names: dict[str, Any] = {}
     for cell in notebook["cells"]:
         if cell["cell_type"] != "code":

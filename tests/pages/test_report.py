@@ -245,7 +245,7 @@ def test_a_page_that_cannot_be_written_is_refused_with_one_sentence(
     assert list(tmp_path.iterdir()) == []
 
 
-# -- tables of the page ------------------------------------------------------------------------------
+# -- tables of the page ----------------------------------------------------------------------------
 
 
 def crane() -> Mechanism:
@@ -402,7 +402,7 @@ def test_checks_are_complete_only_if_there_are_some_and_all_passed() -> None:
     assert not lost["complete"]
 
 
-# -- the skeleton ------------------------------------------------------------------------------------
+# -- the skeleton ----------------------------------------------------------------------------------
 
 
 def test_the_middle_of_a_range_needs_both_ends() -> None:
@@ -589,7 +589,7 @@ def test_a_body_that_moves_freely_is_a_square_around_its_joint() -> None:
     )
 
 
-# -- the tree ----------------------------------------------------------------------------------------
+# -- the tree --------------------------------------------------------------------------------------
 
 
 def test_lines_of_the_tree_are_equally_spaced_and_branches_are_moved_in() -> None:
@@ -608,7 +608,7 @@ def test_lines_of_the_tree_are_equally_spaced_and_branches_are_moved_in() -> Non
     ]
 
 
-# -- sparsity ----------------------------------------------------------------------------------------
+# -- sparsity --------------------------------------------------------------------------------------
 
 
 def test_forbidden_directions_are_orthonormal_and_orthogonal_to_the_motions() -> None:

@@ -171,7 +171,9 @@ def counts_of_the_tables(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_page_of_counts_follows_from_its_table(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every sentence, fitted number and column of the committed page; it names the version that counted."""
+    """Every sentence, fitted number and column of the committed page; it names the version that
+    counted.
+    """
     result = reproduce.module(name)
     page = result.reproduce(lambda *_: None)
     assert page.csv() == (PAGES / f"{name}.csv").read_text(encoding="utf-8")
@@ -241,7 +243,9 @@ def test_innovations_are_white_with_the_right_gains_only() -> None:
 
 
 def test_the_mass_matrix_is_that_of_the_factors_of_a_filter() -> None:
-    """A force on link k reaches joint i through all steps between them; M sums their products (4.2)."""
+    """A force on link k reaches joint i through all steps between them; M sums their products
+    (4.2).
+    """
     mechanism = _chains.dh_chain(4)
     filter_chain = rodriguez_filter.chain(mechanism, (0.3, -0.7, 0.5, 1.1))
     n = len(filter_chain)
@@ -272,7 +276,9 @@ def steady_case(name: str) -> riccati_steady_state.Case:
 
 @pytest.mark.parametrize("name", ["planar, 30°", "alternating axes, 30° and 50°"])
 def test_the_steady_solution_of_the_riccati_equation_equals_that_of_scipy(name: str) -> None:
-    """Over a period, the joint torques are outputs with a covariance, and correlated with the wrench."""
+    """Over a period, the joint torques are outputs with a covariance, and correlated with the
+    wrench.
+    """
     linalg = pytest.importorskip("scipy.linalg")
     case = steady_case(name)
     chain = riccati_steady_state.uniform_chain(case)
@@ -313,7 +319,9 @@ def test_the_error_of_p_falls_with_the_squared_spectral_radius_of_psi(
 
 
 def test_p_grows_in_the_wrenches_that_no_joint_observes() -> None:
-    """The gains converge, and P(k) relates to a wrench that the joints do not observe: an axial force, a screw, or a force."""
+    """The gains converge, and P(k) relates to a wrench that the joints do not observe: an axial
+    force, a screw, or a force.
+    """
     wrenches = {}
     for case in riccati_steady_state.CASES[6:]:
         chain = riccati_steady_state.uniform_chain(case)
@@ -444,7 +452,9 @@ def test_the_density_of_poses_is_the_root_of_the_determinant_of_the_mass_matrix(
 
 
 def test_the_committed_operations_of_spatial_determinants_grow_linearly_by_the_partition() -> None:
-    """Each doubling from 8 links on doubles the partition and the recursion; pivots of M take four times as many."""
+    """Each doubling from 8 links on doubles the partition and the recursion; pivots of M take four
+    times as many.
+    """
     columns, rows = read_table((PAGES / "fixman-spatial.csv").read_text(encoding="utf-8"))
     table = [{name: float(x) for name, x in zip(columns, row, strict=True) if x} for row in rows]
     assert [row["links"] for row in table] == list(fixman_spatial.LINKS)
@@ -479,7 +489,8 @@ def test_the_law_of_rigid_bonds_is_the_root_of_the_determinant_of_the_mass_matri
 
 @pytest.mark.slow
 def test_fixman_s_potential_removes_the_preferred_angle_of_a_rigid_trimer() -> None:
-    """Without the potential, the mean of cos 2θ is that of √(4 − cos² θ); with the potential it is zero.
+    """Without the potential, the mean of cos 2θ is that of √(4 − cos² θ); with the potential it is
+    zero.
 
     Energy is conserved in both cases.
     """
@@ -712,7 +723,9 @@ def test_processor_time_does_not_count_waiting() -> None:
 
 
 def test_the_cost_of_a_call_is_separated_from_the_cost_of_a_solve() -> None:
-    """A call for one state costs 4000 + 60 ns; a call for all states costs 4000 / STATES + 60 ns each."""
+    """A call for one state costs 4000 + 60 ns; a call for all states costs 4000 / STATES + 60 ns
+    each.
+    """
     call, state = lee_chirikjian_fig2.call_and_state_costs(4060.0, 4000.0 / STATES + 60)
     assert (call, state) == (pytest.approx(4000.0), pytest.approx(60.0))
 

@@ -1,4 +1,6 @@
-"""Motions of `symgen reproduce`: integration, samples, energies and pictures on systems with known solutions."""
+"""Motions of `symgen reproduce`: integration, samples, energies and pictures on systems with known
+solutions.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def random_matrices(n: int, count: int) -> Any:
 
 
 class Springs:
-    """Functions of a system with the mass matrix M, a = τ − K q − C v, and ln det M = w·q + q·G q/2."""
+    """Functions of a system with the mass matrix M, a = τ − K q − C v, and ln det M = w·q + q·G
+    q/2.
+    """
 
     def __init__(self, n: int) -> None:
         self.nv = n
@@ -66,7 +70,9 @@ class Springs:
 
 @pytest.mark.parametrize("fixman", [False, True])
 def test_a_step_of_a_planar_polymer_is_of_fourth_order(fixman: bool) -> None:
-    """Fixman's force −½ ∂ ln det M/∂q is added; its linear part is a spring, its constant part shifts q."""
+    """Fixman's force −½ ∂ ln det M/∂q is added; its linear part is a spring, its constant part
+    shifts q.
+    """
     solver: Any = Springs(4)
     q, v = np.random.default_rng(1).uniform(-1, 1, (2, 5, 4))
     stepped = fixman_potential._step(solver, q, v, fixman)
@@ -188,7 +194,9 @@ def test_the_drift_is_the_largest_change_of_energy_in_a_round() -> None:
 
 
 def spatial_jump(jump: float) -> Any:
-    """Return a free motion whose energy rises by `jump` whenever it moves away from where it was last measured."""
+    """Return a free motion whose energy rises by `jump` whenever it moves away from where it was
+    last measured.
+    """
     solver = free_motion(7, DihedralSprings)
     calls: list[int] = []
 
@@ -217,7 +225,9 @@ def test_a_round_is_accepted_with_the_probability_of_its_energy(
 def test_polymers_are_sampled_at_their_middle_angle_after_the_first_rounds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The middle angle of seven bonds is the fourth, that of seven beads is the second dihedral angle."""
+    """The middle angle of seven bonds is the fourth, that of seven beads is the second dihedral
+    angle.
+    """
     edges = np.radians([0, 90, 180])
     calls: list[tuple[Any, ...]] = []
 
@@ -260,7 +270,9 @@ def test_polymers_are_sampled_at_their_middle_angle_after_the_first_rounds(
 
 @pytest.mark.parametrize("module", [fixman_potential, fixman_dihedral])
 def test_densities_count_folded_angles_of_independent_chains(module: Any) -> None:
-    """Two chains with four rounds; classes of 0–45°, 45–180° have widths 1/4 and 3/4 of a half turn."""
+    """Two chains with four rounds; classes of 0–45°, 45–180° have widths 1/4 and 3/4 of a half
+    turn.
+    """
     edges = np.radians([0, 45, 180])
     chains = np.radians([[10, -20, 370, 45], [-44, 90, 200, -300]]).T  # 200 is −160, −300 is 60
     law = np.array([1.5, 1.0])
@@ -291,7 +303,9 @@ def test_chi_square_of_correlated_classes_has_the_mean_of_its_degrees_of_freedom
 
 
 class Linkage:
-    """A linear system in the coordinates of a mechanism without quaternions: M a + C v + K q = τ − g."""
+    """A linear system in the coordinates of a mechanism without quaternions: M a + C v + K q = τ −
+    g.
+    """
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism, self.nv = mechanism, mechanism.nv
@@ -365,7 +379,9 @@ def ball_and_hinge() -> Mechanism:
 
 
 def test_the_bracket_is_the_commutator_of_displacements() -> None:
-    """exp(t x) exp(t y) exp(−t x) exp(−t y) is exp(t² [x, y]) up to t³, which the mean over ±t cancels."""
+    """exp(t x) exp(t y) exp(−t x) exp(−t y) is exp(t² [x, y]) up to t³, which the mean over ±t
+    cancels.
+    """
     mechanism = ball_and_hinge()
     x, y = np.random.default_rng(4).uniform(-1, 1, (2, mechanism.nv))
     motion, t = Reference(mechanism, FLOAT), 1e-3

@@ -1,4 +1,6 @@
-"""Rows of `symgen reproduce`: times, ratios and errors from functions whose results and times are known."""
+"""Rows of `symgen reproduce`: times, ratios and errors from functions whose results and times are
+known.
+"""
 
 from __future__ import annotations
 

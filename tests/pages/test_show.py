@@ -257,7 +257,7 @@ def test_an_identity_has_ones_on_its_diagonal_only() -> None:
             assert module._is_identity(tuple(map(tuple, changed)))
 
 
-# -- drives and frames -------------------------------------------------------------------------------
+# -- drives and frames -----------------------------------------------------------------------------
 
 
 def driven(**numbers: Any) -> Mechanism:
@@ -380,7 +380,7 @@ def test_a_link_in_its_own_axes_for_one_function_is_named_so() -> None:
     assert module._otherwise(ENTRY | {"written_in": "a"}, ENTRY) == "b in its own axes"
 
 
-# -- ranges, notes, facts ----------------------------------------------------------------------------
+# -- ranges, notes, facts --------------------------------------------------------------------------
 
 
 def test_a_follower_shows_its_leader_instead_of_a_range() -> None:

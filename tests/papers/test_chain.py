@@ -1,4 +1,6 @@
-"""The numbers of a robot that the papers start from, against the reference, which reads the description on its own."""
+"""The numbers of a robot that the papers start from, against the reference, which reads the
+description on its own.
+"""
 
 from __future__ import annotations
 

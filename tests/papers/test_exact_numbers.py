@@ -1,4 +1,6 @@
-"""Exact numbers of the papers: rational functions, dual numbers, complements of axes, and words about equations."""
+"""Exact numbers of the papers: rational functions, dual numbers, complements of axes, and words
+about equations.
+"""
 
 from __future__ import annotations
 

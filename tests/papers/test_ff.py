@@ -1,4 +1,5 @@
-"""The constraint-force factorization: proved over symbols in space, by exact rationals on chains, trees and robots.
+"""The constraint-force factorization: proved over symbols in space, by exact rationals on chains,
+trees and robots.
 
 For two and three links joint coordinates and masses are symbols, tan(q/2) for a joint that turns.
 """
@@ -60,7 +61,7 @@ def failing(o: Operators, equations: tuple[Equation[Operators], ...] = EQUATIONS
     return [equation.number for equation in equations if not equation.holds(o)]
 
 
-# -- the equations -----------------------------------------------------------------------------------------------------------
+# -- the equations ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("chain_key", ["rp", "pr", pytest.param("rr", marks=pytest.mark.slow)])
@@ -70,7 +71,9 @@ def test_every_equation_holds_for_all_values_of_the_symbols_of_two_links(chain_k
 
 @pytest.mark.parametrize("chain_key", ["rr", *THREE])
 def test_constraint_forces_solve_the_chain_for_all_values_of_the_symbols(chain_key: str) -> None:
-    """H_bb λ = −H_abᵀ M and H_aa M + H_ab λ = 1, so M⁻¹ is the Schur complement, without any inverse."""
+    """H_bb λ = −H_abᵀ M and H_aa M + H_ab λ = 1, so M⁻¹ is the Schur complement, without any
+    inverse.
+    """
     assert failing(operators(chain_key), WITHOUT_INVERSE) == []
 
 
@@ -122,7 +125,7 @@ def test_letters_are_blocks_of_the_operators() -> None:
         assert Matrix.diagonal(blocks) == operator
 
 
-# -- pattern -----------------------------------------------------------------------------------------------------------------
+# -- pattern ---------------------------------------------------------------------------------------
 
 
 def blocks_that_are_not_zero(o: Operators, matrix: Matrix, size: int) -> set[tuple[int, int]]:
@@ -159,12 +162,14 @@ def test_joints_of_one_parent_couple() -> None:
     assert blocks_that_are_not_zero(o, o.A, 6) == coupled
 
 
-# -- the Schur complement ----------------------------------------------------------------------------------------------------
+# -- the Schur complement --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("chain_key", CHAINS)
 def test_the_schur_complement_does_not_see_hard_directions_in_the_soft_rows(chain_key: Any) -> None:
-    """With 𝓦_a + 𝓦 K the blocks are others, λ is less by K τ, and the Schur complement is M⁻¹ again."""
+    """With 𝓦_a + 𝓦 K the blocks are others, λ is less by K τ, and the Schur complement is M⁻¹
+    again.
+    """
     o = operators(chain_key)
     soft, hard = sum(o.allowed), sum(o.forbidden)
     source = Random(f"hard directions/{chain_key}")
@@ -201,7 +206,7 @@ def test_the_solver_of_rational_functions_is_that_of_rationals() -> None:
     assert exact == Matrix.of(inverse(entries)) @ o.H_ab.T
 
 
-# -- planted errors ----------------------------------------------------------------------------------------------------------
+# -- planted errors --------------------------------------------------------------------------------
 
 CAUGHT = {
     "inertia": "forces",
@@ -283,7 +288,7 @@ def test_an_inertia_that_changes_after_the_operator_was_formed_is_seen() -> None
     assert {"forces", "M", "det M", "M inverse"} <= set(failing(o))
 
 
-# -- refusals ----------------------------------------------------------------------------------------------------------------
+# -- refusals --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

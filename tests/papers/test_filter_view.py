@@ -1,7 +1,9 @@
-"""RK's filter view, (4.1)-(4.15): drive the chain with white noise of covariance M(k) and look at what comes out.
+"""RK's filter view, (4.1)-(4.15): drive the chain with white noise of covariance M(k) and look at
+what comes out.
 
-The outputs Y then have the mass matrix for covariance (4.2), and the Kalman filter's innovations ε are white with
-covariance D (4.12). Sample covariances are off by about 1/√samples, which is the tolerance here.
+The outputs Y then have the mass matrix for covariance (4.2), and the Kalman filter's innovations ε
+are white with covariance D (4.12). Sample covariances are off by about 1/√samples, which is the
+tolerance here.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ from tests.shared.operators import rational_chain
 CHAINS = [(2, 0), (4, 1), (7, 2)]
 SAMPLES = (4_000, 256_000)
 SIGMAS = 6.0
-"""An entry of a sample covariance is off by √((C_ii C_jj + C_ij²) / samples) in the mean; six times that is never seen."""
+"""An entry of a sample covariance is off by √((C_ii C_jj + C_ij²) / samples) in the mean; six times
+that is never seen.
+"""
 
 EVERY = pytest.mark.parametrize("chain_key", CHAINS)
 
@@ -119,7 +123,9 @@ def test_the_innovations_are_white_with_covariance_d(chain_key: tuple[int, int])
 
 
 def test_the_error_falls_with_the_square_root_of_the_samples() -> None:
-    """The mean over chains and entries of the error times √samples is the same at both sizes, within a factor of 2."""
+    """The mean over chains and entries of the error times √samples is the same at both sizes,
+    within a factor of 2.
+    """
     scaled = [
         np.mean(
             [
@@ -146,7 +152,9 @@ def test_the_recursions_are_the_operators(chain_key: tuple[int, int]) -> None:
 
 @EVERY
 def test_the_filters_error_has_covariance_p(chain_key: tuple[int, int]) -> None:
-    """ẑ(k) is what the outputs below k say of z(k): the error's covariance is P(k), the articulated-body inertia (4.5)."""
+    """ẑ(k) is what the outputs below k say of z(k): the error's covariance is P(k), the
+    articulated-body inertia (4.5).
+    """
     o, samples = chain(chain_key), SAMPLES[1]
     random = np.random.default_rng([5, *chain_key])
     z, guess, y = np.zeros((samples, 6)), np.zeros((samples, 6)), np.zeros(samples)

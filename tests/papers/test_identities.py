@@ -162,7 +162,7 @@ def test_operators_of_a_robot_by_name_and_of_a_file(tmp_path: Path) -> None:
         operators("free_body", "sa")
 
 
-# -- robots and options beyond an arm on a fixed base ------------------------------------------------
+# -- robots and options beyond an arm on a fixed base ----------------------------------------------
 
 
 def small_tree() -> Mechanism:

@@ -1,7 +1,8 @@
-"""LC's equations: proved for every state of two and three links, by exact rationals on longer chains.
+"""LC's equations: proved for every state of two and three links, by exact rationals on longer
+chains.
 
-LC is Lee & Chirikjian 2005. Where the printed text has an error, the printed form must fail: exactly, or
-by more than 1e-3 in the derivation by SymPy (`tests/shared/lee_chirikjian.py`).
+LC is Lee & Chirikjian 2005. Where the printed text has an error, the printed form must fail:
+exactly, or by more than 1e-3 in the derivation by SymPy (`tests/shared/lee_chirikjian.py`).
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ def test_the_points_of_a_horizontal_chain_are_in_the_axes_of_the_base() -> None:
     assert list(x) == [0, 1, 0, 2]  # the first joint has a quarter turn
 
 
-# -- errors are seen ---------------------------------------------------------------------------------
+# -- errors are seen -------------------------------------------------------------------------------
 
 
 CAUGHT = {
@@ -198,15 +199,18 @@ def test_another_robot_is_seen(change: str) -> None:
         assert {"(6)", "(14)"} & set(failing(o))
 
 
-# -- printed forms fail ------------------------------------------------------------------------------
+# -- printed forms fail ----------------------------------------------------------------------------
 
 
 def base_term(o: Operators, left: Matrix, right: Matrix) -> Array:
-    """The term l = 0 that (5), (7) and (23) print, with the mass 1: derivatives by the base point x_0."""
+    """The term l = 0 that (5), (7) and (23) print, with the mass 1: derivatives by the base point
+    x_0.
+    """
     rows = []
     for matrix in (left, right):
         by_base = zeros(len(matrix.entries), 2)
-        # A shift of all points together changes θ_1 alone, through x_0; rows over all points sum to zero.
+        # A shift of all points together changes θ_1 alone, through x_0; rows over all points sum to
+        # zero.
         for i in range(len(by_base)):
             by_base[i] = -sum(matrix.entries[i, 2 * p : 2 * p + 2] for p in range(o.n))
         rows.append(by_base)
@@ -274,7 +278,7 @@ def test_rows_with_constant_lengths_give_other_blocks_and_are_refused_on_a_strai
     assert BY_NUMBER["(12)"].holds(straight)
 
 
-# -- refusals ----------------------------------------------------------------------------------------
+# -- refusals --------------------------------------------------------------------------------------
 
 
 def with_link(i: int, **changes: Any) -> Chain:
@@ -333,7 +337,7 @@ def test_exact_roots() -> None:
     assert exact_root(a * a + b) is None
 
 
-# -- letters -----------------------------------------------------------------------------------------
+# -- letters ---------------------------------------------------------------------------------------
 
 
 def _vector(name: str, o: Operators) -> Any:
@@ -388,7 +392,7 @@ def test_every_letter_is_defined_by_one_equation() -> None:
     assert sorted(defined) == sorted(letter.name for letter in LETTERS) == sorted(WHOLE)
 
 
-# -- derived by SymPy --------------------------------------------------------------------------------
+# -- derived by SymPy ------------------------------------------------------------------------------
 
 
 def missed(values: Any, expected: Any) -> float:
@@ -441,7 +445,9 @@ def test_lc_20_to_21_are_singular_on_a_straight_chain_and_the_exact_rows_are_not
 
 
 def test_lc_sums_over_the_masses_that_move() -> None:
-    """(4), (7), (23) print sums from l = 0. The base x_0 does not move: its term would add 1/(m_0 L_1²) to H[0,0]."""
+    """(4), (7), (23) print sums from l = 0. The base x_0 does not move: its term would add 1/(m_0
+    L_1²) to H[0,0].
+    """
     chain, _, (aa, _, _) = six_links()
     inverse_metric = chain.metric().inv()
     assert missed(aa, corner(inverse_metric, 6)) < 1e-12

@@ -1,4 +1,5 @@
-"""RK's equations: proved symbolically for N = 2 and 3, by exact rationals on random chains and on robots.
+"""RK's equations: proved symbolically for N = 2 and 3, by exact rationals on random chains and on
+robots.
 
 In the plane every number is a symbol. In space every joint coordinate and mass is a symbol; for two
 links every number except the axes between them. If the printed text has an error, the printed form
@@ -169,7 +170,7 @@ def test_a_changed_entry_of_a_motion_is_seen(letter: str) -> None:
     assert CAUGHT_OF_MOTION[letter] in failing(o)
 
 
-# -- errors of the printed text ------------------------------------------------------------------------------------------
+# -- errors of the printed text --------------------------------------------------------------------
 
 MOVED = [(2, 0), (3, 1), (5, 0)]
 EVERY = pytest.mark.parametrize("chain_key", MOVED)
@@ -196,7 +197,9 @@ def test_the_abstracts_inverse_misses(chain_key: Any) -> None:
 
 @EVERY
 def test_the_loop_must_reach_the_base(chain_key: Any) -> None:
-    """(4.4)-(4.6) print k = 2 … N − 1: a base link left at M(N) gives another D(N), another M and another determinant."""
+    """(4.4)-(4.6) print k = 2 … N − 1: a base link left at M(N) gives another D(N), another M and
+    another determinant.
+    """
     o = operators(chain_key)
     D = o.D.entries.copy()
     base = o.links[0]
@@ -206,7 +209,9 @@ def test_the_loop_must_reach_the_base(chain_key: Any) -> None:
 
 @EVERY
 def test_a_base_acceleration_is_shifted_as_a_twist(chain_key: Any) -> None:
-    """(3.8) with (3.21): the last block of E is φᵀ(N+1,N), not φ: a uniform field moves every link alike, without a turn."""
+    """(3.8) with (3.21): the last block of E is φᵀ(N+1,N), not φ: a uniform field moves every link
+    alike, without a turn.
+    """
     o = operators(chain_key)
     field = fractions(Random(7), 3)
     uniform: list[Array] = []
@@ -264,7 +269,9 @@ def test_the_velocities_of_fd4_are_those_of_every_link(chain_key: Any) -> None:
 
 
 def test_a_point_that_slides_is_accelerated_twice_by_coriolis() -> None:
-    """(2.32) prints ω × [ω × ℓ + h θ̇]; differentiating O(k) = ℓ₀ + h θ on a body that turns gives 2 h θ̇."""
+    """(2.32) prints ω × [ω × ℓ + h θ̇]; differentiating O(k) = ℓ₀ + h θ on a body that turns gives
+    2 h θ̇.
+    """
     t, w, theta = sp.symbols("t w theta")
     h, l0 = sp.Matrix([sp.Rational(3, 5), 0, sp.Rational(4, 5)]), sp.Matrix([1, 2, 3])
     turn = sp.Matrix(
@@ -279,9 +286,11 @@ def test_a_point_that_slides_is_accelerated_twice_by_coriolis() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_proof_of_lemma_a1_sums_psi_m_phi_transposed(seed: int) -> None:
-    """r(k) = Σ φ(k,j) M(j) ψᵀ(k,j) as printed misses the diagonal of ψ 𝓜 φᵀ; Σ ψ(k,j) M(j) φᵀ(k,j) is that diagonal.
+    """r(k) = Σ φ(k,j) M(j) ψᵀ(k,j) as printed misses the diagonal of ψ 𝓜 φᵀ; Σ ψ(k,j) M(j) φᵀ(k,j)
+    is that diagonal.
 
-    ψ and φ are any two transitions here. With the ψ of the filter r is symmetric and the two sums agree.
+    ψ and φ are any two transitions here. With the ψ of the filter r is symmetric and the two sums
+    agree.
     """
     random, links, size = Random(seed), 4, 2
 
@@ -321,7 +330,9 @@ def test_the_proof_of_identity_a7_has_phi_tilde(chain_key: Any) -> None:
 
 
 def test_the_rates_of_euler_parameters_are_four_and_no_inverse_of_themselves() -> None:
-    """(b.3): q̇ = Λ ω with Λ 4×3 and ω = π q̇ with π 3×4, so that π Λ = 1, Λ π ≠ 1, and "π⁻¹ = π" cannot be meant."""
+    """(b.3): q̇ = Λ ω with Λ 4×3 and ω = π q̇ with π 3×4, so that π Λ = 1, Λ π ≠ 1, and "π⁻¹ = π"
+    cannot be meant.
+    """
     x, y, z, w = q = sp.Matrix([1, 2, 4, 2]) / 5
     u = sp.Matrix([x, y, z])
     rates = sp.Matrix.vstack(w * sp.eye(3) + u.hat(), -u.T) / 2
@@ -344,7 +355,9 @@ def test_appendix_b_has_six_by_six_blocks_of_d_for_a_free_base() -> None:
 
 
 def test_a_motion_takes_rates_and_forces_of_the_user() -> None:
-    """With rates zero and no load, b is zero and T̂ is the moment of gravity: of the planar arm at rest, g of inspect."""
+    """With rates zero and no load, b is zero and T̂ is the moment of gravity: of the planar arm at
+    rest, g of inspect.
+    """
     mechanism = load("planar_arm")
     o = Operators(chain_of(mechanism))
     at_rest = Motion(o, [zeros(1)] * 2, [zeros(1)] * 2, {})
@@ -407,7 +420,9 @@ def test_blocks_of_a_letter_are_those_of_the_whole_operator(robot: str) -> None:
 
 
 def test_letters_without_a_whole_operator_are_the_recursions() -> None:
-    """L takes a wrench to the parent, R is composite, and z, λ are those of the filter and the smoother."""
+    """L takes a wrench to the parent, R is composite, and z, λ are those of the filter and the
+    smoother.
+    """
     o = Operators(chain_of(load("scara")))
     by_name = {letter.name: letter for letter in LETTERS}
     without_operator = {"composite", "L", "z", "lambda"}

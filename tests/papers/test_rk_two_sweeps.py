@@ -1,4 +1,6 @@
-"""The algorithm in two sweeps, (Q1)-(Q10), equals FD1 to FD4 exactly, and its first sweep is causal."""
+"""The algorithm in two sweeps, (Q1)-(Q10), equals FD1 to FD4 exactly, and its first sweep is
+causal.
+"""
 
 from __future__ import annotations
 
@@ -121,7 +123,9 @@ TERMS: dict[str, Callable[[Array], Array]] = {
     "bias_force_form": with_error((2, 0, 1)),
     "bias_acceleration_form": with_error((4, 1, 1)),
 }
-"""Errors in the terms of one link: a joint rate, a rotation in the wrong direction, a product of inertia, an arm."""
+"""Errors in the terms of one link: a joint rate, a rotation in the wrong direction, a product of
+inertia, an arm.
+"""
 
 
 @pytest.mark.parametrize("term", TERMS)

@@ -1,4 +1,6 @@
-"""Saha's equations: proved over symbols in the plane and in space, by exact rationals on chains, trees and robots."""
+"""Saha's equations: proved over symbols in the plane and in space, by exact rationals on chains,
+trees and robots.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,7 @@ def misses(printed: Matrix, right: Matrix) -> bool:
     return bool(max(abs(x) for x in (printed - right).entries.flat) > fmpq(1, 1000) * scale)
 
 
-# -- the equations -----------------------------------------------------------------------------------------------------------
+# -- the equations ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -110,7 +112,7 @@ def test_letters_of_the_equations_can_be_shown() -> None:
     assert {letter for equation in EQUATIONS for letter in equation.letters} <= names
 
 
-# -- planted errors ----------------------------------------------------------------------------------------------------------
+# -- planted errors --------------------------------------------------------------------------------
 
 CAUGHT = {
     "T_l": "(4)",
@@ -188,7 +190,7 @@ def test_a_changed_block_is_seen(letter: str) -> None:
     assert number in failing(o)
 
 
-# -- errors of the printed text --------------------------------------------------------------------------------------------
+# -- errors of the printed text --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("chain_key", [(2, 0), (3, 0), (5, 1), (8, 0)])
@@ -207,7 +209,9 @@ def test_the_printed_ranges_of_16_miss(chain_key: tuple[int, int]) -> None:
 def test_the_forces_of_23_are_those_of_inverse_dynamics_without_accelerations(
     chain_key: tuple[int, int],
 ) -> None:
-    """The words above (24) print θ̇ = 0 where θ̈ = 0 holds: then centrifugal and Coriolis forces are missing."""
+    """The words above (24) print θ̇ = 0 where θ̈ = 0 holds: then centrifugal and Coriolis forces
+    are missing.
+    """
     o = Operators(rational_chain(*chain_key))
     motion = o.rk.motion
     at_rest = rk.Motion(o.rk, [zeros(1)] * o.n, motion.joint_forces, motion.load)
@@ -221,7 +225,7 @@ def test_the_forces_of_23_are_those_of_inverse_dynamics_without_accelerations(
     assert misses(accelerations[1], right)
 
 
-# -- properties --------------------------------------------------------------------------------------------------------------
+# -- properties ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("chain_key", [*PLANAR, "rr", (5, 0)])
@@ -240,7 +244,9 @@ def test_the_elimination_leaves_a_lower_triangle(chain_key: Any) -> None:
 
 
 def test_the_numbers_are_those_of_the_reference() -> None:
-    """The inertia matrix is M, Π m̂_k its determinant, and composite ≥ articulated ≥ the link alone."""
+    """The inertia matrix is M, Π m̂_k its determinant, and composite ≥ articulated ≥ the link
+    alone.
+    """
     mechanism = random_mechanism(6, seed=4, joints=("revolute", "prismatic"))
     with BALLS.working():
         q = BALLS.array(np.linspace(-1, 1, 6))
@@ -277,7 +283,7 @@ def test_letters_are_blocks_of_the_matrices_in_link_axes() -> None:
         assert Matrix.of(letters["L"](o, i)) == o.L(i)
 
 
-# -- refusals ----------------------------------------------------------------------------------------------------------------
+# -- refusals --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("robot", ["free_body", "spherical_pendulum", "quadruped"])

@@ -1,7 +1,8 @@
-"""WC's equations: by exact rationals on robots and trees, for every state of small robots, derived by SymPy.
+"""WC's equations: by exact rationals on robots and trees, for every state of small robots, derived
+by SymPy.
 
-WC is Wang & Chirikjian. Where the printed text has an error, the printed form must fail: exactly, or by
-more than 1e-3 in the derivation by SymPy.
+WC is Wang & Chirikjian. Where the printed text has an error, the printed form must fail: exactly,
+or by more than 1e-3 in the derivation by SymPy.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def random_chain(n: int, kind: str = "chain", joints: Sequence[str] = ONE_DEGREE
     return chain(random_mechanism(n, n, kind, joints))
 
 
-# -- every equation ----------------------------------------------------------------------------------
+# -- every equation --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -146,7 +147,7 @@ def test_factors_on_a_serial_chain_have_one_block_beside_the_diagonal(name: str)
             assert o.upper_block(j, i) is None
 
 
-# -- errors are seen ---------------------------------------------------------------------------------
+# -- errors are seen -------------------------------------------------------------------------------
 
 
 CAUGHT = {
@@ -247,7 +248,7 @@ def test_an_entry_between_distant_joints_is_seen() -> None:
     assert not BY_NUMBER["band"].holds(o)
 
 
-# -- printed forms fail ------------------------------------------------------------------------------
+# -- printed forms fail ----------------------------------------------------------------------------
 
 
 def body_matrix(upper: Array, lower: Array) -> Matrix:
@@ -315,7 +316,7 @@ def test_the_printed_form_fails(number: str) -> None:
     assert left != right
 
 
-# -- refusals ----------------------------------------------------------------------------------------
+# -- refusals --------------------------------------------------------------------------------------
 
 
 REFUSED = {
@@ -341,7 +342,7 @@ def test_zxz_angles_are_refused_where_they_are_singular() -> None:
         wc.zxz_inverse_jacobian([(zero, unit), (-unit, zero), (unit, zero)])
 
 
-# -- derivatives on a user's robot -------------------------------------------------------------------
+# -- derivatives on a user's robot -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("robot", ["panda", "ur5", "quadruped"])
@@ -421,7 +422,7 @@ def test_dual_numbers_differentiate_quotients_and_powers() -> None:
     assert duals(identity(1), identity(1))[0, 0] != 1
 
 
-# -- complements -------------------------------------------------------------------------------------
+# -- complements -----------------------------------------------------------------------------------
 
 
 def rows(*entries: Sequence[Any]) -> Array:
@@ -476,7 +477,7 @@ def test_complements_of_turning_and_sliding_axes_keep_the_other_half() -> None:
     assert (complement(AXES["slide"])[:3] == identity(6)[:3]).all()
 
 
-# -- letters -----------------------------------------------------------------------------------------
+# -- letters ---------------------------------------------------------------------------------------
 
 
 WHOLE: dict[str, tuple[str, bool, bool]] = {
@@ -559,7 +560,7 @@ def test_every_letter_is_defined_by_one_equation() -> None:
     assert sorted([*defined, "G_12", "G_22"]) == sorted(letter.name for letter in LETTERS)
 
 
-# -- derived by SymPy --------------------------------------------------------------------------------
+# -- derived by SymPy ------------------------------------------------------------------------------
 
 
 def missed(values: Any, expected: Any) -> float:
@@ -587,7 +588,9 @@ def points() -> list[dict[Any, Any]]:
 
 
 def vanish(*expressions: Any, at: dict[Any, Any]) -> bool:
-    """True if expressions in sines and cosines are exactly zero for all values of the slopes in them."""
+    """True if expressions in sines and cosines are exactly zero for all values of the slopes in
+    them.
+    """
     return all(sp.expand(expression.xreplace(at)) == 0 for expression in expressions)
 
 
@@ -606,7 +609,9 @@ def test_wc_11_is_the_body_jacobian_of_zxz_angles() -> None:
 
 
 def test_wc_12_and_its_operators_in_zxz_angles() -> None:
-    """∂/∂ξ_i as printed below (12), and as the limit (12) itself for the entries of A: ∂A/∂ξ_i = A E_i."""
+    """∂/∂ξ_i as printed below (12), and as the limit (12) itself for the entries of A: ∂A/∂ξ_i = A
+    E_i.
+    """
     alpha, beta, gamma = wc.SYMBOLIC_ANGLES
     A = wc.symbolic_rotation()
     f = sp.Function("f")(alpha, beta, gamma)
@@ -670,7 +675,9 @@ def test_wc_14_takes_the_rate_of_the_place() -> None:
 
 
 def test_wc_single_body_has_m_jt_transposed_jt_and_one_order() -> None:
-    """Spherical coordinates of the place, where J_T is not symmetric: M = 𝒥ᵀ I 𝒥 from the kinetic energy."""
+    """Spherical coordinates of the place, where J_T is not symmetric: M = 𝒥ᵀ I 𝒥 from the kinetic
+    energy.
+    """
     A, m, moments = wc.symbolic_rotation(), sp.Rational(5, 2), sp.diag(1, 2, sp.Rational(5, 2))
     r, u, w = sp.symbols("r u w", positive=True)
     position = sp.Matrix([r * sp.sin(u) * sp.cos(w), r * sp.sin(u) * sp.sin(w), r * sp.cos(u)])

@@ -1,4 +1,6 @@
-"""Compiled files in a cache, keyed by the content of their inputs, with the seconds of their compilation."""
+"""Compiled files in a cache, keyed by the content of their inputs, with the seconds of their
+compilation.
+"""
 
 from __future__ import annotations
 
@@ -67,10 +69,11 @@ class MissingError(Exception):
 def compile_once(
     name: str, command: Iterable[str | Path], reads: Iterable[Path] = (), where: Path | None = None
 ) -> tuple[Path, float]:
-    """(the file or folder `name` that a command writes, the seconds that it took when it ran): once for the same text and files.
+    """(the file or folder `name` that a command writes, the seconds that it took when it ran): once
+    for the same text and files.
 
-    The command writes it in cached_folder of OUT, or as `name` in the folder that it runs in, which is `where` or an empty one.
-    MissingError where it fails, with its words.
+    The command writes it in cached_folder of OUT, or as `name` in the folder that it runs in, which
+    is `where` or an empty one. MissingError where it fails, with its words.
     """
     words = [str(word) for word in command]
     # The key does not depend on the repository's folder, except for a path that is compiled in.

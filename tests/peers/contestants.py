@@ -1,4 +1,6 @@
-"""One function of one robot by one peer with one set of flags: a library with the loops of `loops.h`."""
+"""One function of one robot by one peer with one set of flags: a library with the loops of
+`loops.h`.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ DERIVATIVES = {
 }
 """Three matrices each, in one call: by q, by v, and M or its inverse."""
 FUNCTIONS = {**PLAIN, **DERIVATIVES}
-"""Timed functions with their arguments, in the order of FUNCTION in `mujoco.c` and in Pinocchio's two programs."""
+"""Timed functions with their arguments, in the order of FUNCTION in `mujoco.c` and in Pinocchio's
+two programs.
+"""
 NATIVE = ("-march=native",)
 COUNTED = ("-march=x86-64-v3",)
 """In place of NATIVE where instructions are counted: valgrind knows no wider ones."""
@@ -51,7 +55,9 @@ WAYS = {
     "-O3 native": ("-O3", *NATIVE),
     "-O3 native, no SLP": ("-O3", *NATIVE, "-fno-tree-slp-vectorize"),
 }
-"""Compilers and flags of the generators' C, all with contraction; the fastest result of each counts."""
+"""Compilers and flags of the generators' C, all with contraction; the fastest result of each
+counts.
+"""
 LOOPS = HERE / "loops.h"
 SHARED = ("-shared", "-fPIC", "-Wl,-Bsymbolic", f"-I{HERE}")
 
@@ -148,7 +154,9 @@ def _binary(mechanism: Mechanism) -> Path:
 def symgens(
     mechanism: Mechanism, function: str, wide: tuple[str, ...] = NATIVE
 ) -> Iterator[Contestant]:
-    """The folder by the flags of its own CMake file as it stands, and with its contraction for this machine."""
+    """The folder by the flags of its own CMake file as it stands, and with its contraction for this
+    machine.
+    """
     folder, name = (
         generated(mechanism, PLAIN if function in PLAIN else DERIVATIVES).path,
         mechanism.name,
@@ -192,7 +200,9 @@ def symgens(
 
 
 def blocks(mechanism: Mechanism, function: str) -> Iterator[Contestant]:
-    """The folder's blocks of states, in the ways of `symgens`, the states one after another and element by element."""
+    """The folder's blocks of states, in the ways of `symgens`, the states one after another and
+    element by element.
+    """
     folder, name = generated(mechanism, PLAIN, "--batch").path, mechanism.name
     source = folder / f"{name}_{function}_batch.c"
     result = mechanism.nv**2 if "mass_matrix" in function else mechanism.nv

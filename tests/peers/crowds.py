@@ -1,4 +1,6 @@
-"""Many states at once, by everybody's own way to share them out: their answers compared, their times taken in one race."""
+"""Many states at once, by everybody's own way to share them out: their answers compared, their
+times taken in one race.
+"""
 
 from __future__ import annotations
 

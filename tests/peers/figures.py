@@ -44,7 +44,9 @@ def measured(tell: Tell) -> dict[str, Any]:
 
 
 def counted(figures: dict[str, Any], tell: Tell) -> dict[str, Any]:
-    """Return figures with symgen's present operation counts; `timed` keeps the counts of the timed C."""
+    """Return figures with symgen's present operation counts; `timed` keeps the counts of the timed
+    C.
+    """
     for name in ROBOTS:
         for function in (
             f for f in FUNCTIONS if f in figures["robots"][name]
@@ -91,7 +93,9 @@ def _robot(robot: Mechanism, absent: Absent, tell: Tell) -> dict[str, Any]:
 
 
 def _blocks(robot: Mechanism, absent: Absent, tell: Tell) -> dict[str, dict[str, float]]:
-    """Nanoseconds a state on one core: blocks of them, and everybody else's loop over the function of one."""
+    """Nanoseconds a state on one core: blocks of them, and everybody else's loop over the function
+    of one.
+    """
     medians = {}
     for function in ("inverse_dynamics", "forward_dynamics", "mass_matrix"):
         tell(f"{robot.name}: {function} of many states")
@@ -123,7 +127,9 @@ def _times(race: Raced) -> dict[str, Any]:
 
 
 def _ratios(races: list[Raced]) -> dict[str, dict[str, Any]]:
-    """Return, for each of symgen's forms, median and quartiles of the ratio to the fastest generator, round by round."""
+    """Return, for each of symgen's forms, median and quartiles of the ratio to the fastest
+    generator, round by round.
+    """
     peers = [race for race in races if race.contestant.peer in GENERATORS]
     ratios = {}
     for kind in ("many", "chain"):

@@ -31,7 +31,9 @@ from tests.peers.contestants import (
 
 ROUNDS = 45
 AGREEMENT = 1e-9
-"""Relative to the largest entry, from the reference. MuJoCo turns each inertia to its principal axes, others do less."""
+"""Relative to the largest entry, from the reference. MuJoCo turns each inertia to its principal
+axes, others do less.
+"""
 COUNTS = (64, 192)
 """Calls of two runs under valgrind, whose difference leaves out what happens once."""
 
@@ -160,7 +162,9 @@ def first_answers(mechanism: Mechanism, function: str) -> list[Any]:
 
 
 def instructions(mechanism: Mechanism, function: str, absent: Absent) -> dict[str, float]:
-    """Who → instructions of one call, all that it calls included, counted by callgrind: the mean over states."""
+    """Who → instructions of one call, all that it calls included, counted by callgrind: the mean
+    over states.
+    """
     arguments = states(mechanism, function)
     file = stored("states.bin", arguments.tobytes())
     counter, _ = compile_once(

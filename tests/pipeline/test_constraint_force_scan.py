@@ -259,7 +259,7 @@ def test_only_a_chain_of_one_link_class_has_a_scan(mechanism: Mechanism, why: st
         build_scan(mechanism, 8)
 
 
-# -- in C ------------------------------------------------------------------------------------------------------------------------
+# -- in C ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -362,7 +362,7 @@ def test_an_error_in_the_header_is_reported() -> None:
         assert loops.compare(program, text, slipped)
 
 
-# -- user interface --------------------------------------------------------------------------------------------------------------
+# -- user interface --------------------------------------------------------------------------------
 
 
 @pytest.mark.slow

@@ -212,7 +212,7 @@ def test_pinocchio_has_the_same_jacobians(file: str, base: str) -> None:
             assert np.abs(computed[name][0] - slope).max() < 1e-9 * np.abs(slope).max(), name
 
 
-# -- planted errors ------------------------------------------------------------------------------------------------------------
+# -- planted errors --------------------------------------------------------------------------------
 
 
 def wrong_slope(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -347,7 +347,7 @@ def test_results_without_an_error_bound_are_not_judged(monkeypatch: pytest.Monke
     )
 
 
-# -- operations ----------------------------------------------------------------------------------------------------------------
+# -- operations ------------------------------------------------------------------------------------
 
 
 def test_structural_zeros_are_constants() -> None:
@@ -391,7 +391,7 @@ def test_derivatives_of_small_rotations_lose_no_precision() -> None:
     assert np.abs(slope - np.eye(7)).max() < 2e-4
 
 
-# -- names ---------------------------------------------------------------------------------------------------------------------
+# -- names -----------------------------------------------------------------------------------------
 
 
 def test_names_of_derivatives_are_normalised_and_unique() -> None:
@@ -471,7 +471,7 @@ def test_a_program_is_differentiated_by_the_named_arguments() -> None:
     assert symgen.derivative(renamed, "q", "jvp").function == "mine:jvp(q)"
 
 
-# -- user interface ------------------------------------------------------------------------------------------------------------
+# -- user interface --------------------------------------------------------------------------------
 
 
 @pytest.mark.slow

@@ -220,7 +220,7 @@ def test_a_solver_of_loops_equals_the_unrolled_form() -> None:
     np.testing.assert_allclose(solver.inverse_dynamics(q, v, a), tau, atol=1e-8)
 
 
-# -- long robots ---------------------------------------------------------------------------------------------------------------
+# -- long robots -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", [name for name in ROBOTS if not robot(name).loops])

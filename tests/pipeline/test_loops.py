@@ -385,7 +385,9 @@ def test_a_branched_robot_has_no_looped_form_by_methods_that_couple_joints() -> 
 
 @pytest.mark.slow
 def test_steps_depend_on_the_kinds_of_neighbouring_joints_alone() -> None:
-    """A long chain has a short chain's steps: one link class per joint kind and kinds of neighbours."""
+    """A long chain has a short chain's steps: one link class per joint kind and kinds of
+    neighbours.
+    """
     kinds = ("revolute", "revolute", "prismatic")
     short, long = (
         recursion(chains(*((kinds[i % 3], i - 1) for i in range(n))), CUT[1], "constraint_force")

@@ -206,7 +206,7 @@ def test_results_do_not_depend_on_the_lengths_of_segments(tmp_path: Path) -> Non
             check(replace(program, part_lengths=lengths))
 
 
-# -- cuts of a chain -----------------------------------------------------------------------------------------------------------
+# -- cuts of a chain -------------------------------------------------------------------------------
 
 
 def universal_joints(n: int, heavy: int) -> Mechanism:

@@ -1,4 +1,6 @@
-"""Fixman's theorem and the bridge for three links; `tests/methods/test_fixman.py` proves them for two in seconds."""
+"""Fixman's theorem and the bridge for three links; `tests/methods/test_fixman.py` proves them for
+two in seconds.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Comparisons that checked C makes: in the order of the calls, or in any order within a form in parts."""
+"""Comparisons that checked C makes: in the order of the calls, or in any order within a form in
+parts.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def at_least(number: int) -> Condition:
 
 
 def lane(has_parts: bool) -> LaneComparisons:
-    """Return a lane behind two calls of steps, each with one divisor; in parts, the second one is made twice."""
+    """Return a lane behind two calls of steps, each with one divisor; in parts, the second one is
+    made twice.
+    """
     comparisons = LaneComparisons([], has_parts=has_parts)
     for call in (0, 1, 1) if has_parts else (0, 1):
         group = Group("SINGULAR", frozenset({at_least(call)}))

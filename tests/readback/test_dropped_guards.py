@@ -1,4 +1,6 @@
-"""A guard that a checked function lacks is missed by the reader, whoever dropped it: the printer, or somebody's editor."""
+"""A guard that a checked function lacks is missed by the reader, whoever dropped it: the printer,
+or somebody's editor.
+"""
 
 from __future__ import annotations
 
@@ -246,7 +248,9 @@ def test_what_is_no_literal_of_the_type(text: str, real: Any) -> None:
 
 
 def test_a_printer_that_rounds_another_way_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twice through double, which is off for one constant in a few hundred millions: here such a one."""
+    """Twice through double, which is off for one constant in a few hundred millions: here such a
+    one.
+    """
     b = Builder("gravity_force", [vector("q", 1)], "float")
     twice = Fraction(1) + Fraction(1, 2**24) + Fraction(1, 2**60)
     program = b.program([Port("g", (1,), (b.op("mul", b.const(twice), b.input(0, 0)),))])

@@ -1,4 +1,6 @@
-"""The C of loop programs and of functions for many states is interpreted: a slip is refused, another way to write is not."""
+"""The C of loop programs and of functions for many states is interpreted: a slip is refused,
+another way to write is not.
+"""
 
 from __future__ import annotations
 
@@ -348,7 +350,8 @@ CHECKED_SEGMENTS = {
     "a result of another place": ("x[i] = work[800 + i]", "x[i] = work[799 + i]"),
 }
 EVERYWHERE = {"parts that are left out", "another part's status"}
-"""Slips after one stage alone do no harm: the statuses are looked at after the next stage as well."""
+"""Slips after one stage alone do no harm: the statuses are looked at after the next stage as well.
+"""
 CHECKED_SCANS = {
     "a pair": ("fabs(guard[0][lane]) >= 2.2", "fabs(guard[0][lane]) >= 3.2"),
     "a pair over the parts": ("fabs(guard[0]) >= 2.2", "fabs(guard[0]) >= 3.2"),
@@ -394,7 +397,9 @@ STATES_OF_SCANS = {
 
 @cache
 def _parts(scanned: bool, links: int, count: int) -> tuple[LoopProgram, Target, dict[str, str]]:
-    """A chain in parts with its checked text: of one state in eight parts, of many states in any number of them."""
+    """A chain in parts with its checked text: of one state in eight parts, of many states in any
+    number of them.
+    """
     build_form = levelled if scanned else segmented
     form = build_form(symgen.load(f"planar_point_mass:{links}"), count)
     target = aimed(form, "inline")

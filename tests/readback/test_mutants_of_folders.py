@@ -1,4 +1,6 @@
-"""Errors of one token in generated text: `verify` refuses those that change a result, and the sampler sees that they do."""
+"""Errors of one token in generated text: `verify` refuses those that change a result, and the
+sampler sees that they do.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The sine and cosine of a text, and the header of functions for many states, are read: a slip is refused."""
+"""The sine and cosine of a text, and the header of functions for many states, are read: a slip is
+refused.
+"""
 
 from __future__ import annotations
 

@@ -314,7 +314,9 @@ def test_a_header_is_parsed_once_for_all_files_and_each_is_read_as_if_whole(
 def test_the_end_of_a_header_is_read_with_what_follows_it(
     end: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An open declaration at the end of a header takes in what stands behind the include, as it does for a compiler."""
+    """An open declaration at the end of a header takes in what stands behind the include, as it
+    does for a compiler.
+    """
     program = forward_dynamics()
     headers, text = c99.headers(arm(), ARM), TEXT
     if "arm_real" in end:

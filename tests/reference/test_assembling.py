@@ -80,7 +80,9 @@ def slides(first: str = "spherical", anchor: float = 10.0, **options: object) ->
 
 
 def test_a_parallelogram_keeps_two_rows_of_five_and_one_degree_of_freedom() -> None:
-    """In its plane the origins coincide along x and y; the declared start opens them by the coupler's change."""
+    """In its plane the origins coincide along x and y; the declared start opens them by the
+    coupler's change.
+    """
     mechanism = parallelogram(coupler_joint=-0.9).build()
     at = assemble(mechanism)
     crank, coupler, rocker = at.q
@@ -89,7 +91,8 @@ def test_a_parallelogram_keeps_two_rows_of_five_and_one_degree_of_freedom() -> N
     assert (at.kept, at.rank, at.rows, at.redundant) == (((0, 1),), 2, 2, 0)
     assert (at.eliminated, at.actuated, at.passive) == ((1, 2), (0,), (1, 2))
     assert (at.unmoved, at.rounded) == ("", False)
-    # d = (0.5, 0) + 0.3 e(1) - 0.3 e(1) - 0.5 e(0.1), along the axes of the coupler, at the angle 0.1
+    # d = (0.5, 0) + 0.3 e(1) - 0.3 e(1) - 0.5 e(0.1), along the axes of the coupler, at the angle
+    # 0.1
     across = 0.5 * np.array([np.cos(0.1) - 1, -np.sin(0.1)])
     assert at.start == pytest.approx(np.abs(across).max(), abs=1e-12)
 
@@ -180,7 +183,8 @@ def test_too_few_actuated_joints_are_named_in_the_assembly() -> None:
         (
             lambda: replace(pendulum(2).build(), joints=pendulum(2).build().joints[:1], bodies=pendulum(2).build().bodies[:1], frames=()),
             r"the loops of 'pendulum' leave no degree of freedom: 1 velocities, and rows of rank 1 "
-            # the slope 2 sin q with cos q = 1/4, by the square of 0.1 m from the hinge to the mass centre
+            # the slope 2 sin q with cos q = 1/4, by the square of 0.1 m from the hinge to the mass
+            # centre
             r"\(singular values 1\.9e\+02, where rounded numbers explain 1e-05\)",
         ),
         (
@@ -209,7 +213,9 @@ def closed() -> tuple[Mechanism, dict[str, Array]]:
 def test_closed_states_are_decimals_near_the_assembled_position(
     closed: tuple[Mechanism, dict[str, Array]],
 ) -> None:
-    """The crank is drawn: it is on the grid, within 0.6 rad; the others have the angles of a parallelogram."""
+    """The crank is drawn: it is on the grid, within 0.6 rad; the others have the angles of a
+    parallelogram.
+    """
     mechanism, states = closed
     centre = assemble(mechanism).q
     (drawn,) = {0, 1, 2} - set(assemble(mechanism).dependent)
@@ -271,7 +277,9 @@ def test_without_a_position_the_declared_start_is_closed() -> None:
 
 
 def test_a_crossed_four_bar_is_reached_from_its_side() -> None:
-    """With the crank at 1 rad, the rocker's tip is the mirror image on the line from crank tip to rocker hinge."""
+    """With the crank at 1 rad, the rocker's tip is the mirror image on the line from crank tip to
+    rocker hinge.
+    """
     q = closed_near(parallelogram().build(), [1.0, -2.4, -1.9]).astype(float)
     x, y = 0.3 * np.cos(q[0]), 0.3 * np.sin(q[0])
     across = atan2(-y, 0.5 - x)
@@ -282,7 +290,9 @@ def test_a_crossed_four_bar_is_reached_from_its_side() -> None:
 
 
 def test_a_position_from_which_the_loops_do_not_close_is_refused() -> None:
-    """At the dead point the slope of the rod's length is zero; half the squares differ by (1 − 2.25)/2."""
+    """At the dead point the slope of the rod's length is zero; half the squares differ by (1 −
+    2.25)/2.
+    """
     with pytest.raises(
         OpenLoops,
         match=r"from that position the loops of 'pendulum' do not close: 0\.62 m or rad are left; start nearer",
@@ -403,7 +413,9 @@ def test_positions_drawn_near_a_centre_are_within_reach_and_fill_it() -> None:
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_rational_quaternion_is_moved_in_its_projection(sign: int) -> None:
-    """(2 u, 1 − u²)/(1 + u²) has the projection u; a quaternion with negative w is projected with the other sign."""
+    """(2 u, 1 − u²)/(1 + u²) has the projection u; a quaternion with negative w is projected with
+    the other sign.
+    """
     u = np.array([Fraction(1, 4), Fraction(-3, 8), Fraction(1, 2)], dtype=object)
     square = sum(u * u)
     quaternion = [sign * float(x / (1 + square)) for x in (*(2 * u), 1 - square)]

@@ -1,4 +1,6 @@
-"""Rows of closed loops in closed form: a pendulum on a rod, links that turn against each other, misassembled frames."""
+"""Rows of closed loops in closed form: a pendulum on a rod, links that turn against each other,
+misassembled frames.
+"""
 
 from __future__ import annotations
 
@@ -114,7 +116,9 @@ def test_a_spin_without_velocities_is_zero() -> None:
 
 
 def test_axes_of_a_cross_have_the_cosine_of_their_angle() -> None:
-    """A universal joint keeps −e_x · E_y zero, which is the sine of the angle that a hinge about z has turned."""
+    """A universal joint keeps −e_x · E_y zero, which is the sine of the angle that a hinge about z
+    has turned.
+    """
     motion = pendulum(Loop("cross", "universal", End(BASE), End(0)))
     rows = closing.rows(motion, ((3,),), Q, V, ACC)
     assert np.allclose(rows[0], np.sin(Q), rtol=0, atol=1e-15)
@@ -145,7 +149,9 @@ def test_series_of_scalar_products_are_those_of_polynomials() -> None:
 def test_frames_that_disagree_by_a_turn_are_misassembled(
     kind: str, axis: tuple[Fraction, ...], cosines: tuple[int, ...]
 ) -> None:
-    """The misalignment adds 1 − cos of each axis that both frames share: three of a weld, z of a hinge."""
+    """The misalignment adds 1 − cos of each axis that both frames share: three of a weld, z of a
+    hinge.
+    """
     turned = End(0, (Turn(axis, Angle(pi=Fraction(1, 2))), Shift((R, A, B))))  # type: ignore[arg-type]
     motion, still = pendulum(Loop("closing", kind, End(BASE), turned)), np.zeros((2, 1))
     shared = {"weld": (0, 1, 2), "revolute": (2,), "spherical": ()}[kind]
@@ -155,7 +161,9 @@ def test_frames_that_disagree_by_a_turn_are_misassembled(
 
 
 def test_every_state_is_judged_and_every_loop_counts() -> None:
-    """A weld to the base holds at q = 0, and both its x and its y point backwards at q = π; a hinge always holds."""
+    """A weld to the base holds at q = 0, and both its x and its y point backwards at q = π; a hinge
+    always holds.
+    """
     held = Loop("held", "revolute", End(BASE), End(0))
     welded = Loop("welded", "weld", End(BASE), End(0))
     q = np.array([[0.0], [np.pi], [1.0], [1.2]])  # cos 1 is 0.54, cos 1.2 is 0.36

@@ -1,4 +1,6 @@
-"""Dynamics of closed loops in the reference: the equations that define them, and a parallelogram in closed form."""
+"""Dynamics of closed loops in the reference: the equations that define them, and a parallelogram in
+closed form.
+"""
 
 from __future__ import annotations
 
@@ -165,7 +167,9 @@ def test_actuators_of_a_parallelogram_share_its_torque(
 
 
 def test_contacts_and_loops_stop_together_and_inactive_contacts_have_no_force() -> None:
-    """A point of the coupler is held along x and y, which leaves no motion: velocities stop, and accelerations vanish."""
+    """A point of the coupler is held along x and y, which leaves no motion: velocities stop, and
+    accelerations vanish.
+    """
     _, q, v = states()
     reference = Reference(parallelogram(), contact="coupler")
     rows_of_all = all_rows(reference, q)

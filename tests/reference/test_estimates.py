@@ -1,4 +1,6 @@
-"""Estimates of lost digits and bounds of inertias, in closed form on slides and hinges through one point."""
+"""Estimates of lost digits and bounds of inertias, in closed form on slides and hinges through one
+point.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +92,9 @@ def test_freedom_of_one_hinge() -> None:
 
 
 def test_freedom_at_another_point_of_the_link() -> None:
-    """At (3, 4, 0) from the mass centre, the lever of J is 5 m, and that of the free link stays about this point."""
+    """At (3, 4, 0) from the mass centre, the lever of J is 5 m, and that of the free link stays
+    about this point.
+    """
     mechanism = chain([joint(0, "revolute")], [part(2, vector(3), MOMENTS)])
     J, shift = 2 * 25 + NORM, 1 / 2 + 25 / LEAST
     expected = (sqrt(J / LEAST) + sqrt(2 * shift)) ** 2 / 2
@@ -108,7 +112,9 @@ def test_freedom_of_a_screw_has_the_square_of_its_lead() -> None:
 
 
 def test_freedom_adds_the_links_beside_each_joint() -> None:
-    """Two hinges through one point; the outer one is between two free links, the inner one carries both."""
+    """Two hinges through one point; the outer one is between two free links, the inner one carries
+    both.
+    """
     mechanism = chain(
         [joint(0, "revolute", "x"), joint(1, "revolute", "y")],
         [part(0.5, vector(z=2), MOMENTS), part(4, vector(1), [2 * x for x in MOMENTS])],  # type: ignore[arg-type]
@@ -122,7 +128,9 @@ def test_freedom_adds_the_links_beside_each_joint() -> None:
 
 
 def test_freedom_of_links_of_two_parts_is_about_their_common_centre() -> None:
-    """Two masses of 1 kg at ±1 m along y are 2 kg with the moments 2, 0 and 2 kg m²: the zero does not count."""
+    """Two masses of 1 kg at ±1 m along y are 2 kg with the moments 2, 0 and 2 kg m²: the zero does
+    not count.
+    """
     link = Body("link0", (part(1, vector(y=1)), part(1, vector(y=-1))))
     mechanism = replace(chain([joint(0, "revolute")], [part(1)]), bodies=(link,))
     J, shift = 2, 1 / 2
@@ -146,7 +154,9 @@ def test_freedom_of_a_load_is_that_of_the_link_with_it() -> None:
 
 
 def test_leverage_compares_levers_about_mass_centres_and_about_joints() -> None:
-    """The mass centre of the first link is 3 m up the axis of the second, whose own one is 4 m off: 5 m apart."""
+    """The mass centre of the first link is 3 m up the axis of the second, whose own one is 4 m off:
+    5 m apart.
+    """
     mechanism = chain(
         [joint(0, "revolute", "x"), joint(1, "revolute", "z")],
         [part(0.25, vector(z=3), MOMENTS), part(2, vector(4), MOMENTS)],
@@ -173,7 +183,9 @@ def test_a_link_without_mass_has_its_centre_at_its_origin() -> None:
 
 @pytest.mark.parametrize("kind", ["prismatic", "revolute"])
 def test_mobility_of_a_light_link_under_a_heavy_one(kind: str) -> None:
-    """M⁻¹ is 1/m₁ for the light link, and 1/m₂ for the heavy one, which changes by 1/m₂ + 2/m₂ with M and J."""
+    """M⁻¹ is 1/m₁ for the light link, and 1/m₂ for the heavy one, which changes by 1/m₂ + 2/m₂ with
+    M and J.
+    """
     light, heavy = (part(m, moments=(0.01, 0, 0, 0.01, 0, m)) for m in (1, 36))
     mechanism = chain([joint(0, kind), joint(1, kind)], [light, heavy])
     assert mobility(mechanism, "link1") == 12
@@ -182,7 +194,9 @@ def test_mobility_of_a_light_link_under_a_heavy_one(kind: str) -> None:
 
 
 def test_a_rotation_moves_distant_points() -> None:
-    """At 1 m from both axes, the point of the light link has 1/I₁; its change is 3/I₂ and as much for the rotation."""
+    """At 1 m from both axes, the point of the light link has 1/I₁; its change is 3/I₂ and as much
+    for the rotation.
+    """
     inertias = [part(1e-9, moments=(0.01, 0, 0, 0.01, 0, zz)) for zz in (1, 36)]
     mechanism = chain([joint(0, "revolute"), joint(1, "revolute")], inertias)
     tip = Frame("tip", 1, (Shift(vector(1)),))
@@ -264,7 +278,9 @@ def test_only_joints_near_the_cut_are_examined() -> None:
 
 
 def test_the_pivot_of_a_hinge_has_the_moments_of_all_that_it_turns() -> None:
-    """About z: links on slides along z at 2 m and beyond, the second one with its axes turned by a quarter about z."""
+    """About z: links on slides along z at 2 m and beyond, the second one with its axes turned by a
+    quarter about z.
+    """
     quarter: Pose = (Shift(vector(2)), Turn(Z_AXIS, Angle(pi=Fraction(1, 2))))
     mechanism = chain(
         [joint(0, "revolute"), joint(1, "prismatic", "z", quarter), joint(2, "revolute", "x")],
@@ -443,7 +459,9 @@ def test_upper_bounds_hold_for_a_slide_as_far_out_as_it_is_drawn() -> None:
 
 @pytest.mark.parametrize(("offset", "centre"), [(100, 1), (1, 100), (0, 0)])
 def test_upper_bounds_hold_for_far_joints_and_far_masses(offset: int, centre: int) -> None:
-    """A point mass on the second of two hinges is at the sum of both from the first; a slide has its mass."""
+    """A point mass on the second of two hinges is at the sum of both from the first; a slide has
+    its mass.
+    """
     mechanism = chain(
         [joint(0, "revolute"), joint(1, "revolute", "z", (Shift(vector(offset)),))],
         [part(0), part(2, vector(centre), (1, 0, 0, 1, 0, 5))],
@@ -479,7 +497,9 @@ def test_lengths_of_poses_are_sums_and_combined_loads_reach_as_far_as_the_farthe
 
 
 def test_undecided_joints_form_connected_groups_with_their_children() -> None:
-    """In the tree 0 – 1 – 2 – 3 and 0 – 4, joints 1 and 2 take link 3 with them, joint 4 stands alone."""
+    """In the tree 0 – 1 – 2 – 3 and 0 – 4, joints 1 and 2 take link 3 with them, joint 4 stands
+    alone.
+    """
     mechanism = chain([joint(i, "revolute") for i in range(5)], [part(i + 1) for i in range(5)])
     joints = (*mechanism.joints[:4], replace(mechanism.joints[4], parent=0))
     tree = replace(mechanism, joints=joints)

@@ -1,4 +1,6 @@
-"""Jets: the reference's exact derivatives, against quotients of differences over balls of 160 digits, whose error is known."""
+"""Jets: the reference's exact derivatives, against quotients of differences over balls of 160
+digits, whose error is known.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ from tests.shared.robots_for_tests import random_mechanism
 BALLS = arb(160)
 STEP = flint.arb(2) ** -166  # about 1e-50, and exact
 NEAR = 1e-44
-"""A central difference is off by about STEP² times a third derivative, and a ball of 160 digits by 1e-110 through it."""
+"""A central difference is off by about STEP² times a third derivative, and a ball of 160 digits by
+1e-110 through it.
+"""
 AFLOAT = ("free", "planar", "spherical", "cylindrical", "helical")
 
 
@@ -170,7 +174,9 @@ def test_every_joint_type_is_among_them() -> None:
 
 
 def test_jets_over_many_directions() -> None:
-    """A Jacobian's Jacobian at once: the second derivatives of the kinetic energy by v are M, and those by q and v its rates."""
+    """A Jacobian's Jacobian at once: the second derivatives of the kinetic energy by v are M, and
+    those by q and v its rates.
+    """
     exact, n = reference(), robot().nv
     arguments = {a.name: states()[a.name] for a in FUNCTIONS["kinetic_energy"].arguments}
     below = lifted(exact)

@@ -1,4 +1,6 @@
-"""Regularity of M from each joint's own link inertia, compared with the pivots of M, for any number of links."""
+"""Regularity of M from each joint's own link inertia, compared with the pivots of M, for any number
+of links.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ from tests.shared.robots_for_tests import ROBOTS, random_mechanism, robot
 
 
 def varied(seed: int) -> list[Mechanism]:
-    """A tree of every type of joint; the same with links that have no mass, and with points of mass."""
+    """A tree of every type of joint; the same with links that have no mass, and with points of
+    mass.
+    """
     complete = random_mechanism(6, seed, kind="tree", joints=kinds())
     random = Random(seed)
     without = tuple(Body(body.name) if random.random() < 0.4 else body for body in complete.bodies)

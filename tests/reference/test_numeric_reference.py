@@ -1,4 +1,6 @@
-"""The reference against closed forms, against the energy route, against relations that every mechanism obeys, and Pinocchio."""
+"""The reference against closed forms, against the energy route, against relations that every
+mechanism obeys, and Pinocchio.
+"""
 
 from __future__ import annotations
 
@@ -113,7 +115,9 @@ def test_inverse_dynamics_is_mass_times_acceleration_plus_bias(tree: Mechanism) 
 
 @pytest.mark.parametrize("tree", TREES[:3], ids=lambda t: t.name)
 def test_energy_is_balanced_and_mdot_minus_2c_does_no_work(tree: Mechanism) -> None:
-    """d/dt (½vᵀMv + V) = vᵀtau along the motion, and vᵀ(Ṁ v − 2(c − g)) = 0: by central differences in 200 digits."""
+    """d/dt (½vᵀMv + V) = vᵀtau along the motion, and vᵀ(Ṁ v − 2(c − g)) = 0: by central differences
+    in 200 digits.
+    """
     scalars = arb(200)
     reference = Reference(tree, scalars)
     q, v, a = (scalars.array(x[0]) for x in states(tree, 1, seed=5))
@@ -153,7 +157,9 @@ def test_jacobian_is_the_derivative_of_the_pose(tree: Mechanism) -> None:
 
 @pytest.mark.parametrize("tree", TREES[:3], ids=lambda t: t.name)
 def test_link_accelerations_are_those_of_every_frames_jacobian(tree: Mechanism) -> None:
-    """(ω̇, v̇) = J a + J̇ v at each body's frame and at the chosen one, by central differences in 200 digits."""
+    """(ω̇, v̇) = J a + J̇ v at each body's frame and at the chosen one, by central differences in
+    200 digits.
+    """
     scalars = arb(200)
     q, v, tau = (scalars.array(x[0]) for x in states(tree, 1, seed=4))
     links, tip = Reference(tree, scalars, frame="tool").link_accelerations(q, v, tau)

@@ -1,4 +1,6 @@
-"""Regularity of mass matrices: chains of any length are decided, and too few digits are never called singular."""
+"""Regularity of mass matrices: chains of any length are decided, and too few digits are never
+called singular.
+"""
 
 from __future__ import annotations
 
@@ -150,7 +152,9 @@ def test_exact_results_take_the_digits_that_they_need() -> None:
 
 @cache
 def hair_turned() -> Mechanism:
-    """A turn of 5.8e-66 rad, as real files have them: of what is left of it in a sum, 120 digits keep fewer than 64."""
+    """A turn of 5.8e-66 rad, as real files have them: of what is left of it in a sum, 120 digits
+    keep fewer than 64.
+    """
     chain = random_mechanism(3, 2, general=False)
     shift = (Fraction(1, 10), Fraction(1, 5), Fraction(3, 10))
     turned = pose(shift, (Angle(Fraction("5.77686e-66")), Angle(Fraction("0.3")), Angle()))
@@ -218,7 +222,9 @@ def test_a_ball_too_wide_to_tell_is_no_zero_of_the_elimination() -> None:
 def test_what_is_too_long_is_left_out_with_the_sentence_where_nothing_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As forward dynamics of a general chain of 120 joints is; the budget is lowered so that a short chain shows it."""
+    """As forward dynamics of a general chain of 120 joints is; the budget is lowered so that a
+    short chain shows it.
+    """
     chain = replace(random_mechanism(4, 5), name="long_one")
     monkeypatch.setattr(derive, "ROW_BUDGET", 600)
     programs, long = build.programs_and_refusals(Request(chain))

@@ -1,4 +1,6 @@
-"""Relations between functions of the reference in doubles, on a tree with joints of every type, drives, a load and wrenches."""
+"""Relations between functions of the reference in doubles, on a tree with joints of every type,
+drives, a load and wrenches.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ DRIVE = Drive(
 
 @cache
 def tree(driven: bool = True) -> Mechanism:
-    """Return seven joints, all types among them; the first one of one coordinate has a drive, and others a rotor."""
+    """Return seven joints, all types among them; the first one of one coordinate has a drive, and
+    others a rotor.
+    """
     mechanism = random_mechanism(len(kinds()), 4, "tree", joints=("revolute",))
     of_each_kind = [
         random_mechanism(1, k, joints=(kind,)).joints[0] for k, kind in enumerate(kinds())
@@ -143,7 +147,9 @@ def test_each_body_is_placed_by_its_transform_to_its_parent() -> None:
 
 
 def led(offset: str = "0.5") -> Mechanism:
-    """Return a hinge and its follower, −3 times as fast, with a drive at each and half of the weight cancelled."""
+    """Return a hinge and its follower, −3 times as fast, with a drive at each and half of the
+    weight cancelled.
+    """
     builder = symgen.Robot("led", gravity=(0, -10, 0), mimic="couple", friction_speed="0.25")
     for name, parent, more in (
         ("a", "base", {"armature": "0.5", "damping": 3}),
@@ -172,7 +178,9 @@ def test_drives_of_a_joint_and_of_its_follower_are_known_in_closed_form() -> Non
 
 
 def test_gravity_compensation_is_the_cancelled_weight_at_its_lever() -> None:
-    """Half of 20 N pulls each link down, at cos q and cos q + cos(0.5 − 2 q); its work per rad of q has the rates 1 and −2."""
+    """Half of 20 N pulls each link down, at cos q and cos q + cos(0.5 − 2 q); its work per rad of q
+    has the rates 1 and −2.
+    """
     motion, q = Reference(led()), np.array([0.3])
     first = np.cos(0.3)
     inner, outer = first, first + -2 * np.cos(0.5 - 0.6)
@@ -223,7 +231,9 @@ def test_the_motion_that_forces_cause_leaves_no_force() -> None:
 
 
 def test_wrenches_across_joints_do_the_work_of_the_joint_forces() -> None:
-    """Along the joint's twists they are the forces without those of drives, also with a load and external wrenches."""
+    """Along the joint's twists they are the forces without those of drives, also with a load and
+    external wrenches.
+    """
     q, v, a, load, wrench = (states()[name] for name in ("q", "v", "a", "payload", "wrench"))
     loaded = Reference(tree(False), payload="link2", wrench=("link3", "link6"))
     F = forces.interbody_forces(loaded, q, v, a, load, wrench)
@@ -371,7 +381,9 @@ def test_the_difference_undoes_a_step_and_halves_make_a_whole(scalars: object) -
 
 
 def test_the_exponential_of_a_twist_is_that_of_its_matrix() -> None:
-    """By a Taylor series of the 4×4 matrix; the rotation's quaternion is of half the angle, and keeps its sign."""
+    """By a Taylor series of the 4×4 matrix; the rotation's quaternion is of half the angle, and
+    keeps its sign.
+    """
     for size in (0.1, 1.0, 4.0, 9.0):
         spin, shift = size * np.array([2.0, -3.0, 6.0]) / 7, np.array([0.5, -1.0, 2.0])
         matrix = np.zeros((4, 4))

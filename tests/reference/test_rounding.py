@@ -40,7 +40,9 @@ BAR: dict[str, Any] = {"mass": 1, "inertia": ("0.01", 0, 0, "0.01", 0, "0.01")}
 
 
 def arm(distance: float = 1.5) -> Robot:
-    """Return a hinge and a slide on it that a rod connects with the base: a box of 3 m by 4 m by 12 m."""
+    """Return a hinge and a slide on it that a rod connects with the base: a box of 3 m by 4 m by 12
+    m.
+    """
     return (
         symgen.Robot("arm", gravity=(0, 0, 0))
         .body("bar", parent="base", type="revolute", axis=(0, 0, 1), centre=(3, 0, 0), **BAR)
@@ -54,7 +56,9 @@ def arm(distance: float = 1.5) -> Robot:
 
 
 def test_a_robot_is_as_large_as_the_box_around_its_origins_and_centres() -> None:
-    """The points are (0, 0, 0), (3, 0, 0), (0, 4, 0) and (0, 4, 12) with the hinge at zero; with nothing, it is 1 m."""
+    """The points are (0, 0, 0), (3, 0, 0), (0, 4, 0) and (0, 4, 12) with the hinge at zero; with
+    nothing, it is 1 m.
+    """
     assert robot_size(arm().build()) == pytest.approx(13)
     point = symgen.Robot("point").body("a", parent="base", type="revolute", axis=(0, 0, 1))
     assert robot_size(point.build()) == 1
@@ -90,7 +94,9 @@ def test_singular_values_count_relative_to_the_largest_or_to_one() -> None:
 
 
 def test_the_rank_and_the_singular_values_of_rounded_rows() -> None:
-    """The rod's row and a pin's first one count, 169 and 13 times as large; the other rows are rounding."""
+    """The rod's row and a pin's first one count, 169 and 13 times as large; the other rows are
+    rounding.
+    """
     mechanism = arm().build()
     A = np.zeros((6, 2))
     A[0], A[1] = (169 * 0.5, 0), (0, 0.25)
@@ -125,7 +131,9 @@ def test_rates_of_rows_count_relative_to_velocities_above_one() -> None:
 
 
 def test_loops_that_no_joint_moves_are_named_with_their_opening() -> None:
-    """Frames on one link are 0.5 m apart, as are frames on the hinge's own axis: 0.5/13 of the robot's size."""
+    """Frames on one link are 0.5 m apart, as are frames on the hinge's own axis: 0.5/13 of the
+    robot's size.
+    """
     mechanism = arm().build()
 
     def at(body: int, z: str) -> End:
@@ -263,7 +271,9 @@ def box() -> Mechanism:
 
 
 def test_contacts_are_redundant_if_their_rows_depend_on_each_other() -> None:
-    """Two points of a rigid body keep their distance, three rows each leave five; a single point is free."""
+    """Two points of a rigid body keep their distance, three rows each leave five; a single point is
+    free.
+    """
     mechanism = box()
     assert not contacts.redundant(mechanism, ("box",))
     assert contacts.redundant(

@@ -1,4 +1,6 @@
-"""Scalars of the reference and small linear algebra on them, in floats, balls and numbers without a radius."""
+"""Scalars of the reference and small linear algebra on them, in floats, balls and numbers without a
+radius.
+"""
 
 from __future__ import annotations
 
@@ -260,7 +262,9 @@ def test_rows_depend_on_the_rows_before_them() -> None:
 
 
 def test_independent_rows_of_a_planar_arm_are_those_of_its_plane() -> None:
-    """Its joints turn about one axis; of six rows, the rotation about it and the velocities across it remain."""
+    """Its joints turn about one axis; of six rows, the rotation about it and the velocities across
+    it remain.
+    """
     robot = symgen.load("planar_arm")
     frame = robot.frames[-1].name
     rows = independent_rows(lambda scalars: Reference(robot, scalars, frame=frame), robot, range(6))

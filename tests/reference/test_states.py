@@ -1,4 +1,6 @@
-"""Drawn states: ranges, grids, loads, time steps, and the special rotations of joints without an axis."""
+"""Drawn states: ranges, grids, loads, time steps, and the special rotations of joints without an
+axis.
+"""
 
 from __future__ import annotations
 
@@ -104,7 +106,9 @@ def test_rates_and_forces_fill_their_ranges(name: str, largest: int) -> None:
 def test_positions_fill_the_usable_part_of_the_declared_range(
     kind: str, lower: str | None, upper: str | None, low: float, high: float
 ) -> None:
-    """It is within four times the usual range; a range that is out of reach, empty or half declared is not used."""
+    """It is within four times the usual range; a range that is out of reach, empty or half declared
+    is not used.
+    """
     drawn = draw_states(limited(kind, lower, upper), MANY)
     for name in ("q", "q_next"):
         least, largest = ends(drawn[name])
@@ -363,7 +367,9 @@ def test_a_small_rotation_is_a_power_of_two(exponents: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize(("k", "turns"), [(2, 1), (6, 2), (10, 1), (14, 2)])
 def test_the_third_of_four_states_turns_about_half_a_turn_or_a_full_one(k: int, turns: int) -> None:
-    """In its time step of 1 s, and from q to q_next; it misses the turn by 2⁻⁸ to 2⁻¹⁷ times one, two or four."""
+    """In its time step of 1 s, and from q to q_next; it misses the turn by 2⁻⁸ to 2⁻¹⁷ times one,
+    two or four.
+    """
     mechanism = tree("spherical", "free", "planar", "revolute")
     for seed in range(3):
         drawn = draw_states(mechanism, 16, seed)
@@ -409,7 +415,9 @@ def test_a_state_that_is_not_special_and_joints_with_an_axis_are_as_drawn() -> N
     ],
 )
 def test_an_angle_is_four_times_the_arctangent(tangent: Fraction) -> None:
-    """Its series leave out 4/3 t³ at zero, t² at one and at infinity less; 355/113 is 2.7e-7 above π."""
+    """Its series leave out 4/3 t³ at zero, t² at one and at infinity less; 355/113 is 2.7e-7 above
+    π.
+    """
     expected = 4 * atan(tangent)
     if tangent < -1:  # beyond a full turn, which is the same after two of them
         expected += 4 * pi

@@ -37,7 +37,9 @@ SANITIZERS = {
 
 
 def tool(name: str) -> str:
-    """The path of a tool; where it is missing the test is skipped, or fails when the tools are required."""
+    """The path of a tool; where it is missing the test is skipped, or fails when the tools are
+    required.
+    """
     path = shutil.which(name)
     if path is None and REQUIRED:
         pytest.fail(f"{name} is not installed, though SYMGEN_FIRMWARE_TOOLS says that it is")
@@ -47,14 +49,18 @@ def tool(name: str) -> str:
 
 
 def built(done: subprocess.CompletedProcess[str]) -> None:
-    """Assert that a compiler succeeded; skip the test if clang's run-time library is missing, as in `tool`."""
+    """Assert that a compiler succeeded; skip the test if clang's run-time library is missing, as in
+    `tool`.
+    """
     if done.returncode and "libclang_rt" in done.stderr and not REQUIRED:
         pytest.skip("clang has no run-time library: make firmware-tools")
     assert done.returncode == 0, done.stderr
 
 
 def misra(*files: Path) -> set[str]:
-    """The rules that cppcheck's addon sees broken; anything else that cppcheck reports is returned as it is."""
+    """The rules that cppcheck's addon sees broken; anything else that cppcheck reports is returned
+    as it is.
+    """
     done = run(
         tool("cppcheck"),
         "--addon=misra",

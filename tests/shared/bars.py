@@ -25,8 +25,8 @@ def chain_of_bars(count: int, **numbers: Any) -> symgen.Robot:
 
 
 def pendulum() -> Mechanism:
-    """Return a pendulum of mass 3 at a distance of 1/2, 2 above the base, with moments of inertia of 1/4
-    and gravity 10.
+    """Return a pendulum of mass 3 at a distance of 1/2, 2 above the base, with moments of inertia
+    of 1/4 and gravity 10.
     """
     robot = symgen.Robot("pendulum", gravity=(0, -10, 0)).body(
         "bob",

@@ -1,4 +1,6 @@
-"""Programs written by hand or at random, for the tests of everything that stands behind the Program."""
+"""Programs written by hand or at random, for the tests of everything that stands behind the
+Program.
+"""
 
 from __future__ import annotations
 
@@ -166,7 +168,9 @@ NAMES = (
 
 
 def scrambled(seed: int, size: int = 120, real: str = "double") -> Program:
-    """A random Program: every operation, awkward names and constants, results that are arguments and constants."""
+    """A random Program: every operation, awkward names and constants, results that are arguments
+    and constants.
+    """
     pick = random.Random(seed)
     b = Builder(
         "inverse_dynamics",
@@ -200,7 +204,8 @@ def scrambled(seed: int, size: int = 120, real: str = "double") -> Program:
                 "atan2",
             )
         )
-        # Mostly recent rows, so that expressions nest; bounded ones under sqrt, log and div, so that numbers stay finite.
+        # Mostly recent rows, so that expressions nest; bounded ones under sqrt, log and div, so
+        # that numbers stay finite.
         count = 2 if op in ("add", "sub", "mul", "div", "atan2") else 1
         args = [values[-1 - min(int(pick.expovariate(0.4)), len(values) - 1)] for _ in range(count)]
         if op in ("sin", "cos") and not varies & set(args):

@@ -1,4 +1,6 @@
-"""Builds and calls of the kernels of a folder, by nvcc or by a C++ compiler with `cuda_on_cpu` in place of CUDA."""
+"""Builds and calls of the kernels of a folder, by nvcc or by a C++ compiler with `cuda_on_cpu` in
+place of CUDA.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The calls that a program makes on the disk, counted: one of them is made to fail, to be interrupted, or to be the last one."""
+"""The calls that a program makes on the disk, counted: one of them is made to fail, to be
+interrupted, or to be the last one.
+"""
 
 from __future__ import annotations
 

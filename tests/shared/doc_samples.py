@@ -1,8 +1,10 @@
-"""The samples of a chapter, run as a reader would type them: in order, in one folder, the answers compared line by line.
+"""The samples of a chapter, run as a reader would type them: in order, in one folder, the answers
+compared line by line.
 
-A sample whose first line is a comment with a file's name is written to that file. Any other `python` sample runs in the
-chapter's one namespace, and any other `c` sample must stand in a generated file as it is. A `console` sample types each line that
-starts with `$ ` and expects what follows; `…` stands for anything on its line, and a line of `…` alone for any number of lines.
+A sample whose first line is a comment with a file's name is written to that file. Any other
+`python` sample runs in the chapter's one namespace, and any other `c` sample must stand in a
+generated file as it is. A `console` sample types each line that starts with `$ ` and expects what
+follows; `…` stands for anything on its line, and a line of `…` alone for any number of lines.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ from symgen import cli
 
 RUN = ("python", "console", "toml", "c", "cmake", "xml")
 TYPED = ("cc", "cmake", "ctest", "ls", "head", "grep", "cat", "sed", "nm", "python")
-"""Programs that a console sample may call besides symgen and programs that the chapter builds (./…)."""
+"""Programs that a console sample may call besides symgen and programs that the chapter builds
+(./…).
+"""
 
 _FENCE = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.M | re.S)
 _NAME = re.compile(r"(?:#|/\*|//|<!--)\s*([\w./-]+\.\w+)\s*(?:\*/|-->)?")
@@ -140,7 +144,9 @@ def typed(text: str) -> Iterator[tuple[str, str]]:
 
 
 def simulated(page: str) -> dict[str, Any]:
-    """Return the names of a chapter after its Python samples, which run in a new folder with its files."""
+    """Return the names of a chapter after its Python samples, which run in a new folder with its
+    files.
+    """
     before = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)

@@ -33,7 +33,9 @@ UNFELT = (
 
 
 def driven(mechanism: Mechanism, *kinds: str) -> Mechanism:
-    """The robot with a drive at every joint, of these kinds alone where any is named; a spring where a joint has one coordinate."""
+    """The robot with a drive at every joint, of these kinds alone where any is named; a spring
+    where a joint has one coordinate.
+    """
 
     def drive(i: int, spring: bool) -> Drive:
         n = Fraction(i + 3, 100)

@@ -1,4 +1,6 @@
-"""Fixman's theorem, its bridge to the inverse, and the freedom in its soft rows, as exact checks of one chain."""
+"""Fixman's theorem, its bridge to the inverse, and the freedom in its soft rows, as exact checks of
+one chain.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ from tests.shared.robots_for_tests import (
 
 
 def check_fixmans_theorem(case: tuple[str, int]) -> None:
-    """det G · det H^bb = det G^aa, LC (8), with det G = Π m² L²; and H^aa − H^ab (H^bb)⁻¹ H^ba = (G^aa)⁻¹, LC (12)."""
+    """det G · det H^bb = det G^aa, LC (8), with det G = Π m² L²; and H^aa − H^ab (H^bb)⁻¹ H^ba =
+    (G^aa)⁻¹, LC (12).
+    """
     planar_chain = chain(case)
     soft, hard = lee_chirikjian.exact_rows(planar_chain.n)
     aa, ab, bb = planar_chain.gram(planar_chain.rows(soft), planar_chain.rows(hard))
@@ -55,7 +59,9 @@ def check_fixmans_theorem(case: tuple[str, int]) -> None:
 def check_that_hard_gradients_in_soft_rows_keep_the_schur_complement(
     case: tuple[str, int],
 ) -> None:
-    """Any multiples of ∂L added to ∂θ: other blocks, the same solution; LC's own rows (20)-(21) are of that kind."""
+    """Any multiples of ∂L added to ∂θ: other blocks, the same solution; LC's own rows (20)-(21) are
+    of that kind.
+    """
     planar_chain = chain(case)
     soft, hard = (planar_chain.rows(rows) for rows in lee_chirikjian.exact_rows(planar_chain.n))
     declared_blocks = planar_chain.gram(soft, hard)
@@ -85,7 +91,9 @@ def exactly(
     arguments: Mapping[str, list[Any]],
     number: Callable[[Any], Any] = Fraction,
 ) -> list[Any]:
-    """A program in the declared frames over a field; q of a revolute joint stands for the tangent of its half angle."""
+    """A program in the declared frames over a field; q of a revolute joint stands for the tangent
+    of its half angle.
+    """
     spec = FUNCTIONS[function]
     with constants.precision():
         shapes = {a.name: a.sizes(mechanism.sizes) for a in spec.arguments}
@@ -110,7 +118,9 @@ def _no_root(x: Any) -> Any:
 
 
 def check_the_bridge_for_every_state(n: int) -> None:
-    """M M⁻¹ = 1, M x = b and Fixman's determinant as rational functions of tan(q/2), or of the length of a joint that slides."""
+    """M M⁻¹ = 1, M x = b and Fixman's determinant as rational functions of tan(q/2), or of the
+    length of a joint that slides.
+    """
     planar_chain = random_mechanism(n, seed=n, joints=PURE, general=False)
     field = Functions([f"t{i}" for i in range(n)])
     arguments = {"q": field.symbols(), "b": [field.number(x) for x in rationals(Random(n), n)]}

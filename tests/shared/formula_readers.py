@@ -1,7 +1,8 @@
-"""Formulas read back by what a reader would give them to: SymPy, Python, a C compiler, and a LaTeX grammar of this file's own.
+"""Formulas read back by what a reader would give them to: SymPy, Python, a C compiler, and a LaTeX
+grammar of this file's own.
 
-Each takes the text and the values of what it may hold, and gives the numbers of the last thing that it says, row-major.
-Unread: it cannot be read. Nothing of the printers is used.
+Each takes the text and the values of what it may hold, and gives the numbers of the last thing that
+it says, row-major. Unread: it cannot be read. Nothing of the printers is used.
 """
 
 from __future__ import annotations
@@ -26,11 +27,13 @@ class Unread(ValueError):
     """The text is none that this reader takes; says why."""
 
 
-# -- SymPy, line by line --------------------------------------------------------------------------------------------------
+# -- SymPy, line by line ---------------------------------------------------------------------------
 
 
 def by_sympy(text: str, values_of: Values) -> list[Any]:
-    """One expression; the rows of a matrix between brackets, two spaces between columns; or name = either, one a line."""
+    """One expression; the rows of a matrix between brackets, two spaces between columns; or name =
+    either, one a line.
+    """
     values = dict(values_of)
     lines = [line for line in text.split("\n") if not line.startswith("# ")]  # headings
     if lines[0][0] in "⎡[":
@@ -74,7 +77,7 @@ def _number(text: str, values: Values) -> Any:
         )
 
 
-# -- unchanged Python -------------------------------------------------------------------------------------------------------
+# -- unchanged Python ------------------------------------------------------------------------------
 
 
 def by_python(text: str, values_of: Values) -> list[float]:
@@ -97,7 +100,7 @@ def by_python(text: str, values_of: Values) -> list[float]:
     return [float(x) for row in value for x in row] if isinstance(value, list) else [float(value)]
 
 
-# -- C by a compiler ----------------------------------------------------------------------------------------------------------
+# -- C by a compiler -------------------------------------------------------------------------------
 
 
 def by_compiler(
@@ -131,7 +134,7 @@ def by_compiler(
     return [[float(x) for x in line.split()] for line in out.splitlines()]
 
 
-# -- LaTeX ----------------------------------------------------------------------------------------------------------------------
+# -- LaTeX -----------------------------------------------------------------------------------------
 
 TOKENS = re.compile(r"\\\\|\\[A-Za-z]+|\d+(?:\.\d+)?|[A-Za-z]|[-+=&{}()^_,]|\s+")
 HEADING = re.compile(r"^& \\text\{(?:[^{}]|\\[{}]|\{\})*\} \\\\\n", re.MULTILINE)
@@ -149,7 +152,9 @@ GREEK = re.compile(
 
 
 def by_latex(text: str, values_of: Values) -> list[Any]:
-    """Sums, products, fractions, powers, roots, calls, letters with indices, a bmatrix, and equations in aligned."""
+    """Sums, products, fractions, powers, roots, calls, letters with indices, a bmatrix, and
+    equations in aligned.
+    """
     reader = _Latex(HEADING.sub("", text), dict(values_of))
     with mpmath.workdps(DIGITS):
         return reader.whole_formula()
@@ -305,7 +310,9 @@ class _Latex:
         return value
 
     def symbol(self) -> str:
-        r"""q_{0} is the input q0 where there is one; P_{11,0,0} is P_11_0_0, \dot{\omega}_{3,1} omegadot_3_1."""
+        r"""q_{0} is the input q0 where there is one; P_{11,0,0} is P_11_0_0, \dot{\omega}_{3,1}
+        omegadot_3_1.
+        """
         name = self.letter()
         if self.next != "_":
             return name

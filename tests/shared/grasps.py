@@ -72,7 +72,9 @@ def finger(name: str, angle: int, axes: Sequence[Sequence[int]] = (X, Y, Y)) -> 
 
 @cache
 def hand() -> Mechanism:
-    """Three fingers whose hard points hold a ball, with friction: the rows of two stand in the ball's axes, of one in its own."""
+    """Three fingers whose hard points hold a ball, with friction: the rows of two stand in the
+    ball's axes, of one in its own.
+    """
     at = [
         ("thumb", 0, [0.1, 0, 0]),
         ("index", 120, [-0.05, 0.087, 0]),

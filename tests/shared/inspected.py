@@ -1,7 +1,8 @@
-"""Expected values of the papers' letters from the reference's poses alone: dense matrices, block by block, over balls.
+"""Expected values of the papers' letters from the reference's poses alone: dense matrices, block by
+block, over balls.
 
-Everything is in the declared link frames; `Seen` is one robot in one state. `EXPECTED` says of every letter of every method
-what its blocks must be; nothing of the derivation is used.
+Everything is in the declared link frames; `Seen` is one robot in one state. `EXPECTED` says of
+every letter of every method what its blocks must be; nothing of the derivation is used.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ def stacked(blocks: Blocks, n: int, height: int, width: int) -> Array:
 
 
 class Seen:
-    """One robot in one state, q (NQ,), v and a (NV,). What goes by the axis of a joint is of joints of one degree."""
+    """One robot in one state, q (NQ,), v and a (NV,). What goes by the axis of a joint is of joints
+    of one degree.
+    """
 
     def __init__(self, mechanism: Mechanism, state: dict[str, Array]) -> None:
         self.mechanism, self.n, self.state = mechanism, len(mechanism.joints), state
@@ -149,13 +152,15 @@ class Seen:
         w, v = self.axis(i)[:3, 0], self.axis(i)[3:, 0]
         return np.concatenate([w, v + skew(w) @ d])[:, None]
 
-    # -- articulated bodies, from inverses of M: no recursion ------------------------------------------------------------
+    # -- articulated bodies, from inverses of M: no recursion --------------------------------------
 
     def joints_beyond(self, i: int) -> list[int]:
         return [j for j in range(self.n) if self.carries(i, j) and j != i]
 
     def articulated(self, i: int, at: list[Array] | None = None) -> Array:
-        """The inertia that link i feels of everything that it carries, its joints loose: a Schur complement."""
+        """The inertia that link i feels of everything that it carries, its joints loose: a Schur
+        complement.
+        """
         inertia, loose = self.composite(i, at), self.joints_beyond(i)
         if not loose:
             return inertia
@@ -182,7 +187,9 @@ class Seen:
         return self.twist(j, i).T
 
     def psi(self, i: int, j: int) -> Array:
-        """A wrench on link j as felt at link i, the joints from j up to below i loose: 1 − Σ over them."""
+        """A wrench on link j as felt at link i, the joints from j up to below i loose: 1 − Σ over
+        them.
+        """
         product = self.one
         while j != i:
             product = (
@@ -191,7 +198,7 @@ class Seen:
             j = self.parent[j]
         return product
 
-    # -- cut joints ------------------------------------------------------------------------------------------------------
+    # -- cut joints --------------------------------------------------------------------------------
 
     @cached_property
     def across(self) -> Array:
@@ -330,7 +337,9 @@ def _acceleration(links: Seen, i: int) -> Array:
 
 
 def _moving(links: Seen, k: int, rates: Array) -> Array:
-    """The wrench at O_k, in the axes of link k, that moves all it carries at these rates, no rate changing, without gravity."""
+    """The wrench at O_k, in the axes of link k, that moves all it carries at these rates, no rate
+    changing, without gravity.
+    """
     placed = links.reference.placements(links.state["q"], rates, 0 * rates)
     spread, force = 0 * links.R[k], 0 * links.o[k]
     for body_part in links.reference.parts():
@@ -412,4 +421,6 @@ EXPECTED: dict[tuple[str, str], Expected] = {
     ("newton_euler", "omegadot"): each(_spin),
     ("newton_euler", "vdot"): each(_acceleration),
 }
-"""(method, letter) -> its blocks. What is not here is proved by an identity in test_inspection_quantities."""
+"""(method, letter) -> its blocks. What is not here is proved by an identity in
+test_inspection_quantities.
+"""

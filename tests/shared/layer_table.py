@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-# Layers from the lowest to the highest. Each line is a room (a file or a folder of symgen/, "symgen" the package itself) and
+# Layers from the lowest to the highest. Each line is a room (a file or a folder of symgen/,
+# "symgen" the package itself) and
 # the rooms above it that it imports. Imports for the type checker count as well.
 ROOMS: dict[str, str] = {
     # shared by all rooms
@@ -58,7 +59,8 @@ ROOMS: dict[str, str] = {
     "symgen": "delivery description inspection ir machine mechanism pipeline support verification",
 }
 
-# folders whose leaves, each a file or a folder, do not know each other; the file named here, and any that starts with _, is
+# folders whose leaves, each a file or a folder, do not know each other; the file named here, and
+# any that starts with _, is
 # what they share.
 LEAVES: dict[str, str] = {
     "methods": "shared",

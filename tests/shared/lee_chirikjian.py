@@ -1,6 +1,8 @@
-"""LC's rows ∂θ/∂x, ∂L/∂x and the blocks of H of a whole planar chain, by SymPy: the exact ones and those that LC print.
+"""LC's rows ∂θ/∂x, ∂L/∂x and the blocks of H of a whole planar chain, by SymPy: the exact ones and
+those that LC print.
 
-symgen takes one mass at a time (`symgen.methods.fixman.geometry`); this is the whole, to compare with.
+symgen takes one mass at a time (`symgen.methods.fixman.geometry`); this is the whole, to compare
+with.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ def position_of_point(n: int) -> dict[Any, Any]:
 def exact_rows(
     n: int, geometry: Geometry = PLANAR
 ) -> tuple[list[dict[int, Any]], list[dict[int, Any]]]:
-    """(∂θ_i/∂x_l, ∂L_i/∂x_l) as {l: row}, link by link from 0, points numbered from 1: the rows of (∂x/∂q)⁻¹."""
+    """(∂θ_i/∂x_l, ∂L_i/∂x_l) as {l: row}, link by link from 0, points numbered from 1: the rows of
+    (∂x/∂q)⁻¹.
+    """
     x = points(n)
     soft: list[dict[int, Any]] = []
     hard: list[dict[int, Any]] = []
@@ -60,7 +64,8 @@ def _gradient(f: Any, x: list[Any], at: range) -> dict[int, Any]:
 
 
 def published_rows(n: int, as_printed: bool = False) -> list[dict[int, Any]]:
-    """∂θ_i/∂x_j of LC (20)-(21): cos θ_i = d_i·d_{i−1} / (L_i L_{i−1}) differentiated with the lengths held constant.
+    """∂θ_i/∂x_j of LC (20)-(21): cos θ_i = d_i·d_{i−1} / (L_i L_{i−1}) differentiated with the
+    lengths held constant.
 
     Over the symbols of `points`, theta_i and L_i. Each row differs from the exact one by multiples of ∂L only, so the
     Schur complement (12) is the same. Singular where sin θ_i = 0. Link 1 is measured from x_{−1} = −e_1.
@@ -104,6 +109,8 @@ def block(left: list[dict[int, Any]], right: list[dict[int, Any]]) -> Entries:
 
 
 def theta_blocks(n: int, geometry: Geometry = PLANAR) -> tuple[Entries, Entries, Entries]:
-    """H^θθ (diagonals −2 … 2), H^θL (−2 … 1), H^LL (−1 … 1) of n links, LC (22)-(24), over the symbols of `points`."""
+    """H^θθ (diagonals −2 … 2), H^θL (−2 … 1), H^LL (−1 … 1) of n links, LC (22)-(24), over the
+    symbols of `points`.
+    """
     soft, hard = exact_rows(n, geometry)
     return block(soft, soft), block(soft, hard), block(hard, hard)

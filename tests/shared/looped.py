@@ -74,7 +74,8 @@ def _body(name: str, parent: str, joint: str, axis: str, xyz: str, rpy: str) -> 
 def doubled(robot: Mechanism, turned: bool = False) -> Mechanism:
     """Return a robot whose first loop is closed twice, so that its rows are redundant.
 
-    If `turned`, the second closure is in the axes of the other end: its rows are combinations of the first ones.
+    If `turned`, the second closure is in the axes of the other end: its rows are combinations of
+    the first ones.
     """
     (first, *more_loops) = robot.loops
     exchanged_ends = {"first": first.second, "second": first.first} if turned else {}
@@ -84,7 +85,9 @@ def doubled(robot: Mechanism, turned: bool = False) -> Mechanism:
 
 
 def bennett() -> Mechanism:
-    """Bennett's linkage: a / sin α is the same of all links, so that it moves although its hinges point everywhere."""
+    """Bennett's linkage: a / sin α is the same of all links, so that it moves although its hinges
+    point everywhere.
+    """
     row = '[[row]]\na = {}\nalpha = "{}"\nmass = {}\ncentre = [-{}, 0.01, 0]\ninertia = [0.001, 0, 0, 0.01, 0, 0.01]'
     long, short = row.format("0.3", "pi/2", 1, "0.15"), row.format("0.15", "pi/6", 0.5, "0.07")
     return load(

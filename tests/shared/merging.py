@@ -20,7 +20,9 @@ ANGLE = (("sin", 0), ("cos", 0), ("const", 1))
 
 @st.composite
 def draw_trigonometric_program(draw: Any) -> Program:
-    """Random rows over sines, cosines and few operands, so that equal and opposite values are frequent."""
+    """Random rows over sines, cosines and few operands, so that equal and opposite values are
+    frequent.
+    """
     rows: list[tuple[Any, ...]] = [("sin", 0), ("cos", 0), ("const", 1), ("const", -2)]
     for i in range(draw(st.integers(4, 30))):
         last = 2 + len(rows)

@@ -72,7 +72,9 @@ axis = [1, 0, 0.3]
 xyz = [0.1, 0.02, 0]
 mimic = { joint = "other_knuckle", multiplier = 0.1, offset = -0.002 }
 """
-"""A follower on its leader's link, one beside it, and one that slides after the latter on another branch."""
+"""A follower on its leader's link, one beside it, and one that slides after the latter on another
+branch.
+"""
 
 
 def anyhow(seed: int) -> Mechanism:

@@ -1,4 +1,5 @@
-"""Chains of links for proofs over exact numbers: rationals, and rational functions of every number of the links.
+"""Chains of links for proofs over exact numbers: rationals, and rational functions of every number
+of the links.
 
 The first link of a builder's input is the tip, as in RK; `Chain` counts from the base.
 """
@@ -21,7 +22,9 @@ from tests.shared.robots_for_tests import rationals
 
 
 def serial(links: Sequence[tuple[Array, Array, Array, Any, Array, Array]]) -> Chain:
-    """A serial chain from (rotation, shift, axis as a twist, mass, first moment, moments about the joint) of links, tip first."""
+    """A serial chain from (rotation, shift, axis as a twist, mass, first moment, moments about the
+    joint) of links, tip first.
+    """
     ordered = list(reversed(links))
     numbers = []
     for i, (rotation, offset, axis, mass, h, moments) in enumerate(ordered):
@@ -69,7 +72,9 @@ def body(source: Random) -> tuple[Array, Array]:
 
 
 def rational_chain(n: int, seed: int) -> Chain:
-    """A chain with rational rotations between its links, revolute and prismatic joints about any axes."""
+    """A chain with rational rotations between its links, revolute and prismatic joints about any
+    axes.
+    """
     source = Random(f"operators/{n}/{seed}")
     links = []
     for _ in range(n):
@@ -83,10 +88,12 @@ def rational_chain(n: int, seed: int) -> Chain:
 
 
 def spatial_chain(kinds: str, all_symbols: bool = False) -> Chain:
-    """A chain in space, tip first, "r" for a joint that turns about z and "p" for one that slides along z.
+    """A chain in space, tip first, "r" for a joint that turns about z and "p" for one that slides
+    along z.
 
-    Symbols are every joint coordinate, tan(q/2) of a joint that turns, and every mass; `all_symbols`: also the mass centres, the
-    tensors and the shifts. All other numbers are random rationals.
+    Symbols are every joint coordinate, tan(q/2) of a joint that turns, and every mass;
+    `all_symbols`: also the mass centres, the tensors and the shifts. All other numbers are random
+    rationals.
     """
     source = Random(f"spatial/{kinds}")
     inertial = ("hx", "hy", "hz", "xx", "xy", "xz", "yy", "yz", "zz", "lx", "ly", "lz")
@@ -123,8 +130,8 @@ def spatial_chain(kinds: str, all_symbols: bool = False) -> Chain:
 def symbolic_chain(n: int) -> Chain:
     """Links that turn about z in the plane, every number a symbol, with the D(k) for symbols.
 
-    The moment of inertia about each joint is chosen so that D(k), which is linear in it, is its symbol; no generality is
-    lost, and all is polynomial in the symbols and 1/D(k).
+    The moment of inertia about each joint is chosen so that D(k), which is linear in it, is its
+    symbol; no generality is lost, and all is polynomial in the symbols and 1/D(k).
     """
     symbol_names = ("m", "hx", "hy", "x", "y", "D")
     field = Functions([f"{name}{k + 1}" for k in range(n) for name in symbol_names])

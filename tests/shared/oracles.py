@@ -1,7 +1,9 @@
-"""Closed forms typed from textbooks, one set per joint type, and a slow second route to the bias: Christoffel symbols.
+"""Closed forms typed from textbooks, one set per joint type, and a slow second route to the bias:
+Christoffel symbols.
 
-Each oracle declares its own mechanism and gives M, c and g of one state in the textbook's letters. The formulas use
-only + − * and the `sine`, `cosine` handed in, so they hold over floats and over balls.
+Each oracle declares its own mechanism and gives M, c and g of one state in the textbook's letters.
+The formulas use only + − * and the `sine`, `cosine` handed in, so they hold over floats and over
+balls.
 """
 
 from __future__ import annotations
@@ -84,9 +86,11 @@ def planar_2r() -> ClosedForm:
 
 
 def cart_pole() -> ClosedForm:
-    """A cart along x with a pole that hangs along −y at angle 0, about z, gravity along −y; a prismatic and a revolute joint.
+    """A cart along x with a pole that hangs along −y at angle 0, about z, gravity along −y; a
+    prismatic and a revolute joint.
 
-    The textbook's point mass is given a moment about its centre, which adds to the pole's diagonal entry only.
+    The textbook's point mass is given a moment about its centre, which adds to the pole's diagonal
+    entry only.
     """
     mc, mp, length, i = "3.2", "0.7", "0.45", "0.03"
     mechanism = Mechanism(
@@ -148,10 +152,11 @@ CLOSED_FORMS = {form.__name__: form for form in (planar_2r, cart_pole, polar)}
 def christoffel_bias(
     reference: Reference, q: Array, v: Array, step: Fraction = Fraction(1, 10**50)
 ) -> Array:
-    """c of one state (NV,) by the energy route, from M and the potential alone; `reference` works over balls.
+    """c of one state (NV,) by the energy route, from M and the potential alone; `reference` works
+    over balls.
 
-    c_i = Σ_jk (∂M_ij/∂q_k − ½ ∂M_jk/∂q_i) v_j v_k + ∂V/∂q_i, each derivative a central difference: with step 1e-50 in
-    200 digits its error is of order 1e-100.
+    c_i = Σ_jk (∂M_ij/∂q_k − ½ ∂M_jk/∂q_i) v_j v_k + ∂V/∂q_i, each derivative a central difference:
+    with step 1e-50 in 200 digits its error is of order 1e-100.
     """
     with reference.scalars.working():
         n, h = reference.mechanism.nv, reference.scalars.constant(step)
@@ -170,7 +175,8 @@ def christoffel_bias(
 
 
 def random_tree(seed: int, n: int, *, branching: float = 0.3, generic: bool = True) -> Mechanism:
-    """A random tree of `n` joints of every kind, one or two parts a body, axes and poses anywhere (`generic`) or square.
+    """A random tree of `n` joints of every kind, one or two parts a body, axes and poses anywhere
+    (`generic`) or square.
 
     Each tensor is Σ m (r²1 − r rᵀ) of six points, so that it belongs to a real body.
     """

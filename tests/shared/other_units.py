@@ -17,8 +17,8 @@ FACTOR = 4
 
 @dataclass(frozen=True)
 class Units:
-    """Factors of the figures of a robot and of its states, if the units of mass, length and time become
-    smaller.
+    """Factors of the figures of a robot and of its states, if the units of mass, length and time
+    become smaller.
     """
 
     mass: int = 1
@@ -43,7 +43,9 @@ UNITS = {
 
 
 def cart_and_arm(units: Units = USUAL, *, gravity: int = 1, drives: int = 1) -> Mechanism:
-    """Return a cart with an arm, a lift and a ball joint; gravity and drive figures may be multiplied."""
+    """Return a cart with an arm, a lift and a ball joint; gravity and drive figures may be
+    multiplied.
+    """
     energy = {"mass": 1, "length": 2, "time": -2}
 
     def of(value: str, mass: int = 0, length: int = 0, time: int = 0, times: int = 1) -> Fraction:
@@ -116,8 +118,8 @@ def cart_and_arm(units: Units = USUAL, *, gravity: int = 1, drives: int = 1) -> 
 def scaled(
     name: str, values: Any, mechanism: Mechanism, units: Units, times: Mapping[str, int]
 ) -> Any:
-    """Return the values of an argument in other units, multiplied by `times`; of positions, the lengths
-    are multiplied.
+    """Return the values of an argument in other units, multiplied by `times`; of positions, the
+    lengths are multiplied.
     """
     factor = times.get(name, 1)
     metres = np.array(

@@ -13,7 +13,9 @@ from symgen.ir.program import ARITY, Numbers, Port, Program, Row, check, evaluat
 
 
 def by_hand(outputs: list[int], *rows: tuple[Any, ...], inputs: int = 3) -> Program:
-    """Inputs stand in the first rows; a row is (op, *args), ("const", value), or either with a name behind."""
+    """Inputs stand in the first rows; a row is (op, *args), ("const", value), or either with a name
+    behind.
+    """
     program_rows = [Row("input", (), (0, i)) for i in range(inputs)]
     for op, *arguments in rows:
         name = arguments.pop() if isinstance(arguments[-1], str) else ""
@@ -42,7 +44,7 @@ def value_before(meaning: dict[str, Fraction], name: str) -> Fraction:
     return meaning[name] if name in meaning else -meaning[name.removeprefix("neg_")]
 
 
-# -- Programs as formulas ----------------------------------------------------------------------------------------------
+# -- Programs as formulas --------------------------------------------------------------------------
 
 OPERATORS: dict[str, type[ast.operator]] = {
     "add": ast.Add,
@@ -132,7 +134,7 @@ def formulas(program: Program) -> list[str]:
     return [formula(program, r) for port in program.outputs for r in port.rows]
 
 
-# -- exact values --------------------------------------------------------------------------------------------------------
+# -- exact values ----------------------------------------------------------------------------------
 
 POINTS = (
     tuple(Fraction(n) for n in ("3/7", "-5/2", "11/3", "2/9", "-7/4", "13/5", "-1/6", "17/11")),
@@ -142,7 +144,9 @@ EXACT = Numbers(Fraction, Fraction, Fraction, Fraction, Fraction)
 
 
 def row_values(derived: Program, at: Sequence[Fraction]) -> list[Fraction]:
-    """Return the exact value of every row, where a sine, a cosine and a root count as their operand."""
+    """Return the exact value of every row, where a sine, a cosine and a root count as their
+    operand.
+    """
     all_rows = derived.with_rows(
         derived.rows, [Port("y", (len(derived.rows),), tuple(range(len(derived.rows))))]
     )

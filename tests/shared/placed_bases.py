@@ -12,7 +12,9 @@ FAR = Shift((Fraction(1000), Fraction(-700), Fraction(300)))
 
 
 def based(mechanism: Mechanism, *pose: Pose) -> Mechanism:
-    """Return a robot with its base displaced by `pose` in the world; the caller rotates gravity and results."""
+    """Return a robot with its base displaced by `pose` in the world; the caller rotates gravity and
+    results.
+    """
     joints = (
         replace(j, pose=compose(*pose, j.pose)) if j.parent < 0 else j for j in mechanism.joints
     )

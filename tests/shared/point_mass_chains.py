@@ -1,6 +1,8 @@
-"""Planar chains of point masses in exact numbers or symbols, LC's coordinates by hand: what `fixman`'s derivations are held to.
+"""Planar chains of point masses in exact numbers or symbols, LC's coordinates by hand: what
+`fixman`'s derivations are held to.
 
-Lengths and masses are rationals, a direction is given by the tangent of its half angle, so that sine and cosine are rational.
+Lengths and masses are rationals, a direction is given by the tangent of its half angle, so that
+sine and cosine are rational.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ Blocks = tuple[DomainMatrix, DomainMatrix, DomainMatrix]
 
 
 class Chain:
-    """A planar chain: lengths, masses and half-angle tangents of the absolute directions, numbers or symbols."""
+    """A planar chain: lengths, masses and half-angle tangents of the absolute directions, numbers
+    or symbols.
+    """
 
     def __init__(self, length: Sequence[Any], mass: Sequence[Any], tangent: Sequence[Any]) -> None:
         self.length, self.mass = list(length), list(mass)

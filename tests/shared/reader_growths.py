@@ -22,7 +22,9 @@ LOOP = (
 def chain(
     n: int, kind: str = "revolute", inside: str = "", star: bool = False, inertial: str = INERTIAL
 ) -> str:
-    """URDF: `n` links behind a base and a first moving one, one behind the other or all on the first."""
+    """URDF: `n` links behind a base and a first moving one, one behind the other or all on the
+    first.
+    """
     names = ["world", "l0", *(f"l{i}" for i in range(1, n + 1))]
     links = [link(name, inertial) for name in names]
     joints = [joint("j0", "world", "l0")]

@@ -88,8 +88,8 @@ def idle(real: str = "double") -> LoopProgram:
 def mixed(
     parents: Sequence[int], of: Sequence[int], real: str = "double", end: int | None = None
 ) -> LoopProgram:
-    """Outward positions of a planar mechanism, inward forces (sums) and a product, and outward what moves; `end` is the link of
-    which the position is a result besides.
+    """Outward positions of a planar mechanism, inward forces (sums) and a product, and outward what
+    moves; `end` is the link of which the position is a result besides.
     """
     used = sorted(set(of))
     kinds = tuple(KINDS[kind] for kind in used)
@@ -144,8 +144,8 @@ def mixed(
 def framed(
     parents: Sequence[int], of: Sequence[int], tip: int, real: str = "double"
 ) -> LoopProgram:
-    """A matrix with two rows and a column a degree of freedom, of a link: places outward to it, columns inward from it, those of
-    sliding links outward already.
+    """A matrix with two rows and a column a degree of freedom, of a link: places outward to it,
+    columns inward from it, those of sliding links outward already.
     """
     used = sorted(set(of))
     kinds = tuple(KINDS[kind]._replace(nv=KINDS[kind].nq) for kind in used)
@@ -197,7 +197,9 @@ def sizes(recursion: LoopProgram) -> Sizes:
 
 
 def _positions(kind: LinkClass, real: str, column: bool = False) -> Program:
-    """Hands on an angle and a place; keeps a sine and a cosine, or what stands for them. Those are its `column` as well."""
+    """Hands on an angle and a place; keeps a sine and a cosine, or what stands for them. Those are
+    its `column` as well.
+    """
     b = Builder(
         "toy", [Port(CONSTANTS, (kind.width,)), Port("q", (kind.nq,)), Port(CARRY, (3,))], real
     )

@@ -25,7 +25,9 @@ ERROR = 1e-9
 """Relative to the largest entry of a result."""
 ROBOTS = ("cart and arm", "four_bar", "four_bar, open", "four_bar, two motors")
 DERIVED = ("inverse_dynamics", "kinetic_energy", "forward_kinematics", "integrate", "difference")
-"""Functions whose derivatives have identities here; positions are arguments or results of the last two."""
+"""Functions whose derivatives have identities here; positions are arguments or results of the last
+two.
+"""
 OF_DERIVATIVES = derivative_identities(
     [name for of in DERIVED for name in (of, *(f"{of}:{mode}" for mode in MODES))]
 )

@@ -1,7 +1,8 @@
-"""Mechanisms that tests make up, the robots that relations are tested over, their states, and running a Program on them.
+"""Mechanisms that tests make up, the robots that relations are tested over, their states, and
+running a Program on them.
 
-Random chains and trees are exact and the same for the same seed. A new built-in robot, joint type, method or function
-is picked up by discovery; nothing here lists leaves by hand.
+Random chains and trees are exact and the same for the same seed. A new built-in robot, joint type,
+method or function is picked up by discovery; nothing here lists leaves by hand.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ PURE = tuple(
     for kind in kinds()
     if joint_type(kind).nq == 1 and not (joint_type(kind).turns and joint_type(kind).slides)
 )
-"""Joint types whose coordinate is an angle or a length, not both: over the rationals an angle stands for its half's tangent."""
+"""Joint types whose coordinate is an angle or a length, not both: over the rationals an angle
+stands for its half's tangent.
+"""
 
 
 def random_mechanism(
@@ -77,7 +80,8 @@ def random_mechanism(
         return slanted if slanted and any(slanted) else random.choice((X_AXIS, Y_AXIS, Z_AXIS))
 
     def inertia(link: str) -> Part:
-        # Moments of a box of matter: each is a sum of two squares, so that the triangle inequality holds; then turned.
+        # Moments of a box of matter: each is a sum of two squares, so that the triangle inequality
+        # holds; then turned.
         xx, yy, zz = (decimal(0.01, 0.2) for _ in range(3))
         turned: Pose = (Turn(Z_AXIS, angle()),) if general else ()
         zero = Fraction(0)
@@ -109,7 +113,9 @@ def random_mechanism(
 
 
 def of_kind(joint: Joint, kind: str) -> Joint:
-    """The joint as one of another type: without its axis where that has none, its numbers some of the size of a tenth."""
+    """The joint as one of another type: without its axis where that has none, its numbers some of
+    the size of a tenth.
+    """
     parameters = joint_type(kind).parameters
     axis = joint.axis if joint_type(kind).directed else Z_AXIS
     numbers = tuple((p.name, Fraction(7 + len(joint.name + p.name), 100)) for p in parameters)
@@ -117,7 +123,9 @@ def of_kind(joint: Joint, kind: str) -> Joint:
 
 
 def point_mass_arm(*masses: int | Fraction) -> Mechanism:
-    """Revolute joints about z one metre apart, a point mass (0: nothing) one metre out on each body, gravity −10 along y."""
+    """Revolute joints about z one metre apart, a point mass (0: nothing) one metre out on each
+    body, gravity −10 along y.
+    """
     out = pose(X_AXIS)
     joints = tuple(
         Joint(f"j{i}", "revolute", i - 1, out if i else (), Z_AXIS) for i in range(len(masses))
@@ -132,8 +140,8 @@ def point_mass_arm(*masses: int | Fraction) -> Mechanism:
 
 
 def rods(*axes: Vector3, sliding: int = 0) -> Mechanism:
-    """Uniform rods of 1 m and 12 kg along x, one joint each about its axis; the first `sliding` joints
-    slide along it.
+    """Uniform rods of 1 m and 12 kg along x, one joint each about its axis; the first `sliding`
+    joints slide along it.
     """
     out = pose(X_AXIS)
     middle = pose((Fraction(1, 2), Fraction(0), Fraction(0)))
@@ -195,10 +203,12 @@ def flat_chain(n: int, seed: int = 0) -> Mechanism:
     return replace(flat, bodies=bodies, name="flat")
 
 
-# -- the robots of every relation ----------------------------------------------------------------------------------------
+# -- the robots of every relation ------------------------------------------------------------------
 
 OPEN = tuple(name for name in builtin_robots() if not symgen.load(name).loops)
-"""The built-in robots without loops. To a function of open chains a closed one is but one more tree, and some are large."""
+"""The built-in robots without loops. To a function of open chains a closed one is but one more
+tree, and some are large.
+"""
 BUILT_IN = tuple(
     name for name in OPEN if all(joint.type.nv == 1 for joint in symgen.load(name).joints)
 )
@@ -246,14 +256,18 @@ TELLING = (
 )
 """One robot of each sort.
 
-They are planar, of point masses, with a slide, with many zeros, and the largest built-in one. Random ones
-have every joint type of one degree, branches with random axes, and branches at right angles.
+They are planar, of point masses, with a slide, with many zeros, and the largest built-in one.
+Random ones have every joint type of one degree, branches with random axes, and branches at right
+angles.
 """
 _MOVES = {joint_type(kind).pose: kind for kind in ONE_DEGREE}.values()
 PAIRS = tuple(f"{a}_{b}" for a in _MOVES for b in _MOVES)
-"""Every way to move behind every way to move; a type that moves as another does is in the chains."""
+"""Every way to move behind every way to move; a type that moves as another does is in the chains.
+"""
 OF_ANY_ROBOT = tuple(name for name, function in FUNCTIONS.items() if not function.counts("NT"))
-"""Functions that a robot has without contacts, which it is given by name (`tests/methods/test_contacts.py`)."""
+"""Functions that a robot has without contacts, which it is given by name
+(`tests/methods/test_contacts.py`).
+"""
 PROVIDED = tuple(
     (function, method)
     for function in FUNCTIONS
@@ -262,8 +276,9 @@ PROVIDED = tuple(
     and (not FUNCTIONS[function].counts("NK") or method in ("composite_body", "riccati"))
     and function in OF_ANY_ROBOT
 )
-"""Every function by every method that derives it; what is about a task, all of which follows from M^-1, by two. What is put
-together of others is tested by itself."""
+"""Every function by every method that derives it; what is about a task, all of which follows from
+M^-1, by two. What is put together of others is tested by itself.
+"""
 
 LONG = (
     "forward_dynamics_derivatives",
@@ -271,8 +286,10 @@ LONG = (
     "operational_inertia",
     "dynamically_consistent_inverse",
 )
-"""Functions that take as long to derive as ten others. Each is put together of others that are tested over all robots, so that a
-relation about all functions over many robots has these on `TRIED` alone."""
+"""Functions that take as long to derive as ten others. Each is put together of others that are
+tested over all robots, so that a relation about all functions over many robots has these on `TRIED`
+alone.
+"""
 TRIED = ("planar_arm", "scara", "chain3", "tree3", "tree5", "one", *MOVING[:1])
 """In a plane, with a slide, every way to move, branches, and a joint of several degrees."""
 
@@ -304,7 +321,9 @@ def robot(name: str) -> Mechanism:
 
 @cache
 def program(name: str, function: str, method: str | None = None) -> Program:
-    """The Program of one of ROBOTS or MOVING, derived once a test run; without a method the one of fewest operations."""
+    """The Program of one of ROBOTS or MOVING, derived once a test run; without a method the one of
+    fewest operations.
+    """
     if method is None:
         return min(
             (program(name, function, m) for m in methods_for(robot(name), function)),
@@ -334,7 +353,7 @@ def rows_of(
     )
 
 
-# -- running -------------------------------------------------------------------------------------------------------------
+# -- running ---------------------------------------------------------------------------------------
 
 
 def run(

@@ -1,4 +1,6 @@
-"""Every row of a Program over states, as a machine with a unit round-off of one's own would compute it, as badly as it may."""
+"""Every row of a Program over states, as a machine with a unit round-off of one's own would compute
+it, as badly as it may.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +47,9 @@ def rows(
     arithmetic: Arithmetic,
     seed: int | None = None,
 ) -> list[Array]:
-    """The value of every row, (count,) each. `seed` None: rounded to nearest as in `Coarse`; else every operation errs by u one
-    way or the other, as the standard model allows, and a sine or cosine by the ulps it is given.
+    """The value of every row, (count,) each. `seed` None: rounded to nearest as in `Coarse`; else
+    every operation errs by u one way or the other, as the standard model allows, and a sine or
+    cosine by the ulps it is given.
 
     Float64 stands for exact numbers: u must be large against 2^-53.
     """

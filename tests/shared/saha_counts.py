@@ -1,4 +1,6 @@
-"""Programs of `methods/test_saha_counts.py`: DH chains as general as Saha's by several methods, derived once a test run."""
+"""Programs of `methods/test_saha_counts.py`: DH chains as general as Saha's by several methods,
+derived once a test run.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,13 @@ from symgen.vocabulary.options import ProgramOptions
 
 MANY_ROWS = 10**6
 SHORT = 14
-"""Links beyond which the elimination, whose cost grows as n³, has lost by so much that it need not be derived."""
+"""Links beyond which the elimination, whose cost grows as n³, has lost by so much that it need not
+be derived.
+"""
 LINKS = (3, 5, 7, 9, 18, 30)
-"""Derived by each run of the tests; every n from 3 to 30 stands in docs/explanation/reproduce/saha-counts.csv."""
+"""Derived by each run of the tests; every n from 3 to 30 stands in
+docs/explanation/reproduce/saha-counts.csv.
+"""
 Count = tuple[int, int]
 """Multiplications and divisions, additions."""
 

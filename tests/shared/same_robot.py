@@ -61,7 +61,9 @@ def largest_difference(results: list[Array], expected: list[Array]) -> float:
 
 
 def differ(robot: Mechanism, other_robot: Mechanism, without: str = "") -> float:
-    """Return the largest difference of two robots at one state over all frames of the first except `without`."""
+    """Return the largest difference of two robots at one state over all frames of the first except
+    `without`.
+    """
     states, lost = draw_states(robot, 1), without.split(", ")
     frames = [frame.name for frame in robot.frames if frame.name not in lost] or [
         body.name for body in robot.bodies

@@ -1,4 +1,6 @@
-"""Texts of SDF for tests, one a feature, each with the same robot in TOML and an edit that makes it another robot."""
+"""Texts of SDF for tests, one a feature, each with the same robot in TOML and an edit that makes it
+another robot.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,7 @@ def model_text(text: str) -> str:
     return text[text.index("<model") : text.rindex("</sdf>")]
 
 
-# -- the same robot in TOML, whose steps are written out by hand ---------------------------------------------------------------
+# -- the same robot in TOML, whose steps are written out by hand -----------------------------------
 
 
 def way(numbers: str) -> list[tuple[str, list[float]]]:

@@ -27,7 +27,8 @@ def unit_quaternion_rotation(numbers: Sequence[int]) -> Array:
 
 
 def slanted_chain(n: int, seed: int = 0) -> Chain:
-    """A planar chain in general position: link frames and the plane turned anywhere, axes of both directions.
+    """A planar chain in general position: link frames and the plane turned anywhere, axes of both
+    directions.
 
     Point masses and joints are displaced along the axes, which changes nothing in the plane.
     """

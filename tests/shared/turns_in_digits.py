@@ -1,6 +1,8 @@
-"""Steps of joints that turn freely and their derivatives in 70 digits: closed forms and Taylor series, and none of symgen's.
+"""Steps of joints that turn freely and their derivatives in 70 digits: closed forms and Taylor
+series, and none of symgen's.
 
-Derivatives are central differences, whose error is about the square of STEP. Numbers are FLINT's, taken at their midpoints.
+Derivatives are central differences, whose error is about the square of STEP. Numbers are FLINT's,
+taken at their midpoints.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Arguments of wrong types: every public function refuses them in one line, never with a raw TypeError."""
+"""Arguments of wrong types: every public function refuses them in one line, never with a raw
+TypeError.
+"""
 
 from __future__ import annotations
 

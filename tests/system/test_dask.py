@@ -45,7 +45,7 @@ def chunked(x: np.ndarray, chunks: Any = (15, 1)) -> Any:
     return da.from_array(x, chunks=chunks)
 
 
-# -- one process ----------------------------------------------------------------------------------------------------------
+# -- one process -----------------------------------------------------------------------------------
 
 
 def test_each_chunk_equals_a_direct_call_to_the_bit(arm: Solver) -> None:
@@ -182,7 +182,7 @@ def test_without_dask_the_error_names_the_extra_to_install() -> None:
     assert "pip install 'symgen[dask]'" in done.stderr
 
 
-# -- processes ------------------------------------------------------------------------------------------------------------
+# -- processes -------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

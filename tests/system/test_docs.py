@@ -1,4 +1,6 @@
-"""The book is correct: each sample runs, each command and option is documented, each link and cited test exists."""
+"""The book is correct: each sample runs, each command and option is documented, each link and cited
+test exists.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,8 @@ COMMANDS = REFERENCE / "commands.md"
 NOT_RUN = ("text", "{toctree}", "{include}", "cpp")
 """Languages of fences that no test here runs: formulas and diagrams, directives of Sphinx, and C++.
 
-tests/emission/test_cpp17.py runs the C++ sample of each folder; tests/emission/test_cuda.py compiles samples for a GPU.
+tests/emission/test_cpp17.py runs the C++ sample of each folder; tests/emission/test_cuda.py
+compiles samples for a GPU.
 """
 
 
@@ -51,7 +54,7 @@ def runnable_samples(page: Path) -> list[Sample]:
     return [sample for sample in samples(text_of(page)) if sample.language in RUN]
 
 
-# -- samples --------------------------------------------------------------------------------------------------------------
+# -- samples ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
@@ -125,7 +128,7 @@ def test_a_sample_with_another_output_fails(
             Reader(tmp_path).does(sample)
 
 
-# -- commands -------------------------------------------------------------------------------------------------------------
+# -- commands --------------------------------------------------------------------------------------
 
 
 def sections_of(page: Path) -> dict[str, str]:
@@ -185,7 +188,7 @@ def test_the_documented_arguments_of_python_calls_are_complete() -> None:
     } == parameters
 
 
-# -- tables ---------------------------------------------------------------------------------------------------------------
+# -- tables ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
@@ -223,14 +226,18 @@ def test_the_figures_of_main_functions_are_current(robot: str) -> None:
 
 
 def test_the_page_on_architecture_lists_every_room_in_order() -> None:
-    """The page lists rooms from the top down, ROOMS from the bottom up; rooms of leaves have a star."""
+    """The page lists rooms from the top down, ROOMS from the bottom up; rooms of leaves have a
+    star.
+    """
     floors = sections_of(EXPLANATION / "architecture.md")["The floors"]
     assert re.findall(r"^\| `(\w+)`", floors, re.M) == list(reversed(ROOMS))
     assert not [folder for folder in LEAVES if f"`{folder}`\\*" not in floors]
 
 
 def test_the_folders_for_extensions_contain_such_extensions() -> None:
-    """Each folder of the table contains leaves of that kind, and each folder of leaves is in the table."""
+    """Each folder of the table contains leaves of that kind, and each folder of leaves is in the
+    table.
+    """
     added = re.findall(
         r"`symgen/([\w/]+)/<\w+>(\.\w+)`",
         sections_of(EXPLANATION / "architecture.md")["Where a new one goes"],
@@ -263,7 +270,7 @@ def test_the_table_of_robots_lists_every_built_in_robot_and_its_licence() -> Non
         assert f'licence = "{licence}"' in source
 
 
-# -- names, links, tests --------------------------------------------------------------------------------------------------
+# -- names, links, tests ---------------------------------------------------------------------------
 
 
 BOOK = "\n".join(
@@ -313,7 +320,7 @@ def test_every_file_and_every_test_that_is_cited_exists(page: Path) -> None:
         assert function in functions_in(f"tests/{file}.py"), f"{file}::{function}"
 
 
-# -- Sphinx ---------------------------------------------------------------------------------------------------------------
+# -- Sphinx ----------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

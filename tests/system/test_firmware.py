@@ -1,4 +1,6 @@
-"""Generated C on bare metal: boards under QEMU run the self-test and give the same bits at -O0 and -O2."""
+"""Generated C on bare metal: boards under QEMU run the self-test and give the same bits at -O0 and
+-O2.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,9 @@ set(CMAKE_EXE_LINKER_FLAGS_INIT "--specs=rdimon.specs")
 
 
 def test_cmake_builds_for_bare_metal_the_measured_instructions(tmp_path: Path) -> None:
-    """The self-test links, and a function has the instructions that the flags of the measurement give."""
+    """The self-test links, and a function has the instructions that the flags of the measurement
+    give.
+    """
     need("cortex-m4f")
     generate(
         "scara",
@@ -111,7 +115,9 @@ JUDGE = re.compile(r"^static int (\w+)\(.*\)\n{\n(?:    int \w+.*;\n)+", re.MULT
 
 
 def head_with_printing(judge: re.Match[str]) -> str:
-    """Return the head of a function of the self-test, with a loop that prints the bits of its results."""
+    """Return the head of a function of the self-test, with a loop that prints the bits of its
+    results.
+    """
     if judge.group(1) not in RESULTS_BY_JUDGE:
         return judge.group()
     return (

@@ -1,4 +1,6 @@
-"""Architecture rules: which room may import which, where third-party packages may be used, and what templates omit."""
+"""Architecture rules: which room may import which, where third-party packages may be used, and what
+templates omit.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,9 @@ FORBIDDEN_CALLS = {
 """Calls that evaluate text as code, or that rewrite whole expressions."""
 
 ALLOWED_CALLS = {("ir/translated", "exec"), ("machine/kernels", "exec")}
-"""Exceptions: Python text that symgen itself writes from a Program or a template, as a dataclass generates __init__."""
+"""Exceptions: Python text that symgen itself writes from a Program or a template, as a dataclass
+generates __init__.
+"""
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 TEMPLATES = sorted((ROOT / "templates").rglob("*.j2"))

@@ -1,8 +1,9 @@
-"""libFuzzer finds no state at which the C divides by zero, leaves its arrays, or stores no finite number.
+"""libFuzzer finds no state at which the C divides by zero, leaves its arrays, or stores no finite
+number.
 
-The harness turns bytes into positions inside and around the joint ranges, and into realistic rates, forces and
-accelerations. SYMGEN_FUZZ_SECONDS sets the duration: by default 2 s, and 20 s with SYMGEN_FIRMWARE_TOOLS=required.
-The fuzzer is part of clang (`make firmware-tools`).
+The harness turns bytes into positions inside and around the joint ranges, and into realistic rates,
+forces and accelerations. SYMGEN_FUZZ_SECONDS sets the duration: by default 2 s, and 20 s with
+SYMGEN_FIRMWARE_TOOLS=required. The fuzzer is part of clang (`make firmware-tools`).
 """
 
 from __future__ import annotations

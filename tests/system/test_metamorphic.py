@@ -1,6 +1,7 @@
 """Metamorphic relations: two descriptions of one problem give the same results.
 
-The relations test the reference, the joint types and the readers, which the other tests take as correct.
+The relations test the reference, the joint types and the readers, which the other tests take as
+correct.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Seeded errors of `tests/mutants.py`: an edit is one small error that Python accepts; the edits cover every room."""
+"""Seeded errors of `tests/mutants.py`: an edit is one small error that Python accepts; the edits
+cover every room.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Self-tests of generated folders detect errors of one token: a sample of `python -m tests.mutants_of_c`."""
+"""Self-tests of generated folders detect errors of one token: a sample of `python -m
+tests.mutants_of_c`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from symgen.delivery import selftest
 from tests.mutants_of_c import Plot, errors, planted
 
 FUNCTIONS = ("forward_dynamics", "mass_matrix_solve", "inverse_dynamics")
-"""Functions of scara in float, where M has condition 1e5: two are judged by M x − b, one by its entries."""
+"""Functions of scara in float, where M has condition 1e5: two are judged by M x − b, one by its
+entries.
+"""
 
 
 def test_the_self_test_detects_errors_of_ten_times_its_bound(tmp_path: Path) -> None:

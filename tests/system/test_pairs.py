@@ -1,6 +1,8 @@
-"""Every function in every mode of differentiation with every option: derivations and expected results.
+"""Every function in every mode of differentiation with every option: derivations and expected
+results.
 
-No C is compiled here; `tests/pairs.py` compiles and runs the C of the same requests for each pair of options.
+No C is compiled here; `tests/pairs.py` compiles and runs the C of the same requests for each pair
+of options.
 """
 
 from __future__ import annotations

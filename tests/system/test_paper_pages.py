@@ -1,4 +1,6 @@
-"""The chapters on the papers: complete tables, commands that print, current pictures, errors in the printed texts."""
+"""The chapters on the papers: complete tables, commands that print, current pictures, errors in the
+printed texts.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ def page_of(name: str) -> str:
     return (paper_tables.FOLDER / CHAPTERS[name].page).read_text(encoding="utf-8")
 
 
-# -- tables ------------------------------------------------------------------------------------------
+# -- tables ----------------------------------------------------------------------------------------
 
 
 def test_every_paper_has_a_chapter_that_two_pages_link_to() -> None:
@@ -111,7 +113,7 @@ def test_bars_of_a_statement_do_not_end_a_cell() -> None:
     assert len({line.count("|") for line in lines}) == 1
 
 
-# -- errors in the printed texts ---------------------------------------------------------------------
+# -- errors in the printed texts -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", PAPERS)
@@ -143,7 +145,7 @@ def test_a_number_is_found_in_its_own_paper_and_as_a_whole() -> None:
     assert not paper_tables.errors_of("wc", "(q)", page)
 
 
-# -- formulas of the text ------------------------------------------------------------------------------
+# -- formulas of the text --------------------------------------------------------------------------
 
 ELSEWHERE = {
     ("rk", "(4.5)"): "the sample of the page at 90 degrees",
@@ -204,7 +206,7 @@ def test_a_changed_formula_of_the_text_is_seen() -> None:
     assert not agrees(r"\hat M_{ik} = \tilde M_i + P, \qquad \psi = C", statement)
 
 
-# -- worked examples ---------------------------------------------------------------------------------
+# -- worked examples -------------------------------------------------------------------------------
 
 
 def test_the_bars_move_in_the_plane_as_the_planar_arm_does() -> None:
@@ -222,7 +224,7 @@ def test_the_bars_move_in_the_plane_as_the_planar_arm_does() -> None:
         assert all(sp.simplify(entry) == 0 for entry in difference), quantity
 
 
-# -- pictures ----------------------------------------------------------------------------------------
+# -- pictures --------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module", params=paper_pictures.PICTURES)

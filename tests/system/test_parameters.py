@@ -1,4 +1,6 @@
-"""Run-time parameters: with new values the C equals that of a robot described with these values, at little cost."""
+"""Run-time parameters: with new values the C equals that of a robot described with these values, at
+little cost.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,7 @@ def failed_checks(
     ]
 
 
-# -- requests -----------------------------------------------------------------------------------------------------
+# -- requests --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -159,7 +161,7 @@ def test_a_runge_kutta_step_accepts_parameters() -> None:
     ).passed
 
 
-# -- results ---------------------------------------------------------------------------------------------------------------
+# -- results ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -306,7 +308,7 @@ def test_a_parameter_that_does_not_reach_the_rows_fails_verification(planted: st
     assert "algebra inverse_dynamics=newton_euler" in failed_checks(robot, programs, ALL)
 
 
-# -- costs -------------------------------------------------------------------------------------------------------------
+# -- costs -----------------------------------------------------------------------------------------
 
 
 @cache
@@ -340,7 +342,7 @@ def test_parameters_add_few_operations() -> None:
     assert forearm["forward_dynamics"] <= forearm["baked forward_dynamics"] + 60
 
 
-# -- C -------------------------------------------------------------------------------------------------------------------------
+# -- C ---------------------------------------------------------------------------------------------
 
 
 def scara_folder(
@@ -599,7 +601,7 @@ def test_an_error_in_set_parameters_fails_verification(tmp_path: Path) -> None:
     assert not verify(out).passed
 
 
-# -- Python --------------------------------------------------------------------------------------------------------------------
+# -- Python ----------------------------------------------------------------------------------------
 
 
 @cache
@@ -769,7 +771,7 @@ def test_every_function_with_inertia_or_gravity_depends_on_parameters() -> None:
     } == independent
 
 
-# -- with drives, and with joints that follow others ---------------------------------------------------------------------------
+# -- with drives, and with joints that follow others -----------------------------------------------
 
 TOGETHER = """
 name = "together"

@@ -1,4 +1,6 @@
-"""The README is correct and short: its samples run, its C is generated C, and its links have targets."""
+"""The README is correct and short: its samples run, its C is generated C, and its links have
+targets.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The wheel is complete: templates, robots, licence, type marker, README, and a command line that works."""
+"""The wheel is complete: templates, robots, licence, type marker, README, and a command line that
+works.
+"""
 
 from __future__ import annotations
 

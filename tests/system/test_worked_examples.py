@@ -1,4 +1,6 @@
-"""Pages on control, planning and identification: their assertions fail with a wrong derivative or parameter."""
+"""Pages on control, planning and identification: their assertions fail with a wrong derivative or
+parameter.
+"""
 
 from __future__ import annotations
 

@@ -44,7 +44,9 @@ def drawn_numbers(*names: str, seed: int = 3) -> dict[str, tuple[Fraction, ...]]
 
 
 def central_moments(mass: float, centre: Any, six: Any) -> np.ndarray:
-    """Return the principal moments about the mass centre, from the moments about the frame's origin."""
+    """Return the principal moments about the mass centre, from the moments about the frame's
+    origin.
+    """
     xx, xy, xz, yy, yz, zz = map(float, six)
     c = np.array([float(x) for x in centre])
     about_origin = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
@@ -59,7 +61,9 @@ def central_moments(mass: float, centre: Any, six: Any) -> np.ndarray:
 )
 @pytest.mark.parametrize("seed", [3, 4])
 def test_drawn_moments_belong_to_a_small_physical_body(kinds: tuple[str, ...], seed: int) -> None:
-    """About the centre that the link then has, as declared or drawn, they are those of a load within 0.1 m."""
+    """About the centre that the link then has, as declared or drawn, they are those of a load
+    within 0.1 m.
+    """
     numbers = drawn_numbers(*(f"bar.{kind}" for kind in kinds), seed=seed)
     mass = float(numbers["bar.mass"][0]) if "mass" in kinds else 20.0
     centre = numbers["bar.centre"] if "centre" in kinds else (1, -1, 2)

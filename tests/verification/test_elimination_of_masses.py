@@ -1,4 +1,6 @@
-"""The dense elimination of one mass matrix, the condition number, and verdicts on floating-point results."""
+"""The dense elimination of one mass matrix, the condition number, and verdicts on floating-point
+results.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +105,9 @@ def test_positive_matrices_have_positive_pivots(rows: Any, expected: bool) -> No
 
 
 def test_narrow_balls_are_decided_by_their_midpoints() -> None:
-    """A radius of 1e-14 does not move the eigenvalue 1 to zero; one of 0.4 leaves the pivots positive, one of 0.6 not."""
+    """A radius of 1e-14 does not move the eigenvalue 1 to zero; one of 0.4 leaves the pivots
+    positive, one of 0.6 not.
+    """
     for radius, expected in ((1e-14, True), (0.2, True), (0.6, None)):
         assert is_positive(balls([[2, 1], [1, 2]], radius), ONES) is expected
 

@@ -1,6 +1,8 @@
-"""Frama-C's Eva over the joint ranges: every function is proved free of run-time errors, and planted errors are found.
+"""Frama-C's Eva over the joint ranges: every function is proved free of run-time errors, and
+planted errors are found.
 
-The lower bounds of divisors admitted here are half of the least divisor at random states; another proof certifies them.
+The lower bounds of divisors admitted here are half of the least divisor at random states; another
+proof certifies them.
 """
 
 from __future__ import annotations
@@ -176,7 +178,9 @@ def test_inline_sines_are_admitted_at_most_one_and_otherwise_analysed() -> None:
 
 
 def test_inline_sines_in_a_loop_are_analysed_angle_by_angle() -> None:
-    """The mass matrix has one angle and no loop; beyond the range of inline sines, libm's sines are analysed."""
+    """The mass matrix has one angle and no loop; beyond the range of inline sines, libm's sines are
+    analysed.
+    """
     tool("frama-c")
     mechanism, spans = load("planar_arm"), ranges(load("planar_arm"))
     programs = {

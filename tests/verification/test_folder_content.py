@@ -1,4 +1,6 @@
-"""The reader of a generated folder: options and names of a manifest, and texts of files, entry by entry."""
+"""The reader of a generated folder: options and names of a manifest, and texts of files, entry by
+entry.
+"""
 
 from __future__ import annotations
 

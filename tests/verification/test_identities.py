@@ -1,4 +1,6 @@
-"""Identities of verification: each detects an error in every entry that it constrains, in balls and in doubles."""
+"""Identities of verification: each detects an error in every entry that it constrains, in balls and
+in doubles.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ STATES = 2
 
 @cache
 def robot() -> Mechanism:
-    """Return a free-floating tree with two branches, one of them helical, and gravity along no axis."""
+    """Return a free-floating tree with two branches, one of them helical, and gravity along no
+    axis.
+    """
     mechanism = random_mechanism(3, 5, "tree", ("revolute", "helical"))
     first, *more_joints = mechanism.joints
     joints = (
@@ -240,7 +244,9 @@ def test_an_identity_detects_a_planted_error(title: str) -> None:
 
 
 def test_a_single_function_is_checked_with_companions_of_every_robot() -> None:
-    """Companions of a function without mass need no mass centre and no M⁻¹, so that every robot has them."""
+    """Companions of a function without mass need no mass centre and no M⁻¹, so that every robot has
+    them.
+    """
     for name in dict.fromkeys(identity.needs[0] for identity in CENTROIDAL):
         companion_names = companions(name, exact_results().mechanism)
         assert companion_names

@@ -23,8 +23,9 @@ UNSEEN = {
     "A a + γ = 0 beside contacts": {ONLY_A_SIZE},
     "integrate:hvp is symmetric": {"integrate"},
 }
-"""Functions whose errors an identity does not see: a small error leaves M positive definite, and of one
-function only the size is taken. The Lie bracket of steps of a ball joint is equal at all positions.
+"""Functions whose errors an identity does not see: a small error leaves M positive definite, and of
+one function only the size is taken. The Lie bracket of steps of a ball joint is equal at all
+positions.
 """
 
 

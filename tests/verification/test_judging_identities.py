@@ -1,4 +1,6 @@
-"""Verdicts on identities with given distances, the functions that identities need, and differences of poses."""
+"""Verdicts on identities with given distances, the functions that identities need, and differences
+of poses.
+"""
 
 from __future__ import annotations
 
@@ -260,7 +262,9 @@ def test_terms_are_the_largest_magnitudes_of_all() -> None:
 
 
 def test_poses_differ_up_to_signs_of_quaternions_and_whole_turns() -> None:
-    """A slide differs by 1/8, a planar body by a whole turn and 1/4 m, and quaternions by their signs."""
+    """A slide differs by 1/8, a planar body by a whole turn and 1/4 m, and quaternions by their
+    signs.
+    """
     builder = symgen.Robot("kinds")
     builder.body("slide", parent="base", type="prismatic", axis=(1, 0, 0), **BAR)
     for name, parent in (("planar", "slide"), ("spherical", "planar"), ("free", "spherical")):

@@ -1,4 +1,6 @@
-"""Sizes of terms by which results of long robots are judged: no result exceeds the sum of its terms."""
+"""Sizes of terms by which results of long robots are judged: no result exceeds the sum of its
+terms.
+"""
 
 from __future__ import annotations
 

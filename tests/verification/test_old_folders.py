@@ -1,4 +1,6 @@
-"""Folders written by symgen 0.1.0 and verified by a later version, which lists what it cannot judge."""
+"""Folders written by symgen 0.1.0 and verified by a later version, which lists what it cannot
+judge.
+"""
 
 from __future__ import annotations
 

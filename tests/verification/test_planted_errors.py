@@ -1,7 +1,8 @@
 """Planted errors: a sign, a transpose, a dropped term, a wrong parent, two swapped inertia entries.
 
-Each error is planted in the description that the derivation reads, in the Program, or in the printed C. At least two
-of the four checks must detect each error; the unchanged robot passes all checks.
+Each error is planted in the description that the derivation reads, in the Program, or in the
+printed C. At least two of the four checks must detect each error; the unchanged robot passes all
+checks.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def test_the_unchanged_robot_passes_every_check() -> None:
     assert {check.kind for check in report.checks} == {"algebra", "text", "floating", "identities"}
 
 
-# ---- errors in the description: derivation and reference read different robots ---------------------------------------------
+# ---- errors in the description: derivation and reference read different robots -------------------
 
 
 def _joint(mechanism: Mechanism, index: int, **changes: Any) -> Mechanism:
@@ -106,11 +107,12 @@ def test_a_wrong_description_fails_the_comparisons_with_the_reference(
     plant: Callable[[Mechanism], Mechanism],
 ) -> None:
     report = verify_programs(Subject(robot(), programs(plant(robot())), states=STATES))
-    # all functions describe the same wrong robot, so only the comparison with the reference detects it
+    # all functions describe the same wrong robot, so only the comparison with the reference detects
+    # it
     assert caught_by(report) >= {"algebra", "floating"}, str(report)
 
 
-# ---- errors in the Program, from which the C is printed -------------------------------------------------------------
+# ---- errors in the Program, from which the C is printed ------------------------------------------
 
 
 def _insert(program: Program, after: int, row: Row) -> Program:
@@ -214,7 +216,9 @@ def test_an_error_in_any_sum_fails_algebra_and_floating_point(name: str) -> None
 
 
 def _first(pattern: str, replacement: str | Callable[[re.Match[str]], str], text: str) -> str:
-    """Replace the first match behind a third of the body, so that the error is not in the first line."""
+    """Replace the first match behind a third of the body, so that the error is not in the first
+    line.
+    """
     middle = text.index("{") + (len(text) - text.index("{")) // 3
     changed, count = re.subn(pattern, replacement, text[middle:], count=1, flags=re.MULTILINE)
     assert count == 1, pattern

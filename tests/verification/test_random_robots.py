@@ -1,4 +1,6 @@
-"""Every function by every method and variant, verified to 1e-40 on random spatial and planar robots."""
+"""Every function by every method and variant, verified to 1e-40 on random spatial and planar
+robots.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ CASES = [
         and any(m in methods.providers(name) for name in OF_ANY_ROBOT)
     )
 ]
-"""Cases that distribute the seeds over the methods; explicit methods are in tests/methods/test_grasps.py."""
+"""Cases that distribute the seeds over the methods; explicit methods are in
+tests/methods/test_grasps.py.
+"""
 
 
 def has_branches(mechanism: Mechanism) -> bool:
@@ -35,7 +39,9 @@ def has_branches(mechanism: Mechanism) -> bool:
 
 @cache
 def spatial(seed: int) -> Mechanism:
-    """Return a chain of 2 or 3 links (odd seeds) or a tree of 3 (even seeds), with joints of all types."""
+    """Return a chain of 2 or 3 links (odd seeds) or a tree of 3 (even seeds), with joints of all
+    types.
+    """
     general = seed % 8 < 4
     if seed % 2:
         return random_mechanism(2 + seed // 2 % 2, seed, "chain", kinds(), general)
@@ -67,7 +73,9 @@ def verify_method(mechanism: Mechanism, method: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("method", "seed"), CASES)
 def test_every_method_passes_verification_on_a_random_robot(method: str, seed: int) -> None:
-    """Planar methods get a planar chain, methods for mimic joints a robot with such, others a spatial one."""
+    """Planar methods get a planar chain, methods for mimic joints a robot with such, others a
+    spatial one.
+    """
     mechanism = (
         flat(seed)
         if method in PLANAR_METHODS

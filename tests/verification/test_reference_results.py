@@ -1,4 +1,6 @@
-"""States, arguments and results that checks share: what is drawn, what is passed on, and what is kept."""
+"""States, arguments and results that checks share: what is drawn, what is passed on, and what is
+kept.
+"""
 
 from __future__ import annotations
 

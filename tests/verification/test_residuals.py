@@ -1,4 +1,6 @@
-"""Magnitudes, distances and their ratios on given numbers: floats, balls, zero, infinite and undefined ones."""
+"""Magnitudes, distances and their ratios on given numbers: floats, balls, zero, infinite and
+undefined ones.
+"""
 
 from __future__ import annotations
 

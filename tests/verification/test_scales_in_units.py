@@ -1,8 +1,8 @@
 """Sizes are sums of terms that have the unit of their result, and no term is missing.
 
 In other units of mass, length or time, a size changes by the same factor as its result. Where one
-argument is far larger than the others, a result is no larger than its size, so that a missing term of
-that argument is seen. The sizes of a pendulum are known in closed form.
+argument is far larger than the others, a result is no larger than its size, so that a missing term
+of that argument is seen. The sizes of a pendulum are known in closed form.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ NOT_HOMOGENEOUS = {
 """Results whose sizes do not scale with a unit, by the unit."""
 ROUND_OFF = 1e-9
 DIFFERENCES = {"grad": 1e-7, "step_rk4": 3e-4}
-"""Relative error of sizes that use differences, by result or function. Those of step_rk4 are over a unit
-of the rates in any unit of time, where friction is not linear.
+"""Relative error of sizes that use differences, by result or function. Those of step_rk4 are over a
+unit of the rates in any unit of time, where friction is not linear.
 """
 
 
@@ -147,8 +147,8 @@ OFFSET = 2.0
 
 
 def pendulum_sizes(v: Any, a: Any) -> dict[str, Any]:
-    """Return the sizes of the results of a pendulum in closed form, (count, 1) or (count, 2): angular
-    and linear.
+    """Return the sizes of the results of a pendulum in closed form, (count, 1) or (count, 2):
+    angular and linear.
     """
     m, lever, g, i = MASS, LENGTH, GRAVITY, INERTIA * np.sqrt(3)
     v, a = np.abs(v), np.abs(a)

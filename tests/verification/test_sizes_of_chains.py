@@ -1,4 +1,6 @@
-"""Sizes of terms of a cart that carries a hinge and a slide, in closed form: levers, wrenches, drives, residuals."""
+"""Sizes of terms of a cart that carries a hinge and a slide, in closed form: levers, wrenches,
+drives, residuals.
+"""
 
 from __future__ import annotations
 
@@ -142,7 +144,9 @@ def test_forces_of_a_carriage_add_up_from_its_tip_and_with_its_drives() -> None:
 
 
 def test_a_screw_feels_moments_and_forces() -> None:
-    """Its sliding part, of 1/2 m/rad, has the force, and the moment as well; its motions are products of both parts."""
+    """Its sliding part, of 1/2 m/rad, has the force, and the moment as well; its motions are
+    products of both parts.
+    """
     builder = symgen.Robot("screw", gravity=(0, 0, -10))
     builder.body("nut", parent="base", type="helical", pitch="0.5", axis=(0, 0, 2), xyz=(0, 1, 0),
                  mass=2, centre=(1, 0, 0), inertia=("0.25", 0, 0, "0.25", 0, "0.25"))  # fmt: skip
@@ -179,7 +183,9 @@ def test_sizes_of_drives_are_their_terms_with_absolute_values() -> None:
 
 
 def test_sizes_of_slopes_of_drives() -> None:
-    """The slope of v/√(v² + ε²) is ε²/(v² + ε²)^(3/2), and its relative change is at most 1/√(v² + ε²)."""
+    """The slope of v/√(v² + ε²) is ε²/(v² + ε²)^(3/2), and its relative change is at most 1/√(v² +
+    ε²).
+    """
     squares = V[:, 1] ** 2 + 1 / 16
     slopes = drive_scales.velocity_derivatives(robot(), V)
     np.testing.assert_allclose(slopes[:, 0], 2)
@@ -282,7 +288,9 @@ def exact() -> ExactResults:
 
 
 def lever_of_lift(q: Array) -> Array:
-    """Return the distance of the lift's centre from the arm's axis point, or from its own frame if that is larger."""
+    """Return the distance of the lift's centre from the arm's axis point, or from its own frame if
+    that is larger.
+    """
     arm_to_centre = np.sqrt(0.45**2 + OFFSETS[2] ** 2 + (q[:, 2] + 0.6) ** 2)
     return np.maximum(arm_to_centre, 0.75)
 
@@ -306,7 +314,9 @@ def test_the_diagonal_of_a_carriage_has_masses_levers_and_armatures(exact: Exact
 
 
 def test_wrenches_reach_joints_by_their_levers(exact: ExactResults) -> None:
-    """The lift transmits the wrench at its own origin; the arm and the cart at the distance of that point."""
+    """The lift transmits the wrench at its own origin; the arm and the cart at the distance of that
+    point.
+    """
     wrench, q = exact.floats["wrench"], exact.floats["q"]
     moment, force = (np.linalg.norm(half, axis=1) for half in (wrench[:, :3], wrench[:, 3:]))
     arm = np.hypot(OFFSETS[2], q[:, 2])
@@ -376,7 +386,9 @@ def test_lengths_are_those_of_the_longest_path_and_of_the_frame(exact: ExactResu
 
 
 def test_wrenches_across_joints_have_the_larger_of_moment_and_force(exact: ExactResults) -> None:
-    """At rest: the external wrench twice, and the weight of each part that a joint carries at its lever, or at 1 m."""
+    """At rest: the external wrench twice, and the weight of each part that a joint carries at its
+    lever, or at 1 m.
+    """
     still = 0 * exact.floats["v"]
     moment, force = (
         np.linalg.norm(half, axis=1)
@@ -420,9 +432,11 @@ def on_slides() -> ExactResults:
 
 
 def test_sizes_of_a_contact_that_holds_a_mass(on_slides: ExactResults) -> None:
-    """With S = A M⁻¹ Aᵀ = 1/2, a force is as large as the residual of the dynamics and twice that of the contact.
+    """With S = A M⁻¹ Aᵀ = 1/2, a force is as large as the residual of the dynamics and twice that
+    of the contact.
 
-    The contact's own residual has gravity, S f, and the errors of the accelerations by the forces and without them.
+    The contact's own residual has gravity, S f, and the errors of the accelerations by the forces
+    and without them.
     """
     sizes = on_slides.scales
     active = on_slides.arguments("contact_forward_dynamics", on_slides.floats)["active"][:, 0] != 0
@@ -445,7 +459,9 @@ def test_sizes_of_a_contact_that_holds_a_mass(on_slides: ExactResults) -> None:
 
 
 def test_sizes_of_an_impact_that_stops_a_mass(on_slides: ExactResults) -> None:
-    """The impulse is 2 v; a joint moves the contact by at most its rate in any direction, and by |A| in its own."""
+    """The impulse is 2 v; a joint moves the contact by at most its rate in any direction, and by
+    |A| in its own.
+    """
     sizes, v = on_slides.scales, np.abs(on_slides.floats["v"])
     active = on_slides.arguments("contact_impulse", on_slides.floats)["active"][:, 0] != 0
     total = v.sum(axis=1, keepdims=True)

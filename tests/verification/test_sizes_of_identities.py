@@ -1,4 +1,5 @@
-"""Sizes to which the errors of identities are relative: they have the unit of the error, and no term is missing.
+"""Sizes to which the errors of identities are relative: they have the unit of the error, and no
+term is missing.
 
 The functions under test are those of the reference in doubles.
 """
@@ -54,7 +55,9 @@ class Doubles:
         )
 
     def ratios(self, identity: Identity, error: float = 0.0) -> Array:
-        """Return the relative distance (count,) of an identity, with relative errors of the entries of its first function."""
+        """Return the relative distance (count,) of an identity, with relative errors of the entries
+        of its first function.
+        """
 
         def runner(name: str) -> Runner:
             def run(arguments: Mapping[str, Array]) -> dict[str, Array]:

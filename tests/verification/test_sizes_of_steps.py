@@ -43,7 +43,9 @@ STEP = np.array([[-0.25, 3, -1, 0.5, 0.1, -0.2, 0.3, 2, -4, 8, 0.5, 0.25, -0.75]
 
 
 def test_displaced_coordinates_add_travel_and_rotate_it() -> None:
-    """Positions move by their travel times 1 plus the turn and the angle at the start; entries of a quaternion by the turn."""
+    """Positions move by their travel times 1 plus the turn and the angle at the start; entries of a
+    quaternion by the turn.
+    """
     slide = 0.5 + 0.25
     turn, travel = 0.5, 3 + 1
     moved = travel * (1 + turn + 0.25)
@@ -204,12 +206,16 @@ LENGTH, MASS, INERTIA = 0.5, 3.0, 0.25
 
 @cache
 def swinging() -> ExactResults:
-    """Return results of the pendulum with a frame at its mass centre, and the task of turning about z."""
+    """Return results of the pendulum with a frame at its mass centre, and the task of turning about
+    z.
+    """
     return ExactResults(pendulum(), 3, 2, frame="bob", task_rows=(2,))
 
 
 def test_sizes_of_task_rows_of_a_pendulum() -> None:
-    """For rotation about z, J is 1 and X is 1/I; with the size s of M, Λ⁻¹ is off by s/I² + 2/I, and Λ is I."""
+    """For rotation about z, J is 1 and X is 1/I; with the size s of M, Λ⁻¹ is off by s/I² + 2/I,
+    and Λ is I.
+    """
     true, size = MASS * LENGTH**2 + INERTIA, MASS * LENGTH**2 + INERTIA * np.sqrt(3)
     scales = swinging().scales
     mobility = size / true**2 + 2 / true
@@ -222,7 +228,9 @@ def test_sizes_of_task_rows_of_a_pendulum() -> None:
 
 
 def test_sizes_of_the_regressor_of_a_pendulum() -> None:
-    """At the joint itself the lever is 0: gravity counts in the first moments, the accelerations in the second ones."""
+    """At the joint itself the lever is 0: gravity counts in the first moments, the accelerations in
+    the second ones.
+    """
     exact = ExactResults(pendulum(), 3, 2)
     v, a = (np.abs(exact.floats[name]) for name in "va")
     field = a + 2 * v**2

@@ -1,4 +1,6 @@
-"""Verdict "not judged": results whose precision loss leaves no certain digit, as in chains of very light links."""
+"""Verdict "not judged": results whose precision loss leaves no certain digit, as in chains of very
+light links.
+"""
 
 from __future__ import annotations
 
@@ -235,7 +237,9 @@ def test_the_freedom_of_a_steep_screw_exceeds_that_of_a_flat_one() -> None:
 
 
 def test_directions_without_joint_motion_count_for_constraint_methods() -> None:
-    """Prismatic joints block rotation of small links; det M by constraint forces loses seven digits there."""
+    """Prismatic joints block rotation of small links; det M by constraint forces loses seven digits
+    there.
+    """
     mechanism = random_mechanism(3, 5, joints=("prismatic",))
     small = tuple(
         replace(
@@ -262,7 +266,9 @@ def test_directions_without_joint_motion_count_for_constraint_methods() -> None:
 
 
 def nearly_singular() -> tuple[Mechanism, Mechanism]:
-    """Return an arm, and the arm with two coaxial joints and a body of 1e-9 of the mass between them."""
+    """Return an arm, and the arm with two coaxial joints and a body of 1e-9 of the mass between
+    them.
+    """
     arm = point_mass_arm(1, 1, 1)
     speck = replace(
         arm.bodies[0],
@@ -316,7 +322,9 @@ def test_infinite_results_are_not_judged_if_m_is_singular_within_round_off() -> 
 
 
 def test_an_undefined_logarithm_is_not_judged_if_m_is_singular_within_round_off() -> None:
-    """A tiny mass carries a free body, whose pivots are constants, so that the Program has no division."""
+    """A tiny mass carries a free body, whose pivots are constants, so that the Program has no
+    division.
+    """
     arm = point_mass_arm(1, 1)
     speck, solid = (
         replace(
@@ -370,7 +378,9 @@ def test_an_error_of_a_light_joint_fails_in_float() -> None:
 
 
 def test_an_observed_precision_loss_is_not_judged() -> None:
-    """The bound is below 1e-3 of the terms but not of their sum, and the result is off by that bound."""
+    """The bound is below 1e-3 of the terms but not of their sum, and the result is off by that
+    bound.
+    """
     mechanism = symgen.load("planar_point_mass:6")
     program = choose.best_program(mechanism, "interbody_forces", ProgramOptions("float"))
     exact_results, honest = ExactResults(mechanism, 2), machine_runner(program)

@@ -173,7 +173,9 @@ def test_states_are_exact_seeded_and_within_limits() -> None:
 
 @pytest.mark.slow
 def test_scales_bound_the_results() -> None:
-    """The scale of round-off is at least each entry of the result and at most 1e4 times the largest."""
+    """The scale of round-off is at least each entry of the result and at most 1e4 times the
+    largest.
+    """
     for seed in range(5):
         exact_results = ExactResults(random_tree(40 + seed, 6), 6, frame="tool")
         for function in (

@@ -135,7 +135,9 @@ def test_a_function_removed_from_the_manifest_is_reported(folder: Path) -> None:
     ("void my_arm_mass_matrix(const double q[my_arm_NQ]", "void my_arm_mass_matrix(const double *q"),
 ])  # fmt: skip
 def test_a_changed_prototype_or_macro_in_the_header_fails(folder: Path, old: str, new: str) -> None:
-    """Swapped arguments of a prototype compile, and so does a macro; the check of the text detects both."""
+    """Swapped arguments of a prototype compile, and so does a macro; the check of the text detects
+    both.
+    """
     edit(folder / "my_arm.h", old, new)
     kinds = {check.kind for check in verify_quickly(folder).failures}
     assert {"text", "files"} <= kinds
@@ -206,7 +208,9 @@ def test_recorded_evidence_is_named_as_not_judged(tmp_path: Path) -> None:
 def test_no_damage_ends_in_a_traceback(
     generated_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each file in turn has a byte changed or its end cut, or is replaced by words, a folder or a pipe."""
+    """Each file in turn has a byte changed or its end cut, or is replaced by words, a folder or a
+    pipe.
+    """
     random_source = random.Random(5)
     words = ["null", "[]", "{}", "-1", '"\\u0000"', "[" * 2000, "1e999", "\x00", "panda", "../x"]
     names = sorted(

@@ -1,7 +1,9 @@
-"""Other libraries for `symgen bench`: the same robot, built joint by joint from the Mechanism, called from Python.
+"""Other libraries for `symgen bench`: the same robot, built joint by joint from the Mechanism,
+called from Python.
 
-A peer answers with `calls(function, states)`: one closure a state, which does only what its own user would call. Peers are
-optional. A peer that is not installed, or cannot represent the robot, is left out with the reason.
+A peer answers with `calls(function, states)`: one closure a state, which does only what its own
+user would call. Peers are optional. A peer that is not installed, or cannot represent the robot, is
+left out with the reason.
 """
 
 from __future__ import annotations

@@ -17,7 +17,8 @@ States = list[dict[str, Any]]
 
 
 class Places:
-    """Positions of symgen's numbers in the vectors of a peer. This class is for a peer with symgen's conventions (Pinocchio).
+    """Positions of symgen's numbers in the vectors of a peer. This class is for a peer with
+    symgen's conventions (Pinocchio).
 
     `order[k]` (nv,) is the index of velocity k: peers number a branch to its end before the next. `starts[i]` is the first index of
     joint i in the peer's q (nq,), `sizes[i]` its number of entries: one more than symgen's if the last one, an angle, is stored as
@@ -65,7 +66,9 @@ class Places:
         }
 
     def ours(self, function: str, state: Mapping[str, Any], answer: Any) -> Any:
-        """Return a peer's answer in symgen's order: the first of several; a symmetric matrix may have only its upper triangle."""
+        """Return a peer's answer in symgen's order: the first of several; a symmetric matrix may
+        have only its upper triangle.
+        """
         if isinstance(answer, tuple):  # derivatives, which are not symmetric
             return np.array(answer[0])[np.ix_(self.order, self.order)]
         values = np.array(answer)
@@ -76,7 +79,8 @@ class Places:
 
 @dataclass(frozen=True)
 class Peer:
-    """A library: `functions` maps symgen's name to (label, maker). maker(state) returns the call, whose value is the answer.
+    """A library: `functions` maps symgen's name to (label, maker). maker(state) returns the call,
+    whose value is the answer.
 
     `alike` names symgen's comparable call: "python", or "bound" to buffers.
     """
@@ -98,7 +102,9 @@ class Peer:
 
 
 def refuse_drives(mechanism: Mechanism, peer: str, kinds: Sequence[str]) -> None:
-    """Raise RequestError for a drive or a link with one of these kinds, which the peer lacks or defines differently."""
+    """Raise RequestError for a drive or a link with one of these kinds, which the peer lacks or
+    defines differently.
+    """
     for joint in mechanism.joints:
         for kind in kinds:
             if getattr(joint.drive, kind, 0):

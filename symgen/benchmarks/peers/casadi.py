@@ -19,7 +19,9 @@ from symgen.support.errors import RequestError
 
 
 def peer(mechanism: Mechanism) -> Peer:
-    """Return CasADi as a peer: its C for Pinocchio's algorithms, compiled like symgen's and called on bound buffers."""
+    """Return CasADi as a peer: its C for Pinocchio's algorithms, compiled like symgen's and called
+    on bound buffers.
+    """
     import casadi as ca
     import pinocchio.casadi as symbolic
 
@@ -86,7 +88,9 @@ def compiled(ca: Any, name: str, arguments: list[Any], result: Any) -> Any:
 
 
 def on_buffers(function: Any, arguments: list[Any]) -> Call:
-    """Return a call without copies: CasADi fills an array of the caller. Its matrices are column-major."""
+    """Return a call without copies: CasADi fills an array of the caller. Its matrices are
+    column-major.
+    """
     buffer, trigger = function.buffer()
     result = np.zeros(function.size_out(0), order="F")
     for index, values in enumerate(arguments):

@@ -1,7 +1,8 @@
-"""MuJoCo as a peer: its model of a mechanism, and the conversion of states and results to its conventions.
+"""MuJoCo as a peer: its model of a mechanism, and the conversion of states and results to its
+conventions.
 
-A joint with several coordinates becomes several of MuJoCo's joints (slides, hinges, a ball). A free joint on the base
-becomes MuJoCo's free joint.
+A joint with several coordinates becomes several of MuJoCo's joints (slides, hinges, a ball). A free
+joint on the base becomes MuJoCo's free joint.
 """
 
 from __future__ import annotations
@@ -57,9 +58,10 @@ def _is_free_joint(joint: Joint) -> bool:
 class MujocoPlaces(Places):
     """Positions of symgen's numbers in MuJoCo's vectors. MuJoCo's quaternions are w x y z.
 
-    The linear velocity of a joint has its components in the axes of the body in symgen. In MuJoCo it has them in the axes
-    of the joint's frame; for a free joint, in the axes of the base, as its position and quaternion. With the rotation R
-    from the body's axes to these axes, and T = diag(R, 1) for each joint (orthogonal), MuJoCo has
+    The linear velocity of a joint has its components in the axes of the body in symgen. In MuJoCo
+    it has them in the axes of the joint's frame; for a free joint, in the axes of the base, as its
+    position and quaternion. With the rotation R from the body's axes to these axes, and T = diag(R,
+    1) for each joint (orthogonal), MuJoCo has
 
         velocities T v,   accelerations T (a + (ω × v, 0)),   forces T τ.
     """
@@ -121,9 +123,11 @@ class MujocoPlaces(Places):
         return np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
 
     def velocity_transform(self, q: Any) -> tuple[Any, list[tuple[Any, Any, Any]]]:
-        """Return T (nv, nv), and (entries, axes, is_linear) of each joint whose linear velocity T rotates.
+        """Return T (nv, nv), and (entries, axes, is_linear) of each joint whose linear velocity T
+        rotates.
 
-        These are the joint's indices in v, the axis 0 … 2 of each of these velocities, and True for the linear ones.
+        These are the joint's indices in v, the axis 0 … 2 of each of these velocities, and True for
+        the linear ones.
         """
         transform, rotated_joints = np.eye(len(self.order)), []
         mechanism = self.mechanism
@@ -166,7 +170,9 @@ class MujocoPlaces(Places):
         return converted
 
     def ours(self, function: str, state: Mapping[str, Any], answer: Any) -> Any:
-        """Return MuJoCo's answer in symgen's order and axes: a matrix, forces, or accelerations (forward dynamics)."""
+        """Return MuJoCo's answer in symgen's order and axes: a matrix, forces, or accelerations
+        (forward dynamics).
+        """
         values = super().ours(function, state, answer)
         T, rotated_joints = self.velocity_transform(state["q"])
         if values.ndim == 2:
@@ -224,7 +230,9 @@ def built(mechanism: Mechanism) -> Any:
 
 
 def _add_body(parent: Any, name: str, joint: Joint, reference: Reference) -> Any:
-    """Add a body to its parent in MuJoCo's specification, with the joint that carries it and the joint's drive."""
+    """Add a body to its parent in MuJoCo's specification, with the joint that carries it and the
+    joint's drive.
+    """
     import mujoco as mj
 
     rotation, origin = reference.pose(joint.pose)
@@ -247,7 +255,9 @@ def _add_body(parent: Any, name: str, joint: Joint, reference: Reference) -> Any
 
 
 def _set_inertia(body: Any, parts: Sequence[Any]) -> None:
-    """Set the body's mass, mass centre, inertia and gravity compensation to the totals of its parts."""
+    """Set the body's mass, mass centre, inertia and gravity compensation to the totals of its
+    parts.
+    """
     mass = sum(float(part.mass) for part in parts)
     moment = sum((float(part.mass) * np.asarray(part.centre) for part in parts), np.zeros(3))
     centre = moment / (mass or 1.0)
@@ -262,7 +272,9 @@ def _set_inertia(body: Any, parts: Sequence[Any]) -> None:
 
 
 def peer(mechanism: Mechanism) -> Peer:
-    """Return MuJoCo as a peer. A call of mj_inverse or mj_forward is timed without writing its inputs."""
+    """Return MuJoCo as a peer. A call of mj_inverse or mj_forward is timed without writing its
+    inputs.
+    """
     import mujoco as mj
 
     model = built(mechanism)

@@ -1,4 +1,6 @@
-"""Pinocchio as a peer: q, v, a and forces of a joint are symgen's, except that a planar angle is a cosine and a sine."""
+"""Pinocchio as a peer: q, v, a and forces of a joint are symgen's, except that a planar angle is a
+cosine and a sine.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,8 @@ def places(mechanism: Mechanism, model: Any, ids: Sequence[int]) -> Places:
 def built(mechanism: Mechanism) -> tuple[Any, list[int]]:
     """Return Pinocchio's model of a mechanism, and the index in it of each joint.
 
-    Raises RequestError for an unknown joint, and for forces of drives: its algorithms know only the armature.
+    Raises RequestError for an unknown joint, and for forces of drives: its algorithms know only the
+    armature.
     """
     import pinocchio as pin
 
@@ -94,7 +97,9 @@ def built(mechanism: Mechanism) -> tuple[Any, list[int]]:
 
 
 def peer(mechanism: Mechanism) -> Peer:
-    """Return Pinocchio as a peer: each call fills the data of the model, as its Python interface does."""
+    """Return Pinocchio as a peer: each call fills the data of the model, as its Python interface
+    does.
+    """
     import pinocchio as pin
 
     model, ids = built(mechanism)

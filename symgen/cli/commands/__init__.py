@@ -7,7 +7,8 @@ A command module declares
     def arguments(parser: Parser) -> None     # its options
     def run(options: Namespace) -> int        # its exit code: 0 done, 1 the answer is no
 
-It raises SymgenError for a request that cannot be carried out, and Unfulfilled for a part of one. Commands share `_sharing.py`.
+It raises SymgenError for a request that cannot be carried out, and Unfulfilled for a part of one.
+Commands share `_sharing.py`.
 """
 
 from __future__ import annotations
@@ -40,13 +41,17 @@ FILE, ROBOT, FUNCTIONS, FRAMES, CODE, MESSAGES = OPTION_GROUPS = (
     "form and text of the code",
     "messages",
 )
-"""Titles of the groups of options, in the order of `symgen COMMAND --help`, after the command's own options."""
+"""Titles of the groups of options, in the order of `symgen COMMAND --help`, after the command's own
+options.
+"""
 
 _NUMBER = re.compile(r"-[0-9.]")
 
 
 class Unfulfilled(SymgenError):
-    """Work that is done except for a part, or whose result is refused: exit code 1. Names the part and the reason."""
+    """Work that is done except for a part, or whose result is refused: exit code 1. Names the part
+    and the reason.
+    """
 
 
 def find(name: str) -> Any:
@@ -72,7 +77,9 @@ def add_verbosity(parser: Parser) -> None:
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse with groups of options, one sentence for a mistake, the nearest option, and values such as -9.81,0,0."""
+    """argparse with groups of options, one sentence for a mistake, the nearest option, and values
+    such as -9.81,0,0.
+    """
 
     def __init__(self, **settings: Any) -> None:
         if sys.version_info >= (3, 14):
@@ -96,7 +103,8 @@ class Parser(argparse.ArgumentParser):
     def format_help(self) -> str:
         """Return the help with a short usage and the groups in the order of OPTION_GROUPS.
 
-        argparse keeps the number of values in `save_nargs` while it parses options and arguments intermixed.
+        argparse keeps the number of values in `save_nargs` while it parses options and arguments
+        intermixed.
         """
         arguments = [
             f"[{action.metavar}]"
@@ -134,7 +142,9 @@ class Parser(argparse.ArgumentParser):
                 )
 
     def _with_joined_values(self, words: Sequence[str]) -> list[str]:
-        """Return `--gravity -9.81,0,0` as `--gravity=-9.81,0,0`: argparse takes a value with a minus for an option."""
+        """Return `--gravity -9.81,0,0` as `--gravity=-9.81,0,0`: argparse takes a value with a
+        minus for an option.
+        """
         joined_words: list[str] = []
         for word in words:
             action = self._option_string_actions.get(joined_words[-1]) if joined_words else None

@@ -25,10 +25,11 @@ def log() -> logging.Logger:
 
 
 class Progress:
-    """Print one line on a terminal that states the current step, and wipe it at the end; print nothing in a pipe.
+    """Print one line on a terminal that states the current step, and wipe it at the end; print
+    nothing in a pipe.
 
-    With -v it prints one line for every finished step, with its time. A step that takes more than a second shows its time,
-    second by second, so that a user sees that it is alive.
+    With -v it prints one line for every finished step, with its time. A step that takes more than a
+    second shows its time, second by second, so that a user sees that it is alive.
     """
 
     def __init__(self) -> None:

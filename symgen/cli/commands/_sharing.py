@@ -54,7 +54,9 @@ def robot_arguments(
 
 
 def add_options(parser: Parser, kind: Any, only: Collection[str] = (), **helps: str) -> None:
-    """Add the options of a TypedDict, or `only` some of them, to their groups; `helps` replaces help texts."""
+    """Add the options of a TypedDict, or `only` some of them, to their groups; `helps` replaces
+    help texts.
+    """
     for name, (_, option) in declarations(kind).items():
         if only and name not in only:
             continue
@@ -105,7 +107,9 @@ def read_mechanism(options: Namespace) -> Mechanism:
 
 
 def _listed(words: Iterable[str] | None) -> list[str] | None:
-    """Return the names of a repeated option, each with one name or several with commas; None if it is absent."""
+    """Return the names of a repeated option, each with one name or several with commas; None if it
+    is absent.
+    """
     return [name.strip() for word in words or () for name in word.split(",")] or None
 
 
@@ -212,7 +216,9 @@ def program_arguments(
     kind: Any = ProgramChoices,
     **helps: str,
 ) -> None:
-    """Add -f (`functions` without it), --real (on a target None, for the target's own), and the options of `kind`."""
+    """Add -f (`functions` without it), --real (on a target None, for the target's own), and the
+    options of `kind`.
+    """
     function_arguments(parser, functions)
     if on_a_target:
         helps["real"] = (
@@ -225,7 +231,9 @@ def program_arguments(
 
 
 def functions(words: Sequence[str] | None) -> list[str] | None:
-    """Return the requested functions. RequestError for a function that is named twice, by two methods."""
+    """Return the requested functions. RequestError for a function that is named twice, by two
+    methods.
+    """
     if words is None:
         return None
     words_by_name: dict[str, str] = {}
@@ -243,7 +251,8 @@ def functions(words: Sequence[str] | None) -> list[str] | None:
 
 
 def say_notes(mechanism: Mechanism, robot: str, drives: str | None = None) -> None:
-    """Print the loud notes on stderr, similar ones in one line, and the drives that `--drives` would apply if it is not given.
+    """Print the loud notes on stderr, similar ones in one line, and the drives that `--drives`
+    would apply if it is not given.
 
     `symgen.cli` prints the warnings, last. On a terminal, lines are shortened between words, and two of a kind are printed.
     """
@@ -266,7 +275,9 @@ def say_notes(mechanism: Mechanism, robot: str, drives: str | None = None) -> No
 
 
 def _held_drives(mechanism: Mechanism, robot: str) -> str:
-    """Return the kinds of drives that a URDF declares and that are off; empty for a description that lists what it leaves out."""
+    """Return the kinds of drives that a URDF declares and that are off; empty for a description
+    that lists what it leaves out.
+    """
     from symgen.description.announcing import unapplied_drives
 
     if not mechanism.source.endswith(OFF) or robot.endswith(".toml") or Path(robot).is_dir():
@@ -275,7 +286,9 @@ def _held_drives(mechanism: Mechanism, robot: str) -> str:
 
 
 def shortened(line: str, width: int = LINE) -> str:
-    """Return `line`, or as many of its words as fit into `width` columns and …; names and numbers are never cut."""
+    """Return `line`, or as many of its words as fit into `width` columns and …; names and numbers
+    are never cut.
+    """
     if len(line) <= width:
         return line
     end = line.rfind(" ", 0, width - 1)
@@ -288,11 +301,12 @@ def name_frame(
     frame: Links = None,
     stated_convention: tuple[str, str] | None = None,
 ) -> None:
-    """Print a note that names the frame of the `requested` functions (None: all), if one of them depends on a frame.
+    """Print a note that names the frame of the `requested` functions (None: all), if one of them
+    depends on a frame.
 
-    The frame of a folder is in its manifest. `frame` None is the default frame, whose choice is explained. With several frames
-    the note names the functions that use the first only. With a `stated_convention`
-    for J the note names the functions that ignore the convention.
+    The frame of a folder is in its manifest. `frame` None is the default frame, whose choice is
+    explained. With several frames the note names the functions that use the first only. With a
+    `stated_convention` for J the note names the functions that ignore the convention.
     """
     from symgen.vocabulary.functions import BY_DEFAULT, FUNCTIONS
 
@@ -317,7 +331,9 @@ def _depend_on_frame(names: Iterable[str]) -> bool:
 
 
 def _name_frame_of_folder(folder: Path, names: Iterable[str] | None) -> None:
-    """Print a note on the frame of a generated folder, if one of its functions `names` (None: all) depends on a frame."""
+    """Print a note on the frame of a generated folder, if one of its functions `names` (None: all)
+    depends on a frame.
+    """
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     if not _depend_on_frame(manifest["functions"] if names is None else names):
         return
@@ -334,7 +350,9 @@ def _name_frame_of_folder(folder: Path, names: Iterable[str] | None) -> None:
 def _name_functions_of_one_frame(
     names: Collection[str], frame: Links, stated_convention: tuple[str, str] | None
 ) -> None:
-    """Print notes on functions that use the first of several frames only, and that do not follow the convention of J."""
+    """Print notes on functions that use the first of several frames only, and that do not follow
+    the convention of J.
+    """
     from symgen.vocabulary.arrays import USUAL
     from symgen.vocabulary.functions import FUNCTIONS
 
@@ -371,7 +389,9 @@ def _name_default_frame(robot: Mechanism) -> None:
 
 
 def costs(functions: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the table of costs of {function: {"method", "operations", "depth"}}, with a column of logarithms if there is one."""
+    """Return the table of costs of {function: {"method", "operations", "depth"}}, with a column of
+    logarithms if there is one.
+    """
     logs = ["log"] if any("log" in entry["operations"] for entry in functions.values()) else []
     rows: list[Sequence[object]] = [
         ("function", "method", "mul", "add", "div", "sin+cos", *logs, "depth")
@@ -390,7 +410,9 @@ def costs(functions: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def account(options: Namespace, text: str) -> None:
-    """Print what a command wrote and where, except with --quiet or a closed standard output: the files are the result."""
+    """Print what a command wrote and where, except with --quiet or a closed standard output: the
+    files are the result.
+    """
     if not options.quiet and sys.stdout.writable():
         print(text)
 

@@ -20,7 +20,9 @@ SUMMARY = "compare all methods side by side: operations, size, time, round-off"
 
 
 def arguments(parser: Parser) -> None:
-    """Add the arguments of the command: the robot, the functions, and their form, unrolled or looped."""
+    """Add the arguments of the command: the robot, the functions, and their form, unrolled or
+    looped.
+    """
     robot_arguments(parser)
     parser.add_argument(
         "-f",
@@ -55,7 +57,8 @@ def run(options: Namespace) -> int:
     if options.plot is not None:
         from symgen.pages.pictures.comparison import drawer
 
-        # `drawer` reports a missing library or an unknown file ending now, before the long comparison.
+        # `drawer` reports a missing library or an unknown file ending now, before the long
+        # comparison.
         draw = drawer(options.plot)
     with Progress() as progress:
         compared = compare(

@@ -124,7 +124,9 @@ def run(options: Namespace) -> int:
 
 
 def _robot(options: Namespace) -> tuple[Measured, str, str, str]:
-    """Measure the requested functions of a robot; return the figures, the robot's name, the target and the real type."""
+    """Measure the requested functions of a robot; return the figures, the robot's name, the target
+    and the real type.
+    """
     from symgen.certificate import checked_bounds
     from symgen.delivery.evidence import measured
     from symgen.pipeline.build import programs_and_refusals

@@ -168,7 +168,9 @@ def _notes_on_folder(manifest: Mapping[str, Any], request: Request) -> Iterator[
 def _notes_on_methods(
     mechanism: Mechanism, programs: Collection[Form], chosen: ProgramOptions
 ) -> Iterator[str]:
-    """Yield notes on looped functions, interrupted searches, rejected candidates and precision loss."""
+    """Yield notes on looped functions, interrupted searches, rejected candidates and precision
+    loss.
+    """
     from symgen.pipeline.choose import has_precision_loss
     from symgen.pipeline.form import has_unrolled_form
     from symgen.pipeline.noticing import precision_notice

@@ -29,7 +29,9 @@ Sym3 = tuple[Constant, Constant, Constant, Constant, Constant, Constant]
 
 @dataclass(frozen=True)
 class Inertia:
-    """Mass m, first moment h = ∫ρ r, second moment Σ = ∫ρ r rᵀ about the frame's origin (Σ = ½tr(I)1 − I)."""
+    """Mass m, first moment h = ∫ρ r, second moment Σ = ∫ρ r rᵀ about the frame's origin (Σ =
+    ½tr(I)1 − I).
+    """
 
     m: Constant
     h: Vec3
@@ -95,8 +97,8 @@ def rotated(rotation: Mat3, s: Sym3) -> Sym3:
 
 
 def line_inertia(m: Constant, h_z: Constant, s_zz: Constant, axis: Vec3, point: Vec3) -> Inertia:
-    """Return the inertia of matter on a line through `point` in direction `axis`, which has no effect
-    on a joint about that line.
+    """Return the inertia of matter on a line through `point` in direction `axis`, which has no
+    effect on a joint about that line.
     """
     S = _plus(
         _plus(_scaled(m, _outer(point)), _scaled(h_z, _sum_of_outer(point, axis))),
@@ -134,7 +136,9 @@ class Link:
     compensated: Inertia = ZERO_INERTIA
     """The mass with gravity compensation, as points."""
     slack: Spin = NO_SPIN
-    """Rotation of the link about its z axis relative to the axes in which its vectors are written (`model.share`)."""
+    """Rotation of the link about its z axis relative to the axes in which its vectors are written
+    (`model.share`).
+    """
 
     @property
     def turns(self) -> bool:

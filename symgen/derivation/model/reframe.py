@@ -22,12 +22,14 @@ from symgen.mechanism.mechanism import Body, Mechanism
 from symgen.support.errors import TooLong
 
 NEARLY_PARALLEL = 0.01
-"""sin² of the angle between two axes below which origins are placed as if the axes were parallel (about 6 degrees)."""
+"""sin² of the angle between two axes below which origins are placed as if the axes were parallel
+(about 6 degrees).
+"""
 
 
 MOST_JOINTS = 5000
-"""Most movable joints of a robot with rows for every link. Sines, cosines and a few rows per joint already take half of the
-100 000 rows that a Program may have.
+"""Most movable joints of a robot with rows for every link. Sines, cosines and a few rows per joint
+already take half of the 100 000 rows that a Program may have.
 """
 
 
@@ -154,7 +156,8 @@ def _normal_foot(axis: Vec3, line: Line) -> Constant:
     normal = k.cross(axis, line.direction)
     sine_squared = k.dot(normal, normal)
     if k.as_float(sine_squared) < NEARLY_PARALLEL:
-        # The foot of the normal would be far away, and round-off grows with the square of that distance.
+        # The foot of the normal would be far away, and round-off grows with the square of that
+        # distance.
         return k.dot(axis, line.origin)
     # Foot of the common normal: the point of this axis nearest to the line point + t direction.
     return k.normalize(k.dot(k.cross(line.point, line.direction), normal) / sine_squared)

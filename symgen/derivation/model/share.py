@@ -19,7 +19,8 @@ from symgen.derivation.model.links import Model
 from symgen.derivation.model.spin import NO_SPIN, Spin
 
 GROUND = -1
-"""Stands for the axes that the parent of a group defines when every joint of the group is at zero."""
+"""Stands for the axes that the parent of a group defines when every joint of the group is at zero.
+"""
 
 
 @dataclass(frozen=True)

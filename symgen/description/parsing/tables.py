@@ -293,7 +293,8 @@ class Table:
 
     @staticmethod
     def _token(value: Any, location: Location, expected: str) -> str:
-        # Floats arrive as text. Python refuses to print very long integers, so they are refused before.
+        # Floats arrive as text. Python refuses to print very long integers, so they are refused
+        # before.
         if isinstance(value, int) and not isinstance(value, bool):
             if value.bit_length() > 4 * CANONICAL_DIGITS:
                 raise location.error(

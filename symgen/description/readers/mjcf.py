@@ -4,8 +4,8 @@ bodies with joints and masses, default classes and included files.
 The reader follows MuJoCo 4. The root is the fixed link `world`. A body without joints is fixed to
 its parent; a body with several joints has massless links between them, in the order of the file. A
 free joint leads from the world's origin, so that its coordinates are MuJoCo's. Elements that move
-no body (contacts, sensors, cameras) are ignored, and so are actuators. In a robot with loops, the hinges
-and slides that actuators drive are recorded as actuated.
+no body (contacts, sensors, cameras) are ignored, and so are actuators. In a robot with loops, the
+hinges and slides that actuators drive are recorded as actuated.
 
 `equality` couples joints and closes loops. A follower obeys y − y₀ = a₀ + a₁ (x − x₀), if the
 polynomial has no higher terms. `connect` joins two points, `weld` two frames. MuJoCo enforces them

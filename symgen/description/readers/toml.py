@@ -1,7 +1,9 @@
-"""symgen's own format: a mechanism declared by frames, or by rows of Denavit-Hartenberg parameters, in TOML.
+"""symgen's own format: a mechanism declared by frames, or by rows of Denavit-Hartenberg parameters,
+in TOML.
 
-Numbers are exact: `0.333`, `"1/3"`; angles may also be `"pi/2"`, `"-3*pi/4"`, `"90 deg"`. Lengths in m, masses in kg,
-angles in rad, inertia in kg m². Plain decimals in rotations are snapped as in URDF; `snap = "off"` keeps them.
+Numbers are exact: `0.333`, `"1/3"`; angles may also be `"pi/2"`, `"-3*pi/4"`, `"90 deg"`. Lengths
+in m, masses in kg, angles in rad, inertia in kg m². Plain decimals in rotations are snapped as in
+URDF; `snap = "off"` keeps them.
 
     name = "arm"                      # also: description, source, licence, friction_speed = 0.001
     gravity = [0, 0, "-9.81"]         # default 0, 0, -9.81
@@ -33,9 +35,10 @@ By frames. A body's frame is the joint's frame moved by the joint. The pose of t
     link = "flange"                   # the link that declares it; default the body's name
     mass = 0.1                        # with centre, rpy, inertia, about, gravcomp as above; or steps to the centre and the axes
 
-By rows. `convention = "dh"` (standard: Rz(theta) Tz(d) Tx(a) Rx(alpha)) or `"mdh"` (modified, Craig: Rx(alpha) Tx(a)
-Rz(theta) Tz(d)); the coordinate adds to theta (revolute, the default) or to d (prismatic). Inertia, centre and the
-frame of that name are those of the row's frame, at the end of that product.
+By rows. `convention = "dh"` (standard: Rz(theta) Tz(d) Tx(a) Rx(alpha)) or `"mdh"` (modified,
+Craig: Rx(alpha) Tx(a) Rz(theta) Tz(d)); the coordinate adds to theta (revolute, the default) or to
+d (prismatic). Inertia, centre and the frame of that name are those of the row's frame, at the end
+of that product.
 
     convention = "dh"
     [[row]]                           # name default link1, link2 …; joint default joint1 …; parent default the row before
@@ -61,9 +64,10 @@ Loop closures (`symgen/mechanism/closures/` describes each type; z is its axis):
     second = { link = "rocker", xyz = [0.75, 0, 0] }
     distance = 0.3                    # only the parameters of its type
 
-A canonical description, as `symgen generate` writes it, also has `frame` in a body: the steps from the body's frame
-to the link's. It has `[[note]]` (changes by the first reading) and `source_sha256` (of the description that was read first). The latter
-is valid as long as `text_sha256`, of all other lines, shows that the file was not edited.
+A canonical description, as `symgen generate` writes it, also has `frame` in a body: the steps from
+the body's frame to the link's. It has `[[note]]` (changes by the first reading) and `source_sha256`
+(of the description that was read first). The latter is valid as long as `text_sha256`, of all other
+lines, shows that the file was not edited.
 """
 
 from __future__ import annotations

@@ -356,8 +356,8 @@ def _warn_about_range(
 
 
 def _mimic(element: Any, location: Location, elements: Elements) -> tuple[Mimic | None, str]:
-    """Return the declared mimic relation or None, and a description of its unreadable numbers ("" if
-    there are none).
+    """Return the declared mimic relation or None, and a description of its unreadable numbers (""
+    if there are none).
     """
     declared = elements.first_child(element, "mimic", location)
     if declared is None:

@@ -254,8 +254,8 @@ def _length(axis: Vector3) -> Constant:
 
 
 def _short(value: Constant) -> Constant:
-    """Return a ball for a rational number with a long denominator, and zero for a ball that contains
-    zero, since the precision resolves all numbers of a description.
+    """Return a ball for a rational number with a long denominator, and zero for a ball that
+    contains zero, since the precision resolves all numbers of a description.
     """
     if isinstance(value, fmpq):
         return arb(value) if value.q.bit_length() > _LONGEST_RATIONAL else value

@@ -1,4 +1,5 @@
-"""Writer of URDF (https://wiki.ros.org/urdf/XML) with the limits that urdfdom requires of each joint.
+"""Writer of URDF (https://wiki.ros.org/urdf/XML) with the limits that urdfdom requires of each
+joint.
 
 A missing limit that urdfdom requires is written as 1e308, which symgen reads as no limit. URDF
 cannot represent gravity, the option --mimic couple, springs and the friction speed; a note in the
@@ -94,8 +95,8 @@ def _refuse_macro_name(mechanism: Mechanism, name: str) -> None:
 def _split_joint(
     mechanism: Mechanism, link: Link, link_names: dict[str, int], joint_names: dict[str, int]
 ) -> list[Link]:
-    """Return the links that represent a link in URDF: the link itself, or for a cylindrical joint two
-    links with one coordinate each, the first massless.
+    """Return the links that represent a link in URDF: the link itself, or for a cylindrical joint
+    two links with one coordinate each, the first massless.
 
     New names are added to `link_names` and `joint_names`.
     """
@@ -221,7 +222,8 @@ def _limit(limits: Limits, required: bool) -> list[list[str]]:
 
 
 def _unapplied_names(mechanism: Mechanism) -> tuple[str, ...]:
-    """Return the drive parameters that <dynamics> can contain although the robot does not apply them.
+    """Return the drive parameters that <dynamics> can contain although the robot does not apply
+    them.
 
     When the file is read, --drives applies a parameter at all joints or at none. A parameter that
     the robot applies at some joints must therefore not be written for the others.
@@ -235,7 +237,9 @@ def _unapplied_names(mechanism: Mechanism) -> tuple[str, ...]:
 
 
 def _dynamics(joint: Joint, unapplied: Sequence[str]) -> list[list[str]]:
-    """Return <dynamics> with damping and friction, of which urdfdom requires one; empty without values."""
+    """Return <dynamics> with damping and friction, of which urdfdom requires one; empty without
+    values.
+    """
     declared = {name: value for name, value in joint.unapplied if name in unapplied} | dict(
         uniform_values(joint.drive)
     )

@@ -1,12 +1,16 @@
-"""C99: one function a file, a header for all; includes nothing but <math.h> and headers of its own, and allocates nothing.
+"""C99: one function a file, a header for all; includes nothing but <math.h> and headers of its own,
+and allocates nothing.
 
-A long function calls static parts of its own, one after the other (`_parts`). A `LoopProgram` calls its own in loops (`_looped`).
+A long function calls static parts of its own, one after the other (`_parts`). A `LoopProgram` calls
+its own in loops (`_looped`).
 
-How C spells a row stands in `C`; which rows become locals is decided by `_writer`, and `templates/c99/` holds the layout.
-Parentheses are written where C's grammar would group otherwise, and around a product in a sum, as MISRA C:2012 asks (rule 12.1).
+How C spells a row stands in `C`; which rows become locals is decided by `_writer`, and
+`templates/c99/` holds the layout. Parentheses are written where C's grammar would group otherwise,
+and around a product in a sum, as MISRA C:2012 asks (rule 12.1).
 
-Outputs may alias inputs: every input is read into a local before the first store. What a checked function checks, it checks
-before that as well, and returns how it went: one way out, no store but in the innermost branch.
+Outputs may alias inputs: every input is read into a local before the first store. What a checked
+function checks, it checks before that as well, and returns how it went: one way out, no store but
+in the innermost branch.
 """
 
 from __future__ import annotations
@@ -51,7 +55,9 @@ def texts(
     replacements: Mapping[str, str] | None = None,
     divisor_bounds: Mapping[str, Mapping[int, Bound]] | None = None,
 ) -> dict[str, str]:
-    """Return every file of the functions by name, headers first; `replacements` and `divisor_bounds` are by function."""
+    """Return every file of the functions by name, headers first; `replacements` and
+    `divisor_bounds` are by function.
+    """
     files = headers(programs, target)
     for function, program in programs.items():
         text = (replacements or {}).get(function)
@@ -87,8 +93,9 @@ def source(
 def definition(
     program: Program, target: Target, divisor_bounds: Mapping[int, Bound] | None = None
 ) -> dict[str, Any]:
-    """The facts of one function in a language with C's statements that brings its own sines: those of an
-    angle are a NAME_pair, which NAME_sincos gives, and every argument is an array; `divisor_bounds` as `source` has them.
+    """The facts of one function in a language with C's statements that brings its own sines: those
+    of an angle are a NAME_pair, which NAME_sincos gives, and every argument is an array;
+    `divisor_bounds` as `source` has them.
     """
     turn = (
         Turn(f"{target.name}_pair", f"{target.name}_sincos")
@@ -102,7 +109,9 @@ def definition(
 
 
 def parts(program: Form, target: Target) -> tuple[int, int]:
-    """Return the number of parts of a function and the numbers that they share on the stack; (0, 0) if it is not partitioned."""
+    """Return the number of parts of a function and the numbers that they share on the stack; (0, 0)
+    if it is not partitioned.
+    """
     part = _length(program)
     if part is None or program.looped:
         return 0, 0
@@ -126,7 +135,9 @@ def batches(
     target: Target,
     divisor_bounds: Mapping[str, Mapping[int, Bound]] | None = None,
 ) -> dict[str, str]:
-    """Return the files of the functions for many states by name, headers first; `divisor_bounds` as in `source`, by function."""
+    """Return the files of the functions for many states by name, headers first; `divisor_bounds` as
+    in `source`, by function.
+    """
     real = single_real(programs.values())
     functions = {
         function: _batch(program, target, (divisor_bounds or {}).get(function, {}))
@@ -153,8 +164,8 @@ def batches(
 def driver(program: Form, target: Target) -> dict[str, Any]:
     """Return the facts that a caller of a function for many states needs.
 
-    They are `symbol`, `parameters` with the names of their strides, `driver`, and `needs`, the numbers in the
-    workspace (0 without one).
+    They are `symbol`, `parameters` with the names of their strides, `driver`, and `needs`, the
+    numbers in the workspace (0 without one).
     """
     names = parameters(program, target)
     arrays, driven = lanes.driver(program, names)

@@ -1,10 +1,13 @@
-"""CasADi's C API for external functions, over the C of the folder: what `casadi.external` and acados load from a shared library.
+"""CasADi's C API for external functions, over the C of the folder: what `casadi.external` and
+acados load from a shared library.
 
-It computes nothing: each function NAME_casadi_<function> copies its arguments, calls the C function and copies its results. A
-matrix is stored by columns there. Where the folder has derivatives of a function by all its arguments, jac_NAME_casadi_<function>
-hands them on, without what is zero in every state.
+It computes nothing: each function NAME_casadi_<function> copies its arguments, calls the C function
+and copies its results. A matrix is stored by columns there. Where the folder has derivatives of a
+function by all its arguments, jac_NAME_casadi_<function> hands them on, without what is zero in
+every state.
 
-Sources: CasADi's documentation, "The function object: the C API", and the C that it generates itself.
+Sources: CasADi's documentation, "The function object: the C API", and the C that it generates
+itself.
 """
 
 from __future__ import annotations
@@ -52,8 +55,8 @@ def files(
 
 
 class _Patterns:
-    """Sparsities as CasADi has them, each printed once: rows, columns, and 1, or where columns begin and the rows of what is
-    there.
+    """Sparsities as CasADi has them, each printed once: rows, columns, and 1, or where columns
+    begin and the rows of what is there.
     """
 
     def __init__(self, target: Target) -> None:
@@ -61,7 +64,9 @@ class _Patterns:
         self.known: dict[tuple[int, ...], str] = {}
 
     def name(self, rows: int, columns: int, there: Sequence[tuple[int, int]] | None = None) -> str:
-        """Return the name of a full matrix's pattern, or of one with entries `there` (row, column), column by column as in CasADi."""
+        """Return the name of a full matrix's pattern, or of one with entries `there` (row, column),
+        column by column as in CasADi.
+        """
         numbers = [rows, columns, 1]
         if there is not None:
             begins = [sum(of < column for _, of in there) for column in range(columns + 1)]
@@ -103,7 +108,8 @@ def _function(program: Program, target: Target, patterns: _Patterns) -> dict[str
 def _derivative(
     program: Program, programs: Mapping[str, Program], target: Target, patterns: _Patterns
 ) -> dict[str, Any] | None:
-    """The derivatives of a function, one block a result and an argument; None where one of them is in no function of the folder.
+    """The derivatives of a function, one block a result and an argument; None where one of them is
+    in no function of the folder.
 
     Beside the arguments it takes the results, of which nothing is read.
     """
@@ -142,7 +148,9 @@ def _derivative(
 def _slope_calls(
     slopes: Iterable[tuple[Program, Port]], array_of: Mapping[str, str], target: Target
 ) -> tuple[dict[tuple[str, str], str], list[dict[str, Any]], list[str]]:
-    """Return the array of each slope by function and result, these arrays, and the calls that fill them."""
+    """Return the array of each slope by function and result, these arrays, and the calls that fill
+    them.
+    """
     slope_of: dict[tuple[str, str], str] = {}
     arrays: list[dict[str, Any]] = []
     calls = []
@@ -158,7 +166,9 @@ def _slope_calls(
 
 
 def _derivative_names(program: Program) -> list[str]:
-    """Return the names of arguments, of results that are not read, and of a block for each pair of them."""
+    """Return the names of arguments, of results that are not read, and of a block for each pair of
+    them.
+    """
     arguments, results = (
         [port.name for port in ports] for ports in (program.inputs, program.outputs)
     )
@@ -181,8 +191,8 @@ def _derivative_patterns(
 
 
 def _block(k: int, result: Port, argument: Port, derivative: Program, port: Port) -> dict[str, Any]:
-    """Where the entries of CasADi's block k stand in the array of a result of `other`: all of them, or those that are not zero in
-    every state.
+    """Where the entries of CasADi's block k stand in the array of a result of `other`: all of them,
+    or those that are not zero in every state.
     """
     rows, columns = _by_columns(result), _by_columns(argument)
     entries = [

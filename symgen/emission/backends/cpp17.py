@@ -1,7 +1,7 @@
 """C++17: a header over the C of the folder, with std::array in and out, and std::span where the library has it.
 
-It computes nothing: each function passes pointers on to the C function of its name. It allocates nothing and throws
-nothing, so that it can be built with -fno-exceptions and -fno-rtti.
+It computes nothing: each function passes pointers on to the C function of its name. It allocates
+nothing and throws nothing, so that it can be built with -fno-exceptions and -fno-rtti.
 """
 
 from __future__ import annotations
@@ -32,11 +32,14 @@ from symgen.vocabulary.target import Target
 
 NAME = "cpp17"
 LANGUAGE = replace(C, reserved=C.reserved | {"parameters", "prepared"})
-"""C++ reserves the names that C does; further, no argument has the name of a type of the namespace."""
+"""C++ reserves the names that C does; further, no argument has the name of a type of the namespace.
+"""
 
 
 def header(programs: Mapping[str, Form], target: Target) -> str:
-    """The text of NAME.hpp: one namespace, one function (and one over spans) for every one of `programs`."""
+    """The text of NAME.hpp: one namespace, one function (and one over spans) for every one of
+    `programs`.
+    """
     real = single_real(programs.values())
     returned = _outcome if target.checked else _returned
     functions = [_function(program, target, returned) for program in programs.values()]
@@ -101,7 +104,9 @@ def _argument_type(port: Port, name: str, target: Target) -> dict[str, str]:
 
 
 def _worked(program: Form, target: Target, used_names: set[str]) -> dict[str, str]:
-    """The array that the caller of a loop over links provides, how the C is told its size, and what many states call that."""
+    """The array that the caller of a loop over links provides, how the C is told its size, and what
+    many states call that.
+    """
     if not program.looped:
         return {"work": "", "size": "", "count": ""}
     work = LANGUAGE.local("work", used_names)
@@ -130,7 +135,9 @@ def _returned(program: Form, results: list[dict[str, str]]) -> dict[str, Any]:
 
 
 def _outcome(program: Form, results: list[dict[str, str]]) -> dict[str, Any]:
-    """Return the facts of a checked function: a status beside the answer, which is zero where the status is not OK."""
+    """Return the facts of a checked function: a status beside the answer, which is zero where the
+    status is not OK.
+    """
     plain = _returned(program, results)
     kind = f"outcome<{plain['returned']}>"
     if plain["fields"]:
@@ -147,7 +154,9 @@ def _outcome(program: Form, results: list[dict[str, str]]) -> dict[str, Any]:
 
 
 def _size(array: Array, port: Port, target: Target) -> str:
-    """The size of a port: NV * NV, and a plain number where the table of functions does not know better."""
+    """The size of a port: NV * NV, and a plain number where the table of functions does not know
+    better.
+    """
     shape = symbolic_shape(array, port, target.sizes)
     return str(port.size) if shape is None else " * ".join(map(str, shape))
 

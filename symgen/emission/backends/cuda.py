@@ -1,15 +1,17 @@
 """CUDA: the functions of the folder once more, for a GPU of NVIDIA's: one thread a state.
 
-NAME_<function>.cuh holds one state as a device function, whose statements are those of the C. NAME_<function>_cuda.cu has the
-kernel around it, which reads a state, calls the device function and stores what it found, and the function that launches the
-kernel from the host; NAME_cuda.h declares both. A long function is cut into parts, as the C is, which share an array in the
-thread's local memory.
+NAME_<function>.cuh holds one state as a device function, whose statements are those of the C.
+NAME_<function>_cuda.cu has the kernel around it, which reads a state, calls the device function and
+stores what it found, and the function that launches the kernel from the host; NAME_cuda.h declares
+both. A long function is cut into parts, as the C is, which share an array in the thread's local
+memory.
 
-The sines are the text's own within their range (NAME_sincos.cuh), as in the C unless told otherwise: their error is proved, with
-a*b + c fused or not, where that of CUDA's is a measured one. Beyond they are CUDA's.
+The sines are the text's own within their range (NAME_sincos.cuh), as in the C unless told
+otherwise: their error is proved, with a*b + c fused or not, where that of CUDA's is a measured one.
+Beyond they are CUDA's.
 
-Source: NVIDIA, CUDA C++ Programming Guide 13: the qualifiers, the launch (cudaLaunchKernelEx, from CUDA 11.8 on), the errors of
-its mathematical functions.
+Source: NVIDIA, CUDA C++ Programming Guide 13: the qualifiers, the launch (cudaLaunchKernelEx, from
+CUDA 11.8 on), the errors of its mathematical functions.
 """
 
 from __future__ import annotations

@@ -1,10 +1,13 @@
-"""A chain in parts, as the lowering of its stages sees it: names, sizes, and the steps that the stages call.
+"""A chain in parts, as the lowering of its stages sees it: names, sizes, and the steps that the
+stages call.
 
-In the function of one state every part is a lane of a vector, and as many parts as there are lanes are a group: row r of a group
-holds a link of every part. In that of a block of states every state is a lane, and each part is a group by itself.
+In the function of one state every part is a lane of a vector, and as many parts as there are lanes
+are a group: row r of a group holds a link of every part. In that of a block of states every state
+is a lane, and each part is a group by itself.
 
-A checked function of one state leaves out the stages that follow a refusal. Parts of a group have statuses of their own, of which
-the first one that is not OK becomes that of the function. In a block all states go to the end, each with a status of its own.
+A checked function of one state leaves out the stages that follow a refusal. Parts of a group have
+statuses of their own, of which the first one that is not OK becomes that of the function. In a
+block all states go to the end, each with a status of its own.
 """
 
 from __future__ import annotations
@@ -77,13 +80,17 @@ from symgen.vocabulary.target import Target
 GROUP, ROW, SEGMENT = "group", "row", "segment"
 """The indices of a group, of a row of a group, and of a part."""
 GROUP_WORK, LOCAL = "group_work", "local_"
-"""A group's part of the workspace; the beginning of the names of buffers for arguments and results of a row of all lanes."""
+"""A group's part of the workspace; the beginning of the names of buffers for arguments and results
+of a row of all lanes.
+"""
 STATUSES = "statuses"
 """The statuses of all parts."""
 
 
 class Table(NamedTuple):
-    """A table of integers about the parts or the levels, with the comment that stands above it, if any."""
+    """A table of integers about the parts or the levels, with the comment that stands above it, if
+    any.
+    """
 
     comment: str
     name: str
@@ -110,7 +117,8 @@ class Table(NamedTuple):
 
 @dataclass(frozen=True)
 class Chain:
-    """A form in parts, printed for a target: as the function of one state, or as that of a block of `states`.
+    """A form in parts, printed for a target: as the function of one state, or as that of a block of
+    `states`.
 
     The form of a checked function gives the numbers that are compared.
     """
@@ -197,14 +205,18 @@ class Chain:
     def step_in_lanes(
         self, step: Program, name: str, kind: str, has_own_sines: bool = True
     ) -> Program:
-        """Return a step as a function of the file that is taken by every lane; with sines of the text's `own` where it has some."""
+        """Return a step as a function of the file that is taken by every lane; with sines of the
+        text's `own` where it has some.
+        """
         function = as_function(step, f"{self.loops.function}_{name}")
         shared_ports = (CONSTANTS,) if self.states else ()
         self.steps.append(lane_step(function, self._plain, kind, shared_ports, has_own_sines))
         return function
 
     def scalar_step(self, step: Program, name: str, kind: str) -> Program:
-        """Return a step that one state takes once: a straight-line function, or one of the lanes of a block of states."""
+        """Return a step that one state takes once: a straight-line function, or one of the lanes of
+        a block of states.
+        """
         if self.states:
             return self.step_in_lanes(step, name, kind, has_own_sines=False)
         function = as_function(step, f"{self.loops.function}_{name}")
@@ -220,9 +232,11 @@ class Chain:
         scalar: bool = False,
         only_where: Value = "",
     ) -> tuple[Statement, ...]:
-        """Return the call of a step, with the comparisons behind it in the lanes for which `only_where` holds.
+        """Return the call of a step, with the comparisons behind it in the lanes for which
+        `only_where` holds.
 
-        Each port is in its place, or in the buffer of its row. A `scalar` step has no lanes other than those of states.
+        Each port is in its place, or in the buffer of its row. A `scalar` step has no lanes other
+        than those of states.
         """
         ports = [port.name for port in (*step.inputs, *step.outputs)]
         arguments = [
@@ -244,7 +258,9 @@ class Chain:
         return Declare(self.form.real, name, value, pointer=pointer)
 
     def first_row(self, step: Program) -> Declare | None:
-        """Return the number of a group's first row in the table of link constants, for a step that takes them."""
+        """Return the number of a group's first row in the table of link constants, for a step that
+        takes them.
+        """
         takes = size_of(step.inputs, CONSTANTS) > 0
         return Declare("const int", "first_row", f"{self.rows}*group") if takes else None
 
@@ -284,7 +300,9 @@ class Chain:
         return self.loops.is_ok
 
     def over_groups(self, functions: Iterable[Function]) -> tuple[Statement, ...]:
-        """Return the loop that calls functions of a group, at the same time where there are several groups of parts in lanes."""
+        """Return the loop that calls functions of a group, at the same time where there are several
+        groups of parts in lanes.
+        """
         calls, compares = [], False
         for function in functions:
             takes_status = any(parameter.name == STATUS for parameter in function.parameters)
@@ -306,12 +324,16 @@ class Chain:
 
     @cached_property
     def _arguments(self) -> list[Value]:
-        """The arrays that a function of a group is given; results of a checked function wait in the caller's array."""
+        """The arrays that a function of a group is given; results of a checked function wait in the
+        caller's array.
+        """
         results = [self.loops.array(port.name) for port in self.form.outputs]
         return [*(port.name for port in self.form.inputs), *results]
 
     def function(self, counters: Sequence[str], stages: Iterable[Statement]) -> Function:
-        """Return the function that users call, or the block of states; `counters` are integers that its stages count with."""
+        """Return the function that users call, or the block of states; `counters` are integers that
+        its stages count with.
+        """
         if self.states:
             return self._block(counters, stages)
         macro = f"{self.target.name}_{WORK.upper()}"
@@ -364,7 +386,9 @@ class Chain:
     def group_function(
         self, name: str, body: Iterable[Statement], comment: str, guarded: bool
     ) -> Function:
-        """Return the function that runs a stage on one group; a `guarded` one takes the statuses of the lanes."""
+        """Return the function that runs a stage on one group; a `guarded` one takes the statuses of
+        the lanes.
+        """
         parameters = (*self._parameters, Declare("int", GROUP), *self.status_parameter(guarded))
         return self.static(name, parameters, body, comment)
 
@@ -424,6 +448,8 @@ _STATES = frozenset((WORK, INITIAL_CARRY, FINAL_CARRY, "tree", "root"))
 
 
 def row_of(size: int, element: int = 0) -> str:
-    """Return the index of the current row in an array of rows of that size, or of one of its elements."""
+    """Return the index of the current row in an array of rows of that size, or of one of its
+    elements.
+    """
     product = ROW if size == 1 else f"{size}*{ROW}"
     return f"({product}) + {element}" if element else product

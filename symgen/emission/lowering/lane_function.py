@@ -1,4 +1,5 @@
-"""A straight-line function of vectors as statements: loops over lanes, and between them the sines and cosines of all lanes at once.
+"""A straight-line function of vectors as statements: loops over lanes, and between them the sines
+and cosines of all lanes at once.
 
 The rows are text of `writer` for one lane, as in `straight_line`.
 """
@@ -30,7 +31,9 @@ from symgen.emission.statements import (
 
 @dataclass(frozen=True)
 class Vectors:
-    """The vectors of a file: their real type and lanes, the prefix of its macros, and the names of sine and cosine."""
+    """The vectors of a file: their real type and lanes, the prefix of its macros, and the names of
+    sine and cosine.
+    """
 
     real: str
     lanes: int
@@ -51,8 +54,9 @@ class Vectors:
     def loop(self, loop: Facts, stores_at_once: bool = False) -> For:
         """Return a loop over lanes.
 
-        With `stores_at_once` each value is stored behind its declaration, so that a compiler with few
-        registers has nothing to spill. Arrays that the loop writes must not overlap those that it reads.
+        With `stores_at_once` each value is stored behind its declaration, so that a compiler with
+        few registers has nothing to spill. Arrays that the loop writes must not overlap those that
+        it reads.
         """
         const = f"const {self.real}"
         takes = body(
@@ -102,7 +106,9 @@ class Vectors:
         yield Declare(f"{self.macros}_turns" if facts["own_loop"] else pair, names["turn"])
 
     def _sines(self, facts: Facts, angle: str, turn: str) -> Iterator[Statement]:
-        """Give the loads of the angles and their sines and cosines, by the text's own loop or one angle after the other."""
+        """Give the loads of the angles and their sines and cosines, by the text's own loop or one
+        angle after the other.
+        """
         loads = (
             Assign(f"{angle}[{sine_argument['place']}]", sine_argument["value"])
             for sine_argument in facts["read"]

@@ -1,8 +1,10 @@
-"""Comparisons of a checked loop function: of arguments before the first stage, of angles and divisors on the way, of results at the end.
+"""Comparisons of a checked loop function: of arguments before the first stage, of angles and
+divisors on the way, of results at the end.
 
-A divisor must have at least the magnitude of the smallest normal number, since no certified lower bound is known for chains of
-any length. A divisor must be finite as well: a quotient by an infinite number is zero. The workspace holds all results until they
-are known to be finite. In lanes each state has a status of its own, and all results are stored.
+A divisor must have at least the magnitude of the smallest normal number, since no certified lower
+bound is known for chains of any length. A divisor must be finite as well: a quotient by an infinite
+number is zero. The workspace holds all results until they are known to be finite. In lanes each
+state has a status of its own, and all results are stored.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ def guarded(form: LoopProgram, target: Target) -> LoopProgram:
 
 
 def _compared_rows(step: Program, target: Target) -> list[int]:
-    """Return the rows of a step that are compared: divisors, and the angles of the text's own sine and cosine."""
+    """Return the rows of a step that are compared: divisors, and the angles of the text's own sine
+    and cosine.
+    """
     return sorted({guard.row for guard in _guards(step)} | _angles(step, target))
 
 
@@ -75,7 +79,9 @@ class Status:
         return f"{self.target.name}_{name}"
 
     def refuse_where(self, fails: Mapping[str, Value]) -> list[Statement]:
-        """Set the status whose condition holds, the first one of several; in lanes, only of a lane without another status."""
+        """Set the status whose condition holds, the first one of several; in lanes, only of a lane
+        without another status.
+        """
         if self.in_lanes:
             return [self._refuse_lane(name, condition) for name, condition in fails.items()]
         chosen: tuple[Statement, ...] | If = ()
@@ -94,7 +100,7 @@ def status_of(loops: LoopFunction) -> Status:
     return Status(loops.target, loops.real, loops.lanes > 0)
 
 
-# -- arguments and results -----------------------------------------------------------------------------------------------------------
+# -- arguments and results -------------------------------------------------------------------------
 
 
 def zeros(loops: LoopFunction) -> str:
@@ -103,7 +109,9 @@ def zeros(loops: LoopFunction) -> str:
 
 
 def check_arguments(loops: LoopFunction) -> list[Statement]:
-    """Set the status where the workspace is too small, an argument is not finite, or a quaternion is not of length 1."""
+    """Set the status where the workspace is too small, an argument is not finite, or a quaternion
+    is not of length 1.
+    """
     arrays = [(loops.ports[port.name], 0, port.size) for port in loops.form.inputs]
     sums, is_not_finite = _sum_zeros(loops, arrays, "arguments")
     units = _unit_quaternions(loops)
@@ -123,7 +131,9 @@ def check_arguments(loops: LoopFunction) -> list[Statement]:
 
 
 def check_results(loops: LoopFunction) -> list[Statement]:
-    """Set the status where a result is not finite; of one state, store the results where all are finite."""
+    """Set the status where a result is not finite; of one state, store the results where all are
+    finite.
+    """
     arrays = [
         (
             WORK if loops.result_places else loops.ports[p.name],
@@ -146,7 +156,8 @@ def check_results(loops: LoopFunction) -> list[Statement]:
 def _sum_zeros(
     loops: LoopFunction, arrays: Sequence[tuple[str, int, int]], array_kind: str
 ) -> tuple[list[Statement], Value]:
-    """Add up zero times each element of arrays; return the statements, and the condition that an element is not finite.
+    """Add up zero times each element of arrays; return the statements, and the condition that an
+    element is not finite.
 
     An array is a name, its first element, and the number of its elements.
     """
@@ -176,13 +187,14 @@ def _unit_quaternions(loops: LoopFunction) -> All | None:
     return All(tuple(conditions), 12) if conditions else None
 
 
-# -- divisors and angles -------------------------------------------------------------------------------------------------------------
+# -- divisors and angles ---------------------------------------------------------------------------
 
 
 def check_step(
     status: Status, step: Program, user: Program, only_where: Value = ""
 ) -> tuple[list[Statement], list[Statement]]:
-    """Return the array for the numbers of a step that are compared, and the comparisons that follow the step's call.
+    """Return the array for the numbers of a step that are compared, and the comparisons that follow
+    the step's call.
 
     `user` is the step that divides by these numbers. Only lanes where the condition `only_where` holds are compared. Both lists
     are empty for a step without such numbers.

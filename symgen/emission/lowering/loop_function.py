@@ -1,6 +1,8 @@
-"""A loop function in C: its steps and tables, and the elements of a link that its statements access.
+"""A loop function in C: its steps and tables, and the elements of a link that its statements
+access.
 
-In a function with lanes each number of an array is a vector, one lane a state (`statements.in_lanes`).
+In a function with lanes each number of an array is a vector, one lane a state
+(`statements.in_lanes`).
 """
 
 from __future__ import annotations
@@ -34,13 +36,21 @@ from symgen.vocabulary.reals import REALS, Real
 from symgen.vocabulary.target import Target
 
 LINK, ELEMENT, STATUS, COLUMN = "i", "k", "status", "column"
-"""Locals: the number of a link, that of an element, the status of a checked function, and the columns of a joint."""
+"""Locals: the number of a link, that of an element, the status of a checked function, and the
+columns of a joint.
+"""
 CARRIES, LINK_CARRY, PARENT_CARRY = "carries", "link_carry", "parent_carry"
-"""Locals for the carries of a tree: those of the base and all links, that of a link, and that of its parent."""
+"""Locals for the carries of a tree: those of the base and all links, that of a link, and that of
+its parent.
+"""
 NEXT_CARRY, WRITTEN = RESULT_NAMES[CARRY], "written"
-"""Locals in lanes: the carry that a step writes, and the half of a chain's carry that the step of a link has written."""
+"""Locals in lanes: the carry that a step writes, and the half of a chain's carry that the step of a
+link has written.
+"""
 THREADS = "threads"
-"""The number of threads that run at once: the distance between the elements of a thread's workspace."""
+"""The number of threads that run at once: the distance between the elements of a thread's
+workspace.
+"""
 BLOCK, TURN = "block", "turn"
 """Locals for sines of many links at once: the first link, and the sines and cosines."""
 BASE = -1
@@ -52,8 +62,8 @@ BASE = -1
 class LoopFunction:
     """A loop form as a function in C, of one state or of a block of `lanes` states.
 
-    A function for `threads` takes the distance between the elements of each array, so that neighbouring threads have neighbouring
-    elements.
+    A function for `threads` takes the distance between the elements of each array, so that
+    neighbouring threads have neighbouring elements.
     """
 
     form: LoopProgram
@@ -83,13 +93,17 @@ class LoopFunction:
 
     @cached_property
     def sine_blocks(self) -> dict[int, Blocks]:
-        """The sweeps that take sines of many links at once; none in lanes or threads, which take those of a link by itself."""
+        """The sweeps that take sines of many links at once; none in lanes or threads, which take
+        those of a link by itself.
+        """
         sweeps = range(0 if self.lanes or self.threads else len(self.form.sweeps))
         return {s: cut for s in sweeps if (cut := blocks(self.form, s, self.target))}
 
     @cached_property
     def steps(self) -> dict[tuple[int, int], Program]:
-        """The step of each sweep and class, and of BASE, as a function; a step without results is left out."""
+        """The step of each sweep and class, and of BASE, as a function; a step without results is
+        left out.
+        """
         steps = {
             (s, c): self._step(s, c)
             for s, sweep in enumerate(self.form.sweeps)
@@ -147,7 +161,9 @@ class LoopFunction:
 
     @cached_property
     def angle_count(self) -> int:
-        """The angles that go through the text's own loop over sines, as many in all steps of the file."""
+        """The angles that go through the text's own loop over sines, as many in all steps of the
+        file.
+        """
         turning = [
             step for step in self.steps.values() if definition.uses_sincos(step, self.target)
         ]
@@ -157,12 +173,16 @@ class LoopFunction:
 
     @cached_property
     def needed_size(self) -> int:
-        """The least size of the workspace in a checked function of one state, which compares it; 0 elsewhere."""
+        """The least size of the workspace in a checked function of one state, which compares it; 0
+        elsewhere.
+        """
         return work(self.form, True) if self.target.checked and not self.lanes else 0
 
     @cached_property
     def result_places(self) -> dict[str, int]:
-        """The places in the workspace where a checked function of one state holds results until all are finite; else empty."""
+        """The places in the workspace where a checked function of one state holds results until all
+        are finite; else empty.
+        """
         outputs = self.form.outputs if self.needed_size else ()
         first_elements = itertools.accumulate(
             (port.size for port in outputs), initial=work(self.form)
@@ -171,7 +191,9 @@ class LoopFunction:
 
     @cached_property
     def strides(self) -> dict[str, str]:
-        """The parameter with the distance between the elements of each array of a function for threads; else empty."""
+        """The parameter with the distance between the elements of each array of a function for
+        threads; else empty.
+        """
         if not self.threads:
             return {}
         ports = {name: f"{name}_element" for name in self.ports.values()}
@@ -228,7 +250,9 @@ def plus(index: Value, number: int) -> Value:
 
 
 def current_link(loops: LoopFunction, s: int) -> Value:
-    """Return the number of the link that a sweep is at; a table has it for a path to one link of a tree."""
+    """Return the number of the link that a sweep is at; a table has it for a path to one link of a
+    tree.
+    """
     form, sweep = loops.form, loops.form.sweeps[s]
     if sweep.only_path_to < 0 or form.serial:
         return LINK
@@ -236,7 +260,9 @@ def current_link(loops: LoopFunction, s: int) -> Value:
 
 
 def first_index(loops: LoopFunction, port: str, link: Value) -> Value:
-    """Return the index of a link's first element in a port with elements of joints or their columns."""
+    """Return the index of a link's first element in a port with elements of joints or their
+    columns.
+    """
     is_position, kinds = port in POSITIONS, loops.form.link_classes
     if len({(kind.nq, kind.nv) for kind in kinds}) == 1:
         return times(kinds[0].nq if is_position else kinds[0].nv, link)
@@ -261,7 +287,9 @@ def step_carries(loops: LoopFunction, s: int) -> tuple[str, str]:
 def step_call(
     loops: LoopFunction, s: int, c: int, link: Value, angle: str = f"{LINK} - {BLOCK}"
 ) -> Call:
-    """Return the call of the step of sweep `s` for a link of class `c`, whose angle has number `angle` in a block."""
+    """Return the call of the step of sweep `s` for a link of class `c`, whose angle has number
+    `angle` in a block.
+    """
     step = loops.steps[s, c]
     arguments = tuple(
         Address(ANGLE, angle) if port.name == ANGLE else _argument(loops, s, c, port.name, link)

@@ -1,4 +1,6 @@
-"""Tables of a loop function in C: the constants of links, initial carries, and numbers of links such as their parents."""
+"""Tables of a loop function in C: the constants of links, initial carries, and numbers of links
+such as their parents.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +34,11 @@ class Table(NamedTuple):
 
 
 class LoopTables:
-    """The tables of a loop form, in the order in which the statements of its function first name them.
+    """The tables of a loop form, in the order in which the statements of its function first name
+    them.
 
-    The constants of links come first, one table for each of the `read_classes`, whose steps read them.
+    The constants of links come first, one table for each of the `read_classes`, whose steps read
+    them.
     """
 
     def __init__(self, form: LoopProgram, symbol: str, read_classes: Collection[int]) -> None:
@@ -61,7 +65,9 @@ class LoopTables:
         return self.integers(f"{CONSTANTS}_row", rows)
 
     def last_children(self) -> str:
-        """Return the name of the table of the child with the highest number, of the base and of each link; -1 for a leaf."""
+        """Return the name of the table of the child with the highest number, of the base and of
+        each link; -1 for a leaf.
+        """
         last_child = {parent: link for link, parent in enumerate(self.form.parents)}
         links = range(-1, len(self.form))
         return self.integers("last_child", [last_child.get(link, -1) for link in links])

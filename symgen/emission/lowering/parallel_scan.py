@@ -1,9 +1,11 @@
-"""Maps over the elements of a chain in parts, and parallel scans along the elements between two maps.
+"""Maps over the elements of a chain in parts, and parallel scans along the elements between two
+maps.
 
-A map takes a step for each element by itself, row by row. The upsweep combines the values of two rows as soon as it has
-both. It combines the values of two pairs likewise, so that a level never holds more than two values. The next map goes through the rows the
-other way, and the downsweep computes the value of a row when the map comes to it. The upsweep values of the parts are combined in
-the same way, one pair after the other.
+A map takes a step for each element by itself, row by row. The upsweep combines the values of two
+rows as soon as it has both. It combines the values of two pairs likewise, so that a level never
+holds more than two values. The next map goes through the rows the other way, and the downsweep
+computes the value of a row when the map comes to it. The upsweep values of the parts are combined
+in the same way, one pair after the other.
 """
 
 from __future__ import annotations
@@ -62,7 +64,8 @@ from symgen.ir.program import Program
 
 
 class _Scan(NamedTuple):
-    """A scan: its number in the text, and the steps of a pair as functions of lanes, and of a pair of parts.
+    """A scan: its number in the text, and the steps of a pair as functions of lanes, and of a pair
+    of parts.
 
     Of the function of a block of states they are the same functions.
     """
@@ -127,7 +130,9 @@ class Lowering:
         return f"{self.chain.symbol}_segment_levels_{scan.number}"
 
     def functions(self) -> Iterator[Function]:
-        """Give the functions of each scan, of each map and of the sums, and the one that runs all stages."""
+        """Give the functions of each scan, of each map and of the sums, and the one that runs all
+        stages.
+        """
         chain, stages = self.chain, body()
         last = expression("(((row % 2) != 0) || (row + 1 == {}))", Element(self.levels, "level", 0))
         comment = "number of levels at which the row is the last or first row of a pair: that many pairs are combined there"
@@ -149,7 +154,9 @@ class Lowering:
         yield chain.function([GROUP], (*stages, *chain.over_groups([sums])))
 
     def _count_levels(self, end: str, holds: Value, comment: str) -> Function:
-        """Return the function that counts the levels of which a row is the last one, or the first one."""
+        """Return the function that counts the levels of which a row is the last one, or the first
+        one.
+        """
         up = (Assign(ROW, "2", "/="), Assign("level", "1", "+="))
         count = While(expression("(level < {}) && {}", self.top, holds), up)
         return Function(
@@ -162,13 +169,17 @@ class Lowering:
         )
 
     def _levels_as(self, end: str) -> str:
-        """Return the name of the function that counts the levels of which a row is the "first" or the "last" one."""
+        """Return the name of the function that counts the levels of which a row is the "first" or
+        the "last" one.
+        """
         return f"{self.chain.symbol}_levels_as_{end}"
 
-    # -- scans -----------------------------------------------------------------------------------------------------------------
+    # -- scans -------------------------------------------------------------------------------------
 
     def _pair(self, scan: _Scan, up: bool) -> Function:
-        """Return the function that combines the upsweep values of a pair of rows of a group, or splits its downsweep value."""
+        """Return the function that combines the upsweep values of a pair of rows of a group, or
+        splits its downsweep value.
+        """
         chain, places, tree = self.chain, scan.places, scan.tree
         if up:
             name, array, first, size = "upsweep", "upsweeps", places.upsweeps, tree.up_size
@@ -253,7 +264,9 @@ class Lowering:
         return chain.static(name, parameters, statements, comment, False, returns)
 
     def _call_over_parts(self, scan: _Scan) -> tuple[Statement, ...]:
-        """Return the call of the scan over the parts, which gives a status where it compares something for one state."""
+        """Return the call of the scan over the parts, which gives a status where it compares
+        something for one state.
+        """
         chain, name = self.chain, f"{self.chain.symbol}_over_segments_{scan.number}"
         guarded = chain.is_guarded(scan.up, scan.down)
         if chain.states or not guarded:
@@ -263,7 +276,9 @@ class Lowering:
         return (If(chain.is_ok, (call,)),) if chain.is_ok else (call,)
 
     def _roots(self, scan: _Scan, up: bool) -> For:
-        """Return the loop that copies the upsweep value of each part to the levels over the parts, or its downsweep value back."""
+        """Return the loop that copies the upsweep value of each part to the levels over the parts,
+        or its downsweep value back.
+        """
         chain, up_size, downsweep_size = self.chain, scan.tree.up_size, len(scan.tree.initial)
         first, size = (
             (scan.places.upsweeps, up_size) if up else (scan.places.downsweeps, downsweep_size)
@@ -287,7 +302,9 @@ class Lowering:
         return For("segment", 0, self.form.part_count, statements, condition=go_on)
 
     def _go_on(self, scan: _Scan) -> str:
-        """Return the condition to go on over the parts; empty text where nothing is compared on the way."""
+        """Return the condition to go on over the parts; empty text where nothing is compared on the
+        way.
+        """
         return self.chain.is_ok if self.chain.is_guarded(scan.up, scan.down) else ""
 
     def _over_levels(self, scan: _Scan, call: Iterable[Statement], first: int, last: int) -> For:
@@ -312,10 +329,12 @@ class Lowering:
         step = 1 if first <= last else -1
         return For("level", first, last, level, step, condition=go_on)
 
-    # -- maps ------------------------------------------------------------------------------------------------------------------
+    # -- maps --------------------------------------------------------------------------------------
 
     def _map(self, s: int, previous_scan: _Scan | None, next_scan: _Scan | None) -> Function:
-        """Return the function that takes a step for each element of a group, with the scans before and behind it."""
+        """Return the function that takes a step for each element of a group, with the scans before
+        and behind it.
+        """
         chain, step, inward = self.chain, self.steps[s], s % 2 == 1
         places = self._places(s)
         loads = [port.name for port in step.inputs if port.name not in places]
@@ -374,7 +393,9 @@ class Lowering:
         return rows | {CONSTANTS: constants, DOWNSWEEP: DOWNSWEEP, UPSWEEP: UPSWEEP}
 
     def _loads(self, ports: Sequence[str]) -> Iterator[Statement]:
-        """Give the loads of arguments of a row: those of each element's joint, and of the joint before; zero where there is none."""
+        """Give the loads of arguments of a row: those of each element's joint, and of the joint
+        before; zero where there is none.
+        """
         rows, part, joints = self.chain.rows, self.chain.part, len(self.form)
         if ports:
             number = part if self.chain.states else f"({part})"
@@ -406,7 +427,9 @@ class Lowering:
     def _without_joint(
         self, tree: ParallelScan, array: str, first: int, size: int
     ) -> Iterator[Statement]:
-        """Give the statement that clears the numbers of the last element from `first` on, where they belong to a joint."""
+        """Give the statement that clears the numbers of the last element from `first` on, where
+        they belong to a joint.
+        """
         if tree.valid < tree.up_size:
             part, row = divmod(len(self.form), self.chain.rows)
             group, lane = divmod(part, self.chain.lanes)
@@ -424,7 +447,9 @@ class Lowering:
         return any(scan is not None and scan.tree.valid < scan.tree.up_size for scan in scans)
 
     def _sums(self) -> Function:
-        """Return the function that adds the two values of each result: of the joint's element, and of the element behind."""
+        """Return the function that adds the two values of each result: of the joint's element, and
+        of the element behind.
+        """
         chain, row_size, lanes = self.chain, self.layout.row_size, self.chain.lanes
         stores = []
         for first, port in zip(count(self.form.work, 2), self.form.outputs, strict=False):

@@ -1,7 +1,8 @@
 """Sweeps along the links of each part, and sequential scans across the parts, one after the other.
 
-Two arrays hold the carry of a sweep in turn. Where parts differ in length, the first rows hold links of the longer parts only:
-the shorter ones are idle there, and keep their carry. A scan makes of the final carries of one sweep the initial carries of another.
+Two arrays hold the carry of a sweep in turn. Where parts differ in length, the first rows hold
+links of the longer parts only: the shorter ones are idle there, and keep their carry. A scan makes
+of the final carries of one sweep the initial carries of another.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ class Lowering:
         lane = [LANE] * self.chain.states
         yield self.chain.function([GROUP, SEGMENT, "k", *lane], stages)
 
-    # -- sweeps ----------------------------------------------------------------------------------------------------------------
+    # -- sweeps ------------------------------------------------------------------------------------
 
     def _sweep(self, s: int, sweep: Sweep) -> Function:
         """Return the function of a sweep along the parts of one group."""
@@ -126,14 +127,17 @@ class Lowering:
         return chain.group_function(f"sweep_{s + 1}", group, comment, guarded)
 
     def _is_buffered(self, step: Program, name: str) -> bool:
-        """True if a step takes an argument, or gives a result, in a buffer: elements of a row are not one vector.
+        """True if a step takes an argument, or gives a result, in a buffer: elements of a row are
+        not one vector.
 
         Those of a block of states are, but results of idle parts are not stored.
         """
         return not self.chain.states or (self.idle > 0 and name in [p.name for p in step.outputs])
 
     def _row(self, sweep: Sweep, step: Program) -> tuple[Statement, ...]:
-        """Return what a sweep does in one row: loads, the step, stores, and the exchange of the two carries."""
+        """Return what a sweep does in one row: loads, the step, stores, and the exchange of the two
+        carries.
+        """
         chain = self.chain
         arrays = [name for name in chain.arrays if self._is_buffered(step, name)]
         loads = [port.name for port in step.inputs if port.name in arrays]
@@ -216,7 +220,7 @@ class Lowering:
         )
         return (If(self._is_used, stores),) if self.idle else stores
 
-    # -- scans -----------------------------------------------------------------------------------------------------------------
+    # -- scans -------------------------------------------------------------------------------------
 
     def _scan(self, s: int, scan: SequentialScan) -> tuple[Statement, ...]:
         """Return the loop over the parts."""

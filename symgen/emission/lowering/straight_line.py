@@ -1,7 +1,7 @@
 """A straight-line function as statements: its rows, its checks, and the parts of a long one.
 
-The rows are text of `writer`, in which elements of arrays stand as the language spells them; `symgen.readback.rows` proves that
-they are the rows of the Program.
+The rows are text of `writer`, in which elements of arrays stand as the language spells them;
+`symgen.readback.rows` proves that they are the rows of the Program.
 """
 
 from __future__ import annotations
@@ -75,7 +75,9 @@ def parameters(arrays: Iterable[Facts]) -> tuple[Declare, ...]:
 
 
 def rows(groups: Iterable[Facts]) -> Iterator[Statement]:
-    """Give the locals of rows, grouped under the comments of their steps, with an empty line behind each group."""
+    """Give the locals of rows, grouped under the comments of their steps, with an empty line behind
+    each group.
+    """
     for group in groups:
         if group["comment"]:
             yield Comment(group["comment"])
@@ -91,7 +93,9 @@ def _locals(group: Facts) -> Iterator[Declare]:
 
 
 def unindented(text: str) -> str:
-    """Return text whose further lines begin at the columns that stand in it, not at the indentation of its statement."""
+    """Return text whose further lines begin at the columns that stand in it, not at the indentation
+    of its statement.
+    """
     return text.replace("\n", "\v")
 
 
@@ -114,7 +118,9 @@ def _unchecked(facts: Facts) -> tuple[Statement, ...]:
 
 
 def _checked(facts: Facts, macros: str) -> tuple[Statement, ...]:
-    """Return the statements of a checked function, which stores results in its innermost branch alone."""
+    """Return the statements of a checked function, which stores results in its innermost branch
+    alone.
+    """
     checks = facts["checks"]
     status, none = checks["status"], checks["none"]
     first = facts["first_part_count"]

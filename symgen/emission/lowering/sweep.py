@@ -135,7 +135,7 @@ def _of_a_thread(loops: LoopFunction, body: Body) -> Function:
     return Function(symbol, tuple(parameters), body, returns, static=True)
 
 
-# -- locals ----------------------------------------------------------------------------------------------------------------------
+# -- locals ----------------------------------------------------------------------------------------
 
 
 def _declarations(loops: LoopFunction) -> list[Statement]:
@@ -159,7 +159,9 @@ def _declarations(loops: LoopFunction) -> list[Statement]:
 
 
 def _carry_arrays(loops: LoopFunction) -> list[Statement]:
-    """Declare the carries of trees, which the workspace holds, of one state those of chains, and the final carries."""
+    """Declare the carries of trees, which the workspace holds, of one state those of chains, and
+    the final carries.
+    """
     form, arrays = loops.form, list[Statement]()
     if widest(form):
         rows: Value = Address(WORK, form.work * len(form))
@@ -194,7 +196,7 @@ def _array(loops: LoopFunction, name: str, *size: int, value: str | None = None)
     return Declare(loops.form.real, name, value, size=size, attribute=attribute)
 
 
-# -- stages ----------------------------------------------------------------------------------------------------------------------
+# -- stages ----------------------------------------------------------------------------------------
 
 
 def _stage(loops: LoopFunction, s: int) -> Body:
@@ -220,7 +222,8 @@ def _map(loops: LoopFunction, s: int) -> list[Statement]:
 def _chain(loops: LoopFunction, s: int) -> list[Statement]:
     """Return a sweep where each link takes the carry of the link before it.
 
-    For one state the step overwrites the carry. In lanes the carry has two halves; the step reads one and writes the other.
+    For one state the step overwrites the carry. In lanes the carry has two halves; the step reads
+    one and writes the other.
     """
     form, sweep, carry, real = loops.form, loops.form.sweeps[s], loops.carry(s), loops.form.real
     carry_in, _ = step_carries(loops, s)
@@ -260,8 +263,9 @@ def _chain(loops: LoopFunction, s: int) -> list[Statement]:
 def _tree(loops: LoopFunction, s: int) -> list[Statement]:
     """Return a sweep through a tree, whose carries have a row for the base and one for each link.
 
-    Outward, a link takes the row of its parent. Inward, a link takes its own row, where its children have joined their carries;
-    the child with the highest number comes first and overwrites the row.
+    Outward, a link takes the row of its parent. Inward, a link takes its own row, where its
+    children have joined their carries; the child with the highest number comes first and overwrites
+    the row.
     """
     form, sweep = loops.form, loops.form.sweeps[s]
     size, final_carries = len(sweep.initial), _final_carries(loops, s)
@@ -309,10 +313,11 @@ def _joins(loops: LoopFunction, s: int) -> Body:
 
 
 def _sines(loops: LoopFunction, s: int) -> list[Statement]:
-    """Return a sweep that takes sines alone: the angles of a block of links, then all their sines in one call.
+    """Return a sweep that takes sines alone: the angles of a block of links, then all their sines
+    in one call.
 
-    Where one block holds all links there is no loop over blocks, and the angles are stored one by one: a compiler then
-    makes vectors of them in registers.
+    Where one block holds all links there is no loop over blocks, and the angles are stored one by
+    one: a compiler then makes vectors of them in registers.
     """
     last, links, name = _last(loops, s), loops.sine_blocks[s].links, loops.target.name
     zero = For(LINK, 0, loops.angle_count, (Assign(Element(ANGLE, LINK), loops.zero),))
@@ -340,7 +345,9 @@ def _angles_of_all(loops: LoopFunction, s: int) -> Body:
 
 
 def _store_sines(loops: LoopFunction, s: int, c: int, angle: str) -> Body:
-    """Store the sine and the cosine of a link of class `c`, those of number `angle`, with its saved values."""
+    """Store the sine and the cosine of a link of class `c`, those of number `angle`, with its saved
+    values.
+    """
     sweep, row = loops.form.sweeps[s], times(loops.form.work, current_link(loops, s))
     sources = {"sin": f"{TURN}.sine", "cos": f"{TURN}.cosine"}
     return tuple(
@@ -367,7 +374,7 @@ def _epilogue(loops: LoopFunction) -> Body:
     return statements + _while_ok(loops, thread_call(loops, call, epilogue))
 
 
-# -- parts of a sweep --------------------------------------------------------------------------------------------------------------
+# -- parts of a sweep ------------------------------------------------------------------------------
 
 
 def _last(loops: LoopFunction, s: int) -> int:
@@ -376,7 +383,8 @@ def _last(loops: LoopFunction, s: int) -> int:
 
 
 def _each_link(loops: LoopFunction, s: int, around: Callable[[Body], Body]) -> Body:
-    """Return the loop over the links of a sweep, and the step of the first link where it has one of its own.
+    """Return the loop over the links of a sweep, and the step of the first link where it has one of
+    its own.
 
     `around` adds to the statements of a step what each link does besides.
     """
@@ -394,12 +402,16 @@ def _each_link(loops: LoopFunction, s: int, around: Callable[[Body], Body]) -> B
 
 
 def _while_ok(loops: LoopFunction, statements: Body) -> Body:
-    """Return statements that a checked function of one state leaves out after its status has changed."""
+    """Return statements that a checked function of one state leaves out after its status has
+    changed.
+    """
     return (If(loops.is_ok, statements),) if loops.is_ok and statements else statements
 
 
 def _by_class(loops: LoopFunction, s: int, lower_class: Callable[[int], Body]) -> Body:
-    """Choose by the class of the link; the last class needs no condition where every class has a step."""
+    """Choose by the class of the link; the last class needs no condition where every class has a
+    step.
+    """
     form = loops.form
     classes = [c for sweep, c in loops.steps if sweep == s and c != BASE]
     has_all = len(classes) == len(form.classes(form.sweeps[s]))
@@ -425,7 +437,9 @@ def _steps(loops: LoopFunction, s: int) -> Body:
 
 
 def _step(loops: LoopFunction, s: int, c: int, link: Value) -> Body:
-    """Call the step of a class, compare its divisors, and store the columns of a matrix that it gives."""
+    """Call the step of a class, compare its divisors, and store the columns of a matrix that it
+    gives.
+    """
     call, program = step_call(loops, s, c, link), loops.step_of(s, c)
     compared, compare = check_step(status_of(loops), program, program)
     column, stores = _store_columns(loops, s, c, link)
@@ -434,7 +448,9 @@ def _step(loops: LoopFunction, s: int, c: int, link: Value) -> Body:
 
 
 def _store_columns(loops: LoopFunction, s: int, c: int, link: Value) -> tuple[Body, Body]:
-    """Return the declaration of the columns that a step gives, and the stores to the matrix; both empty for other steps."""
+    """Return the declaration of the columns that a step gives, and the stores to the matrix; both
+    empty for other steps.
+    """
     form, rows_of = loops.form, dict(loops.form.columns)
     columns = [port for port in loops.steps[s, c].outputs if port.name in rows_of]
     if not columns:
@@ -452,7 +468,9 @@ def _store_columns(loops: LoopFunction, s: int, c: int, link: Value) -> tuple[Bo
 
 
 def _zero_columns(loops: LoopFunction, s: int) -> list[Statement]:
-    """Fill with zeros the matrices whose columns this sweep is the first to give, where it leaves links out."""
+    """Fill with zeros the matrices whose columns this sweep is the first to give, where it leaves
+    links out.
+    """
     form = loops.form
     if len(form.visited(form.sweeps[s])) == len(form):
         return []
@@ -479,7 +497,9 @@ def _final_carries(loops: LoopFunction, s: int) -> list[FinalCarry]:
 
 
 def _store_carry(loops: LoopFunction, final_carry: FinalCarry, array: str, first: int) -> Body:
-    """Store elements of a carry, which begins at `first` of an array, as a result or for the epilogue."""
+    """Store elements of a carry, which begins at `first` of an array, as a result or for the
+    epilogue.
+    """
     form, name = loops.form, final_carry.name
     before = form.final_carries[: form.final_carries.index(final_carry)]
     index = sum(len(earlier.elements) for earlier in before if earlier.name == FINAL_CARRY)

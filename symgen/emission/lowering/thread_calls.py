@@ -1,7 +1,8 @@
-"""The call of a step by a thread: elements that are apart from each other go through arrays of the thread's own.
+"""The call of a step by a thread: elements that are apart from each other go through arrays of the
+thread's own.
 
-A step is a function of arrays whose elements follow each other. The compiler puts it where it is called, so that the thread's own
-arrays become registers.
+A step is a function of arrays whose elements follow each other. The compiler puts it where it is
+called, so that the thread's own arrays become registers.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ LOOP = 4
 
 
 def thread_call(loops: LoopFunction, call: Call, step: Program) -> tuple[Statement, ...]:
-    """Return the call of a step; in a function for threads with copies of the elements that it reads and gives."""
+    """Return the call of a step; in a function for threads with copies of the elements that it
+    reads and gives.
+    """
     if not loops.threads:
         return (call,)
     declarations, loads, stores = list[Statement](), list[Statement](), list[Statement]()

@@ -63,8 +63,8 @@ class Polynomial:
         return total
 
     def factors(self) -> tuple[Fraction, list[tuple[Polynomial, int]]]:
-        """Return a number and irreducible factors with their powers, in which the number of links or
-        the first index has a positive coefficient.
+        """Return a number and irreducible factors with their powers, in which the number of links
+        or the first index has a positive coefficient.
         """
         import sympy as sp
 

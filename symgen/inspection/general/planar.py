@@ -26,12 +26,13 @@ where γ is the vector of gravity in the plane. Here θ̇_k = v[0:k] and θ̈_k 
 
 The origin of link i is x_0 + Σ_{k<i} r exp(iθ_k).
 
-If every link is a point mass at its end x_l, LC's coordinates are the length L_i of link i and the
-angle θ_i between links i − 1 and i. With s_k the vector of link k in its axes, that is x_k − x_{k−1} =
-s_k exp(iθ_k), the derivative of L_i is the unit vector e_i = s_i/|s_i| exp(iθ_i) at x_i and −e_i at
-x_{i−1}. The derivative of the direction of link i is the vector n_i = i s_i/|s_i|² exp(iθ_i) at x_i
-and −n_i at x_{i−1}, and θ_i is the difference of the directions of links i and i − 1. The blocks of
-H are the sums over l of products of two such derivatives with respect to x_l, over m_l, LC (3).
+If every link is a point mass at its end x_l, LC's coordinates are the length L_i of link i and its
+angle θ_i with link i − 1. The vector s_k of link k in its axes satisfies
+x_k − x_{k−1} = s_k exp(iθ_k). The derivative of L_i is the unit vector e_i = s_i/|s_i| exp(iθ_i) at
+x_i and −e_i at x_{i−1}. The derivative of the direction of link i is the vector
+n_i = i s_i/|s_i|² exp(iθ_i) at x_i and −n_i at x_{i−1}. θ_i is the difference of the directions of
+links i and i − 1. The blocks of H are the sums over l of products of two such derivatives with
+respect to x_l, over m_l, LC (3).
 """
 
 from __future__ import annotations
@@ -95,8 +96,8 @@ class PlanarChain:
     """A planar chain: the first link, those like the second one, and the last one; `step` is the
     joint's position in the axes of the link before it.
 
-    The columns of `axes` are the two directions of the plane and its normal, in the base. `start` is
-    the position of the first joint, `rise` the distance of two joints along the normal.
+    The columns of `axes` are the two directions of the plane and its normal, in the base. `start`
+    is the position of the first joint, `rise` the distance of two joints along the normal.
     """
 
     bodies: tuple[Body, Body, Body]
@@ -233,8 +234,8 @@ def _add_pair(
     symbol: tuple[str, int],
     along: Affine | None = None,
 ) -> None:
-    """Add the sum of Re(amount exp(i(θ_column − θ_row))) times a power of a symbol of the column, or
-    its derivative by the angle of the joint `along`.
+    """Add the sum of Re(amount exp(i(θ_column − θ_row))) times a power of a symbol of the column,
+    or its derivative by the angle of the joint `along`.
 
     θ_column − θ_row is q[row+1:column], or −q[column+1:row].
     """

@@ -5,23 +5,23 @@ With the complex numbers of `planar`, link j's origin lies, in the axes of link 
 
     p_ij = Σ_{i≤k<j} r exp(iq[i+1:k]),
 
-where q[i+1:i] is empty. In these axes link j is turned by q[i+1:j]. RK (3.2) takes the wrench (moment,
-force) on link j to link i:
+where q[i+1:i] is empty. In these axes link j is turned by q[i+1:j]. RK (3.2) takes the wrench
+(moment, force) on link j to link i:
 
     φ(i,j) = | R  p̃ R |        R = Rz(q[i+1:j]).
              | 0    R |
 
-Let c_i be the mass centre of link i in its axes, and i ≥ j. SA (4) takes the twist (angular, linear) at
-C_j to C_i, in the axes of link j. T (8) is the twist at C_i of a unit rate of joint j, in the axes of link
-i:
+Let c_i be the mass centre of link i in its axes, and i ≥ j. SA (4) takes the twist (angular,
+linear) at C_j to C_i, in the axes of link j. T (8) is the twist at C_i of a unit rate of joint j,
+in the axes of link i:
 
     B_ij = | 1   0 |        d = p_ji + c_i exp(iq[j+1:i]) − c_j,
            | −d̃  1 |
 
     T_ij = (0, 0, 1, i e, 0),    e = Σ_{j≤k<i} r exp(−iq[k+1:i]) + c_i.
 
-The joints' axes are the z axes of the links. For φ, all origins lie in one plane across them, and for B
-all mass centres too.
+The joints' axes are the z axes of the links. For φ, all origins lie in one plane across them, and
+for B all mass centres too.
 """
 
 from __future__ import annotations

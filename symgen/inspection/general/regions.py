@@ -1,9 +1,10 @@
-"""Polynomials on regions of integer points, and a decision whether a sum of them is zero everywhere.
+"""Polynomials on regions of integer points, and a decision whether a sum of them is zero
+everywhere.
 
-A region is given by constraints x − y ≥ c between integer variables, among them indices of links and
-the number of links n; the name "" is zero. Such constraints are closed exactly: the greatest lower
-bound of every difference is the longest path between two variables (Floyd, Warshall), and it is
-attained by an integer point. So a region is empty exactly if a longest path from a variable to
+A region is given by constraints x − y ≥ c between integer variables, among them indices of links
+and the number of links n; the name "" is zero. Such constraints are closed exactly: the greatest
+lower bound of every difference is the longest path between two variables (Floyd, Warshall), and it
+is attained by an integer point. So a region is empty exactly if a longest path from a variable to
 itself is positive.
 
 `vanishes` divides the region of all points by every constraint that is neither certain nor

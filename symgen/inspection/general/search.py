@@ -1,5 +1,5 @@
-"""Search for formulas: cases of the indices, and in each of them sums that have exactly the terms of
-the blocks of short chains.
+"""Search for formulas: cases of the indices, and in each of them sums that have exactly the terms
+of the blocks of short chains.
 """
 
 from __future__ import annotations
@@ -468,8 +468,8 @@ def _except(conditions: tuple[Condition, ...], excluded: Condition) -> tuple[Con
 
 
 def find_cases(variables: Sequence[str], points: Points) -> list[Case] | None:
-    """Return cases whose formulas hold at all points: with coefficients of the least degree, then as
-    few cases as possible. None if there are none.
+    """Return cases whose formulas hold at all points: with coefficients of the least degree, then
+    as few cases as possible. None if there are none.
     """
     return next(
         (

@@ -1,19 +1,20 @@
 """Recursion steps for a general link of a chain of like links: P[i] in terms of P[i+1].
 
 Letters with divisions, such as P, D and G of RK or M̂ and ψ̂ of SA, have no closed form of readable
-size on long chains. Their recursion has one: the block of link i is a rational function of the angle
-q[i+1] and of the articulated-body inertia of link i + 1. The operators of `symgen.papers` compute it on
-links i and i + 1, with a matrix of symbols as the inertia of link i + 1. That is correct because the
-last link's articulated-body inertia is its own inertia.
+size on long chains. Their recursion has one: the block of link i is a rational function of the
+angle q[i+1] and of the articulated-body inertia of link i + 1. The operators of `symgen.papers`
+compute it on links i and i + 1, with a matrix of symbols as the inertia of link i + 1. That is
+correct because the last link's articulated-body inertia is its own inertia.
 
 Entries of the articulated-body inertia that are zero for every link, or equal to each other, are
 found on a chain of rational numbers. They are proved by induction from the last link inward: they
 hold for the inertia of the last link, and the step keeps them.
 
-Letters of two links, such as ψ(i, j) of RK or α_ij of SA, are products over the links between. Their
-step goes from link i + 1 to link i: ψ(i, j) is ψ(i, i+1) times ψ(i+1, j), and the wrench ψ̂_ij of SA is
-ψ̂_{i+1,j}, carried by one link inward. The entry M_ij of a chain is p_iᵀ times the wrench f_ij, which is
-M̃_j p_j, carried inward in the same way; M̃_j is the inertia of the links from j on, as one body.
+Letters of two links, such as ψ(i, j) of RK or α_ij of SA, are products over the links between.
+Their step goes from link i + 1 to link i: ψ(i, j) is ψ(i, i+1) times ψ(i+1, j), and the wrench
+ψ̂_ij of SA is ψ̂_{i+1,j}, carried by one link inward. The entry M_ij of a chain is p_iᵀ times the
+wrench f_ij, which is M̃_j p_j, carried inward in the same way; M̃_j is the inertia of the links
+from j on, as one body.
 """
 
 from __future__ import annotations
@@ -78,7 +79,9 @@ class _Saha(sa.Operators):
         return np.concatenate([axes @ wrench[:3], axes @ wrench[3:]])
 
     def move_inward(self, wrench: Array) -> Array:
-        """Return a wrench at C_1, in the axes of link 1, as a wrench at C_0, in those of link 0 (32)."""
+        """Return a wrench at C_1, in the axes of link 1, as a wrench at C_0, in those of link 0
+        (32).
+        """
         return self.in_axes_of_first(self.B(1, 0).T @ self.in_base_axes(wrench))
 
     def power(self, wrench: Array) -> Any:
@@ -86,8 +89,8 @@ class _Saha(sa.Operators):
         return self.p(0) @ self.in_base_axes(wrench)
 
     def composite_wrench(self, i: int, j: int) -> Array:
-        """Return B_jiᵀ M̃_j p_j of (16), in base axes: the wrench at C_i that accelerates joint j by one,
-        the links from j on being one rigid body.
+        """Return B_jiᵀ M̃_j p_j of (16), in base axes: the wrench at C_i that accelerates joint j
+        by one, the links from j on being one rigid body.
         """
         return np.asarray(self.B(j, i).T @ self.composite(j) @ self.p(j))
 
@@ -126,8 +129,8 @@ class Rule:
 
 
 def _rules_of_wrench(letter: str, wrench: Callable[[Any, int, int], Array]) -> tuple[Rule, ...]:
-    """Return the rules of a wrench of SA that is carried inward: at link i, from link i + 1, and from a
-    link j > i. `wrench` computes that of link j at C_i, in base axes.
+    """Return the rules of a wrench of SA that is carried inward: at link i, from link i + 1, and
+    from a link j > i. `wrench` computes that of link j at C_i, in base axes.
     """
     return (
         Rule((0, 0), False, lambda o: o.in_axes_of_first(wrench(o, 0, 0))),
@@ -165,7 +168,9 @@ class Recursion:
     unlisted: str = ""
 
     def rule(self, method: str | None, letter: str, indices: Sequence[Affine]) -> Rule | None:
-        """Return the rule of a letter of a method at these indices, or of a result if `method` is None."""
+        """Return the rule of a letter of a method at these indices, or of a result if `method` is
+        None.
+        """
         if method is None:
             has_letter = letter in self.results
         else:
@@ -257,8 +262,8 @@ LETTERS_WITH_STEPS = tuple(
 
 @dataclass(frozen=True)
 class Pattern:
-    """Which entries of a symmetric 6x6 matrix, or of a wrench, are zero or equal to another entry up to
-    its sign.
+    """Which entries of a symmetric 6x6 matrix, or of a wrench, are zero or equal to another entry
+    up to its sign.
 
     `entries` maps each entry (r, c) with r ≤ c to (sign, row, column) of the entry that stands for
     it, or to None if it is zero. A wrench has the column c = 0 only.
@@ -336,8 +341,8 @@ def pattern_of(matrices: Sequence[Array]) -> Pattern:
 
 @dataclass(frozen=True)
 class Steps:
-    """Blocks of a letter for a general link, in terms of the articulated-body inertia, or of a wrench,
-    of this link or of the next one.
+    """Blocks of a letter for a general link, in terms of the articulated-body inertia, or of a
+    wrench, of this link or of the next one.
 
     `label` is the request, and `variable` its first index. `state` is the letter of the inertia or
     wrench, and `offset` its link, counted from i. `last` is the second index of a letter of any two
@@ -378,8 +383,8 @@ class Steps:
 
     @property
     def order(self) -> str:
-        """The condition on the two links of a letter, such as i < j; "" if it has one link, or if the
-        indices say so.
+        """The condition on the two links of a letter, such as i < j; "" if it has one link, or if
+        the indices say so.
         """
         is_given = not self.last or self.last.startswith(self.variable)
         return "" if is_given else f"{self.variable} < {self.last}"
@@ -545,8 +550,8 @@ class Stepping:
         return self._wrenches.get(rule.wrench) or self._find_zeros(rule.wrench)
 
     def _find_zeros(self, letter: str) -> Pattern:
-        """Return the pattern of the wrenches of a letter at links 0 … j: the components that vanish at
-        link j > 0 and stay zero from link to link inward.
+        """Return the pattern of the wrenches of a letter at links 0 … j: the components that vanish
+        at link j > 0 and stay zero from link to link inward.
         """
         at_link, _, inward = self.recursion.rules[letter]
         blocks = [self.entries(at_link, j) for j in (1, SAMPLED - 1)]
@@ -651,7 +656,8 @@ def _stepping(links: Mechanism, recursion: Recursion) -> Stepping:
 def rule_of(
     method: str | None, letter: str, indices: Sequence[Affine]
 ) -> tuple[Recursion, Rule] | None:
-    """Return the recursion and the rule of a letter at these indices, such as P[i] or alpha[i,j], or None.
+    """Return the recursion and the rule of a letter at these indices, such as P[i] or alpha[i,j],
+    or None.
 
     `method` None stands for a result of a function, by any method.
     """

@@ -1,4 +1,6 @@
-"""Functions of a robot as loops over its links: `form` and `stages` say what a loop program is, `check` states its rules."""
+"""Functions of a robot as loops over its links: `form` and `stages` say what a loop program is,
+`check` states its rules.
+"""
 
 from symgen.ir.loops.check import check
 from symgen.ir.loops.form import Form, LoopProgram, evaluate, even_lengths

@@ -1,10 +1,10 @@
 """Rules of a loop program: a function of a robot as loops over its links.
 
 A loop program consists of stages: sweeps, maps, sequential scans and parallel scans. A stage runs a
-step, which is a Program, for each link; the links of one class have the same step. Steps communicate
-through ports (CARRY, SAVED, …), which `symgen.ir.loops.stages` defines. `LoopProgram`
-(`symgen.ir.loops.form`) describes the three layouts: one piece, parts with sweeps, and elements with
-maps.
+step, which is a Program, for each link; the links of one class have the same step. Steps
+communicate through ports (CARRY, SAVED, …), which `symgen.ir.loops.stages` defines. `LoopProgram`
+(`symgen.ir.loops.form`) describes the three layouts: one piece, parts with sweeps, and elements
+with maps.
 """
 
 from __future__ import annotations
@@ -67,7 +67,9 @@ def check(form: LoopProgram) -> LoopProgram:
 
 
 class _Checker:
-    """Checks of one loop program, one method for each kind of stage; every method raises ProgramError."""
+    """Checks of one loop program, one method for each kind of stage; every method raises
+    ProgramError.
+    """
 
     def __init__(self, form: LoopProgram) -> None:
         self.form = form
@@ -80,7 +82,8 @@ class _Checker:
     def links(self) -> None:
         """Check that the parent, the class and the constants of each link are valid."""
         form, n = self.form, len(self.form)
-        # Maps work on n + 1 elements: those between neighbouring links and at both ends of the chain.
+        # Maps work on n + 1 elements: those between neighbouring links and at both ends of the
+        # chain.
         constant_rows = n + bool(form.maps)
         if len(form.class_of) != n or len(form.constants) != constant_rows:
             self.fail("links, their classes and the rows of constants are not equally many")
@@ -98,7 +101,8 @@ class _Checker:
     def parts(self) -> None:
         """Check that the lengths of the parts agree with the stages.
 
-        The links form one piece, parts with sweeps, or parts in which maps and parallel scans alternate.
+        The links form one piece, parts with sweeps, or parts in which maps and parallel scans
+        alternate.
         """
         form, n, lengths = self.form, len(self.form), self.form.part_lengths
         if form.maps or form.scans:
@@ -169,8 +173,8 @@ class _Checker:
     def _base_step(self, number: int, sweep: Sweep, step: Program) -> None:
         """Check `base_step` of a sweep: a step for the first link of a chain alone.
 
-        Its ports must be those of the step of the link's class, apart from two exceptions. The step may
-        lack CARRY if no link and no final carry receives its value, and CHECKED may differ.
+        Its ports must be those of the step of the link's class, apart from two exceptions. The step
+        may lack CARRY if no link and no final carry receives its value, and CHECKED may differ.
         """
         form, first_class = self.form, self.form.class_of[0]
         step_name = f"sweep {number} of the first link"
@@ -197,7 +201,8 @@ class _Checker:
     def scan_parts(self, number: int, scan: SequentialScan) -> None:
         """Check that the ports of a sequential scan fit two sweeps.
 
-        The scan reads the final carries of the first sweep, and gives the initial carries of the second.
+        The scan reads the final carries of the first sweep, and gives the initial carries of the
+        second.
         """
         read_sweep, started_sweep = self._stage(scan.takes), self._stage(scan.gives)
         if (
@@ -232,9 +237,9 @@ class _Checker:
     def map(self, number: int, stage: Map) -> None:
         """Check a map against the parallel scans before and after it.
 
-        A map reads the DOWNSWEEP value of the scan before it, and gives the UPSWEEP value of the scan
-        after it. The last map gives the results of the function. An argument of the function is one
-        number of joint i, or with the suffix BEFORE of joint i - 1.
+        A map reads the DOWNSWEEP value of the scan before it, and gives the UPSWEEP value of the
+        scan after it. The last map gives the results of the function. An argument of the function
+        is one number of joint i, or with the suffix BEFORE of joint i - 1.
         """
         form, scans = self.form, self.form.scans
         if not len(stage.steps) == len(stage.saved_at) == len(form.link_classes):
@@ -280,7 +285,8 @@ class _Checker:
                 self.fail(
                     f"the steps of scan {number} have ports of other names or sizes than the scan needs"
                 )
-        # The last element has no joint after it: either both of its values are shortened, or neither.
+        # The last element has no joint after it: either both of its values are shortened, or
+        # neither.
         if not (
             0 < scan.valid <= up
             and 0 < scan.last_valid <= down
@@ -294,7 +300,8 @@ class _Checker:
     # -- results ---------------------------------------------------------------------------------
 
     def final_carries(self) -> None:
-        """Check the final carries that are results or go into the epilogue, and the epilogue itself.
+        """Check the final carries that are results or go into the epilogue, and the epilogue
+        itself.
 
         A final carry names a sweep, a link, and elements of the carry of that link. Link -1
         stands for the combined carries of all roots, which only an inward sweep has.
@@ -316,7 +323,9 @@ class _Checker:
                 self.fail("the epilogue does not take the final carries of the sweeps")
 
     def results(self) -> None:
-        """Check that the steps and the final carries give the results of the function, and nothing else."""
+        """Check that the steps and the final carries give the results of the function, and nothing
+        else.
+        """
         form = self.form
         result_names = {final.name for final in form.final_carries}
         result_names |= {port.name for step in form.programs for port in step.outputs}

@@ -1,4 +1,6 @@
-"""Depth of loop programs: a number type that counts operations, and a runner that translates each step once."""
+"""Depth of loop programs: a number type that counts operations, and a runner that translates each
+step once.
+"""
 
 from __future__ import annotations
 
@@ -61,10 +63,14 @@ class _DepthOfSteps:
 
 
 def _translate(step: Program) -> Translated:
-    """Return a Python function of the depths of a step's arguments; depths that are the same at every link are numbers in it."""
+    """Return a Python function of the depths of a step's arguments; depths that are the same at
+    every link are numbers in it.
+    """
     statements: list[str] = []
     depths: list[int | str] = []
-    """Depth of each row, or the variable that holds it if the row depends on what another step gives."""
+    """Depth of each row, or the variable that holds it if the row depends on what another step
+    gives.
+    """
     for r, row in enumerate(step.rows):
         depth: int | str = 0
         if row.op == "input":

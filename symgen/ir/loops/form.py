@@ -44,10 +44,11 @@ from symgen.vocabulary.arrays import USUAL, Convention
 class LoopProgram:
     """Stages along the links of a robot, in their order; `symgen.ir.loops.check` states the rules.
 
-    A loop program has one of three layouts. Sweeps go along a tree, or along a chain that is one piece. A chain that is
-    cut into parts has sweeps, which run along all parts at the same time, and sequential scans across the parts. A
-    chain of elements has maps and parallel scans in turn; it has one element more than links, and parts of the same
-    length, where the last element is repeated behind the end.
+    A loop program has one of three layouts. Sweeps go along a tree, or along a chain that is one
+    piece. A chain that is cut into parts has sweeps, which run along all parts at the same time,
+    and sequential scans across the parts. A chain of elements has maps and parallel scans in turn;
+    it has one element more than links, and parts of the same length, where the last element is
+    repeated behind the end.
     """
 
     looped: ClassVar[Literal[True]] = True
@@ -70,16 +71,21 @@ class LoopProgram:
     work: int
     """Numbers that are saved for each link, or for each element."""
     part_lengths: tuple[int, ...] = ()
-    """Links, or elements, of each part of a chain; empty for one piece. The first part is the longest."""
+    """Links, or elements, of each part of a chain; empty for one piece. The first part is the
+    longest.
+    """
     final_carries: tuple[FinalCarry, ...] = ()
     epilogue: Program | None = None
     """Step that computes results of FINAL_CARRY, once, after all stages."""
     epilogue_check: Program | None = None
     """Step that gives CHECKED of FINAL_CARRY before the epilogue, in a checked function."""
     per_link: tuple[tuple[str, int], ...] = ()
-    """Elements of a link in ports that are no numbers of joints; 0 for a port that all links share."""
+    """Elements of a link in ports that are no numbers of joints; 0 for a port that all links share.
+    """
     columns: tuple[tuple[str, int], ...] = ()
-    """Number of rows of each result that has a column for each degree of freedom; columns that no sweep gives are zero."""
+    """Number of rows of each result that has a column for each degree of freedom; columns that no
+    sweep gives are zero.
+    """
     real: str = field(default="double", kw_only=True)
     convention: Convention = field(default=USUAL, kw_only=True)
     quaternions: tuple[int, ...] = field(default=(), kw_only=True)
@@ -200,7 +206,9 @@ class LoopProgram:
 
     @property
     def element_count(self) -> int:
-        """Elements of all parts, with those that repeat the last one; links, in a loop program without maps."""
+        """Elements of all parts, with those that repeat the last one; links, in a loop program
+        without maps.
+        """
         return sum(self.part_lengths) if self.maps else len(self)
 
     def constants_of(self, element: int) -> tuple[Fraction, ...]:
@@ -215,7 +223,9 @@ class LoopProgram:
         return tuple(reversed(path))
 
     def straight(self, sweep: Sweep) -> bool:
-        """True if each link that a sweep visits receives the carry of the link that was visited before."""
+        """True if each link that a sweep visits receives the carry of the link that was visited
+        before.
+        """
         return self.serial or sweep.only_path_to >= 0
 
     def visited(self, sweep: Sweep) -> Sequence[int]:
@@ -235,7 +245,9 @@ class LoopProgram:
         return {self.class_of[link] for link in self.visited(sweep)}
 
     def along_path_to(self, link: int) -> LoopProgram:
-        """Return the loop program with sweeps along the path to a link alone, if no result needs other links."""
+        """Return the loop program with sweeps along the path to a link alone, if no result needs
+        other links.
+        """
         results = {
             port.name for sweep in self.sweeps for step in sweep.steps for port in step.outputs
         }
@@ -320,7 +332,9 @@ class LoopProgram:
 
     @cached_property
     def operations(self) -> dict[str, int]:
-        """Operations of a call, by `symgen.ir.program.COUNTED`, with those that combine carries and results."""
+        """Operations of a call, by `symgen.ir.program.COUNTED`, with those that combine carries and
+        results.
+        """
         count = dict.fromkeys(COUNTED, 0)
         once = [(1, self.epilogue)] if self.epilogue else []
         for times, step in (*self.step_counts(), *once):
@@ -481,7 +495,9 @@ class _Evaluation:
         return carries[parent] if parent >= 0 else initial
 
     def _visit(self, sweep: Sweep, link: int, carry: Values) -> Values:
-        """Run the step of one link and return its carry; a step without one passes on what it received."""
+        """Run the step of one link and return its carry; a step without one passes on what it
+        received.
+        """
         form, link_class = self.form, self.form.class_of[link]
         step, saved_at = sweep.step_of(link, link_class), sweep.saved_at[link_class]
         arguments = {CONSTANTS: self.constants[link], SAVED: self.work[link], CARRY: carry}
@@ -625,7 +641,9 @@ class _Evaluation:
 
 
 Levels = list[tuple[list[Values], list[Values]]]
-"""UPSWEEP values of each level from the elements up, and the numbers saved for each pair of the level below."""
+"""UPSWEEP values of each level from the elements up, and the numbers saved for each pair of the
+level below.
+"""
 
 
 def combined(initial: Values, carries: Sequence[Values], combine: Sequence[str]) -> Values:

@@ -1,4 +1,5 @@
-"""Link classes and stages of a loop program: sweeps along the links, maps, sequential scans and parallel scans.
+"""Link classes and stages of a loop program: sweeps along the links, maps, sequential scans and
+parallel scans.
 
 Every step of a stage is a Program. The names of its ports say what a step reads and writes:
 
@@ -13,10 +14,11 @@ Every step of a stage is a Program. The names of its ports say what a step reads
     LEFT, RIGHT    the values of the two elements of a pair
     CHECKED        numbers that a checked function compares with a bound
 
-A step may have SAVED and CARRY among its arguments and among its results. In C the results are named by RESULT_NAMES
-(`symgen.ir.loops.steps`).
+A step may have SAVED and CARRY among its arguments and among its results. In C the results are
+named by RESULT_NAMES (`symgen.ir.loops.steps`).
 
-Any other port is an argument or a result of the whole function; a step has those elements that belong to its link.
+Any other port is an argument or a result of the whole function; a step has those elements that
+belong to its link.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ UPSWEEP, DOWNSWEEP, LEFT, RIGHT = "upsweep", "downsweep", "left", "right"
 GIVEN_BY_STEPS = frozenset(
     (SAVED, CARRY, FINAL_CARRY, INITIAL_CARRY, UPSWEEP, DOWNSWEEP, LEFT, RIGHT)
 )
-"""Ports of arguments that other steps give; all other arguments are constants, or arguments of the function."""
+"""Ports of arguments that other steps give; all other arguments are constants, or arguments of the
+function.
+"""
 BEFORE = "_before"
 """Suffix of a port of a map: the element of the joint before."""
 COMBINE = ("add", "mul")
@@ -58,7 +62,8 @@ class LinkClass(NamedTuple):
 
 
 class FinalCarry(NamedTuple):
-    """A result, or FINAL_CARRY for the epilogue: elements of the carry of `link` in sweep number `sweep`.
+    """A result, or FINAL_CARRY for the epilogue: elements of the carry of `link` in sweep number
+    `sweep`.
 
     Link -1 stands for the combined carries of all roots.
     """
@@ -71,14 +76,16 @@ class FinalCarry(NamedTuple):
 
 @dataclass(frozen=True)
 class Sweep:
-    """One pass along the links, `inward` from the tips or outward from the base, with one step a link class.
+    """One pass along the links, `inward` from the tips or outward from the base, with one step a
+    link class.
 
-    The first links receive `initial`. `combine` names for each element of the carry the operation of COMBINE for
-    several children; it is empty where no link has several. A step writes SAVED from `saved_at` of its class on. A
-    sweep with `only_path_to` visits the links between the base and that link alone.
+    The first links receive `initial`. `combine` names for each element of the carry the operation
+    of COMBINE for several children; it is empty where no link has several. A step writes SAVED from
+    `saved_at` of its class on. A sweep with `only_path_to` visits the links between the base and
+    that link alone.
 
-    Along a chain the first link may have a step of its own, `base_step`: outward it needs no CARRY, since the initial
-    carry is known, and inward it may leave CARRY out, since no link receives it.
+    Along a chain the first link may have a step of its own, `base_step`: outward it needs no CARRY,
+    since the initial carry is known, and inward it may leave CARRY out, since no link receives it.
     """
 
     inward: bool
@@ -108,8 +115,9 @@ class Sweep:
 class Map:
     """One step for each element of a chain by itself, with one step a link class.
 
-    Element i stands between link i - 1 and link i: it has the constants of row i, the arguments of joint i, and with
-    the suffix BEFORE those of joint i - 1. A result of a joint is the sum of the results of its two elements.
+    Element i stands between link i - 1 and link i: it has the constants of row i, the arguments of
+    joint i, and with the suffix BEFORE those of joint i - 1. A result of a joint is the sum of the
+    results of its two elements.
     """
 
     steps: tuple[Program, ...]
@@ -127,10 +135,11 @@ class Map:
 
 @dataclass(frozen=True)
 class SequentialScan:
-    """A pass across the parts of a chain, one part after the other; `opening` is the step of the first part.
+    """A pass across the parts of a chain, one part after the other; `opening` is the step of the
+    first part.
 
-    A step reads the final carries of sweep number `takes`, and gives the initial carries of sweep number `gives`
-    (-1: of none).
+    A step reads the final carries of sweep number `takes`, and gives the initial carries of sweep
+    number `gives` (-1: of none).
     """
 
     inward: bool
@@ -151,7 +160,8 @@ class SequentialScan:
 
 @dataclass(frozen=True)
 class ParallelScan:
-    """A pass over pairs of elements: upward every pair becomes one element, downward the values return (Blelloch).
+    """A pass over pairs of elements: upward every pair becomes one element, downward the values
+    return (Blelloch).
 
     `initial` is the DOWNSWEEP value of all elements together. Only the first `valid` numbers of the last element's
     UPSWEEP value and the first `last_valid` of its DOWNSWEEP value are used, since that element has no joint behind it;

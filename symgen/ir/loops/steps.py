@@ -1,4 +1,6 @@
-"""Steps of a loop program as functions of their own, and with the numbers that a checked function compares."""
+"""Steps of a loop program as functions of their own, and with the numbers that a checked function
+compares.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,9 @@ class Angle(NamedTuple):
 
 
 def angle_of(step: Program) -> Angle | None:
-    """Return the angle of such a step; None for a step that does anything else, or takes a sine of a sine."""
+    """Return the angle of such a step; None for a step that does anything else, or takes a sine of
+    a sine.
+    """
     rows = step.rows
     saved = [rows[r] for port in step.outputs for r in port.rows]
     if [port.name for port in step.outputs] != [SAVED] or any(
@@ -120,7 +124,9 @@ def without_unused_constants(form: LoopProgram) -> LoopProgram:
 
 
 def equal_classes(form: LoopProgram) -> list[list[int]]:
-    """Return the classes of a loop program of sweeps, those with the same constants and steps together."""
+    """Return the classes of a loop program of sweeps, those with the same constants and steps
+    together.
+    """
     groups: dict[object, list[int]] = {}
     for c, link_class in enumerate(form.link_classes):
         steps = [
@@ -140,7 +146,9 @@ def _text(step: Program) -> tuple[object, ...]:
 def with_one_class_for(
     form: LoopProgram, groups: Sequence[Sequence[int]], names: Sequence[str]
 ) -> LoopProgram:
-    """Return a loop program of sweeps with one class, of this name, for each group of `equal_classes`."""
+    """Return a loop program of sweeps with one class, of this name, for each group of
+    `equal_classes`.
+    """
     number_of = {c: number for number, group in enumerate(groups) for c in group}
     first = [group[0] for group in groups]
     return replace(

@@ -52,8 +52,9 @@ LAST = (
     balance,
     eliminate,
 )
-"""The search for other rows, and the passes that use what it exposes. It takes as long as PIPELINE, so that it runs only for the
-Program chosen in the end."""
+"""The search for other rows, and the passes that use what it exposes. It takes as long as PIPELINE,
+so that it runs only for the Program chosen in the end.
+"""
 
 
 def cost(begun: Program) -> int:

@@ -17,7 +17,9 @@ from symgen.ir.program import Port, Program
 
 PRIME, SEED = 314159265358979347, 1
 WORSE = 1.3
-"""Largest ratio of a value's round-off to that in the first Program that computed it, at each of a few states."""
+"""Largest ratio of a value's round-off to that in the first Program that computed it, at each of a
+few states.
+"""
 PARTIAL = ("div", "sqrt", "log", "atan2")
 """Operations whose values may be large while the result is not."""
 Ways = dict[int, list[Way]]
@@ -102,7 +104,7 @@ class Candidates:
             limits.errors.setdefault(key, self._errors[i])
             limits.behind.setdefault(key, (self._behind[i], summed))
 
-    # -- alternative computations of quantities ------------------------------------------------------------------------------
+    # -- alternative computations of quantities ----------------------------------------------------
 
     @property
     def operands(self) -> list[int]:
@@ -241,7 +243,7 @@ class Candidates:
             ]
         )
 
-    # -- back to rows --------------------------------------------------------------------------------------------------------
+    # -- back to rows ------------------------------------------------------------------------------
 
     def restore(self) -> None:
         """Undo changed ways until no value exceeds its limit of round-off."""

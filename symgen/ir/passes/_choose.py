@@ -14,7 +14,9 @@ from symgen.ir.passes._quantities import Quantities
 
 PRICES = {"input": 0, "mul": 1, "add": 1, "sub": 1, "div": 2}
 FUNCTION = 10
-"""Price of a sine, a root and the like: neither they nor a division are used to save a multiplication."""
+"""Price of a sine, a root and the like: neither they nor a division are used to save a
+multiplication.
+"""
 WORSE = 1.3
 """A way is excluded if its round-off may exceed that of another by this factor."""
 SWEEPS = 4
@@ -230,8 +232,8 @@ class Ways:
 def _as_good(
     good: Sequence[int], alternatives: Sequence[int], errors: Sequence[Sequence[float]]
 ) -> list[int]:
-    """Return the rows of `alternatives` whose bound is not much larger than that of the best `good` row
-    at any state.
+    """Return the rows of `alternatives` whose bound is not much larger than that of the best `good`
+    row at any state.
     """
     return [
         row

@@ -13,12 +13,15 @@ from symgen.ir.program import Program
 
 GOLDEN = (math.sqrt(5) - 1) / 2
 STATES = (0.0, 0.1, None)
-"""Two states without symmetry, and one (None) where every angle is near 0 or π/2, as robots often stand: there differences such as
-1 − s² cancel."""
+"""Two states without symmetry, and one (None) where every angle is near 0 or π/2, as robots often
+stand: there differences such as 1 − s² cancel.
+"""
 NEAR = 0.04
 
 Errors = list[float]
-"""Error bound of every row in units of round-off; not finite if the value is no finite double or the row is not needed."""
+"""Error bound of every row in units of round-off; not finite if the value is no finite double or
+the row is not needed.
+"""
 
 
 def round_offs(program: Program, requested_rows: Iterable[int]) -> list[Errors]:

@@ -49,8 +49,8 @@ class _Point:
         self._random_values: dict[tuple[object, ...], int] = {}
         self._inverses: dict[int, int] = {}
         self._cos_sin_of: dict[int, CosSin] = {0: (1, 0)}
-        """Cosine and sine by angle: the key is the smaller residue of the angle and its negative. For a sum of
-        angles, the first row with that value sets the pair.
+        """Cosine and sine by angle: the key is the smaller residue of the angle and its negative.
+        For a sum of angles, the first row with that value sets the pair.
         """
 
     def values(self, program: Program) -> list[int]:
@@ -102,7 +102,9 @@ class _Point:
         return self._random_values[key]
 
     def _cos_sin(self, angle: int) -> CosSin:
-        """Return cosine and sine of an angle; the negative angle has the same cosine and the negative sine."""
+        """Return cosine and sine of an angle; the negative angle has the same cosine and the
+        negative sine.
+        """
         p = self.prime
         key = min(angle, p - angle)
         if key not in self._cos_sin_of:
@@ -127,7 +129,9 @@ class _Point:
 
 
 def angle_rows(program: Program) -> set[int]:
-    """Return the rows that are angles: operands of a sine or cosine, and the terms of such operands."""
+    """Return the rows that are angles: operands of a sine or cosine, and the terms of such
+    operands.
+    """
     rows = program.rows
     result = {row[1][0] for row in rows if row[0] in ("sin", "cos")}
     to_visit = list(result)

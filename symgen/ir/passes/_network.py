@@ -15,7 +15,9 @@ FUNCTION = 10
 
 
 class Way(NamedTuple):
-    """A quantity as sign·a·b ("mul"), or sign·a + second_sign·b ("add"). `second_sign` of "mul" is 1."""
+    """A quantity as sign·a·b ("mul"), or sign·a + second_sign·b ("add"). `second_sign` of "mul" is
+    1.
+    """
 
     op: str
     a: int

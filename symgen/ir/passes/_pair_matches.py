@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from symgen.ir.passes._network import Way
 
 PRIME = 1618033961
-"""The sum of two residues up to half of it fits into 32 bits, their product into 64. It is near no power of two, since constants are."""
+"""The sum of two residues up to half of it fits into 32 bits, their product into 64. It is near no
+power of two, since constants are.
+"""
 SUM, DIFFERENCE, PRODUCT = range(3)
 OPERATIONS = ("add", "add", "mul")
 SPARE_BITS, LEAST_BITS, MOST_BITS = 3, 18, 26

@@ -13,7 +13,9 @@ from symgen.ir.program import Program
 from symgen.support.errors import ProgramError
 
 PROOF_PRIME, PROOF_SEED = 271828182845904539, 2
-"""Not the prime and the point by which equal values were found. The prime is near no power of two, since constants are."""
+"""Not the prime and the point by which equal values were found. The prime is near no power of two,
+since constants are.
+"""
 
 
 def prove(
@@ -25,8 +27,8 @@ def prove(
     """Prove modulo another prime, at another point, that every row of `before` has the value of its
     new row in `after`.
 
-    A row that is no longer computed has None. `rewriting` describes the rewriting. Raises ProgramError
-    naming the first row that fails.
+    A row that is no longer computed has None. `rewriting` describes the rewriting. Raises
+    ProgramError naming the first row that fails.
     """
     program_name = f"{before.function}/{before.method}"
     values = residues(PROOF_PRIME, PROOF_SEED, before, after)

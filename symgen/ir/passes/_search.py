@@ -12,11 +12,17 @@ from symgen.ir.passes._proof import prove
 from symgen.ir.program import Program
 
 WARMTH = 0.05
-"""Initial probability to accept a change that adds one operation; for two operations it is the square."""
+"""Initial probability to accept a change that adds one operation; for two operations it is the
+square.
+"""
 WAYS, STEPS = 4, 15
-"""Ways per row and visited quantities per move that a round is limited to; in long sums all quantities are linked."""
+"""Ways per row and visited quantities per move that a round is limited to; in long sums all
+quantities are linked.
+"""
 FREED = 2
-"""A new row is added only for a value whose own rows cost more than this: the new row, and one more."""
+"""A new row is added only for a value whose own rows cost more than this: the new row, and one
+more.
+"""
 
 
 def improve(

@@ -35,11 +35,11 @@ class Signed:
         step: int = -1,
         preferred_sign: int = 1,
     ) -> SignedRow:
-        """Put an operation on signed operands; return the row and its sign, which is `preferred_sign` if
-        that needs no further operation.
+        """Put an operation on signed operands; return the row and its sign, which is
+        `preferred_sign` if that needs no further operation.
 
-        For a sum or a difference, `op` is "add" and the operands have signs. `preferred_sign` is the sign
-        with which `name` describes the value.
+        For a sum or a difference, `op` is "add" and the operands have signs. `preferred_sign` is
+        the sign with which `name` describes the value.
         """
         sign = 1
         args = tuple([row for row, _ in operands])

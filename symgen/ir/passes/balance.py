@@ -20,11 +20,15 @@ from symgen.ir.passes.rewrite import Rewriter, leaves, uses
 from symgen.ir.program import Numbers, Port, Program, Row, evaluate
 
 WITHIN = 96
-"""Safe binary orders of magnitude above and below 1: a float has 126, and other states have other sizes."""
+"""Safe binary orders of magnitude above and below 1: a float has 126, and other states have other
+sizes.
+"""
 PART = 64
 """Binary orders of magnitude of the parts of a constant that is beyond those."""
 FEW = 5
-"""With fewer factors, a single one would need a third of that size, and only constants have it: most Programs are skipped."""
+"""With fewer factors, a single one would need a third of that size, and only constants have it:
+most Programs are skipped.
+"""
 GOLDEN = (math.sqrt(5) - 1) / 2
 
 Sizes = tuple[float, ...]

@@ -77,8 +77,8 @@ def _nontrivial_prefix(rows: Sequence[Row]) -> tuple[int, dict[tuple[int, int], 
 
 
 def _is_trivial(op: str, args: tuple[int, ...], values: list[Fraction | None]) -> bool:
-    """Return whether an operation on two operands, at least one of them constant, equals a constant,
-    one of them or the negative of one.
+    """Return whether an operation on two operands, at least one of them constant, equals a
+    constant, one of them or the negative of one.
     """
     return (
         (op in _ACT and None not in values)

@@ -23,7 +23,9 @@ from symgen.ir.passes._signed import Signed, SignedRow
 from symgen.ir.program import Port, Program
 
 PRIME, SEED = 314159265358979347, 1
-"""The prime is near no power of two, since constants are: modulo 2^61 − 1, 2^-31 would be 2^30. Python is fastest below 2^60."""
+"""The prime is near no power of two, since constants are: modulo 2^61 − 1, 2^-31 would be 2^30.
+Python is fastest below 2^60.
+"""
 
 
 def merge_equal(program: Program) -> Program:

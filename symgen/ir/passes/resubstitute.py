@@ -16,7 +16,9 @@ from symgen.ir.passes._search import improve
 from symgen.ir.program import Program
 
 SPAN, LONGEST = 1100, 4000
-"""Rows that are compared with each other, in consecutive spans of a longer Program; a Program above LONGEST is not changed."""
+"""Rows that are compared with each other, in consecutive spans of a longer Program; a Program above
+LONGEST is not changed.
+"""
 MOVES = 8
 """Moves of the search per way of computing a value."""
 

@@ -6,7 +6,8 @@ from symgen.machine.targets._machine import FLASH, PICOLIBC, SEMIHOSTED, STACK, 
 
 
 def cortex_m(title: str, core: str, fpu: str, board: str, double_in_software: int) -> Machine:
-    """Return the target of a Cortex-M core on a board with flash at address 0 and RAM at 0x20000000.
+    """Return the target of a Cortex-M core on a board with flash at address 0 and RAM at
+    0x20000000.
 
     `core` and `fpu` are GCC's names, `board` is QEMU's. `double_in_software` is the ratio of
     instructions in double to those in float; 0 for an FPU with double precision.

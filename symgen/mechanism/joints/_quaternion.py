@@ -1,9 +1,9 @@
 """Unit quaternions x y z w: rotation matrix, composition with a rotation in the body's axes, and
 the inverse map.
 
-The matrix of a unit quaternion takes three doublings and nine products (`products`), and twelve sums. It is a
-rotation only if the quaternion has length 1. Pinocchio and Eigen use the same order of the four
-numbers.
+The matrix of a unit quaternion takes three doublings and nine products (`products`), and twelve
+sums. It is a rotation only if the quaternion has length 1. Pinocchio and Eigen use the same order
+of the four numbers.
 
 Exponential map. A rotation by φ = w dt is the quaternion (sin r φ/|φ|, cos r) with r = |φ|/2
 (Murray, Li & Sastry 1994, §2.2.2). To avoid branches and a division by zero, r is computed as the
@@ -61,8 +61,8 @@ def rotation() -> Any:
 
 
 def compose_small_turn(q: Sequence[Any], step: Sequence[Any]) -> list[Any]:
-    """Return q ∘ (δ/2, 1): q composed with the rotation δ (rad) to the first order. The length of the
-    result is not exactly 1.
+    """Return q ∘ (δ/2, 1): q composed with the rotation δ (rad) to the first order. The length of
+    the result is not exactly 1.
     """
     x, y, z, w = q
     a, b, c = (d / 2 for d in step)

@@ -1,9 +1,9 @@
 """Planar joint: motion of a body in the x-y plane of the joint's frame.
 
-The coordinates q are the position x, y (m) of the body in the joint's frame, and an angle (rad) about
-the z axis. The velocities v are the linear velocity (2 entries) and then the angular velocity, in the
-axes of the body. Pinocchio's JointModelPlanar has the same v, but two coordinates, cosine and sine,
-instead of the angle.
+The coordinates q are the position x, y (m) of the body in the joint's frame, and an angle (rad)
+about the z axis. The velocities v are the linear velocity (2 entries) and then the angular
+velocity, in the axes of the body. Pinocchio's JointModelPlanar has the same v, but two coordinates,
+cosine and sine, instead of the angle.
 
 T is the pose (rotation R, position p) of the body at q. A variable such as `reach` is a SymPy
 symbol; a list of equations gives its value.
@@ -53,9 +53,9 @@ def integrate_first_order(q: Sequence[Any], step: Sequence[Any]) -> list[Any]:
 def integrate(q: Sequence[Any], v: Sequence[Any], dt: Any) -> tuple[Equations, list[Any]]:
     """Return q after a time dt: the coordinates of T exp((v, w) dt) in SE(2).
 
-    Here v is the linear and w the angular velocity, constant in the axes of the body. The body turns
-    by φ = w dt, and its origin moves along an arc. The chord of the arc is (sin r/r) R_z(angle + r) v dt
-    with r = φ/2.
+    Here v is the linear and w the angular velocity, constant in the axes of the body. The body
+    turns by φ = w dt, and its origin moves along an arc. The chord of the arc is (sin r/r)
+    R_z(angle + r) v dt with r = φ/2.
 
     To avoid a division by zero, sin r/r is computed as sin ρ/ρ, where ρ is the root of r² + 2⁻¹⁵⁰.
     The error is less than 2⁻¹⁵². The code takes the root of 2⁶⁰ (r² + 2⁻¹⁵⁰), which does not
@@ -79,9 +79,9 @@ def integrate(q: Sequence[Any], v: Sequence[Any], dt: Any) -> tuple[Equations, l
 def integrate_by_series(q: Sequence[Any], v: Sequence[Any], dt: Any) -> tuple[Equations, list[Any]]:
     """Return the values of `integrate` in a form whose derivatives lose no digits at any angle.
 
-    sin r/r is c₁(r²), one of Stumpff's functions. `split_time` writes dt as `t` + `late`, where `late` is
-    zero but has the derivative 1 with respect to dt. The equations move the body during `t`. The motion
-    during `late` follows, to the second order in `late`.
+    sin r/r is c₁(r²), one of Stumpff's functions. `split_time` writes dt as `t` + `late`, where
+    `late` is zero but has the derivative 1 with respect to dt. The equations move the body during
+    `t`. The motion during `late` follows, to the second order in `late`.
     """
     import sympy as sp
 
@@ -122,12 +122,13 @@ def _displaced(q: Sequence[Any], v: Sequence[Any]) -> tuple[Equations, list[Any]
 
 
 def difference(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]:
-    """Return the displacement from q to `goal`, in the axes at q: the logarithm of T⁻¹ T_goal in SE(2).
+    """Return the displacement from q to `goal`, in the axes at q: the logarithm of T⁻¹ T_goal in
+    SE(2).
 
-    The displacement is a translation (x, y) and a rotation of at most half a turn, since whole turns
-    do not change the pose. The rotation is the quaternion (0, 0, sin r, cos r), where r is half the
-    difference of the angles. `turn_angle_equations` computes its angle A. The symbol `kept` is
-    κ = (A/2) cot(A/2), and `f` is half the rotation about z, with its sign.
+    The displacement is a translation (x, y) and a rotation of at most half a turn, since whole
+    turns do not change the pose. The rotation is the quaternion (0, 0, sin r, cos r), where r is
+    half the difference of the angles. `turn_angle_equations` computes its angle A. The symbol
+    `kept` is κ = (A/2) cot(A/2), and `f` is half the rotation about z, with its sign.
     """
     import sympy as sp
 

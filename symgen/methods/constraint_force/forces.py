@@ -258,7 +258,7 @@ def _interbody_forces(linkage: Linkage, order: Order, omegas: Omegas, axes: Axes
     return result, rates
 
 
-# -- leaf first ------------------------------------------------------------------------------------------------------------
+# -- leaf first ------------------------------------------------------------------------------------
 
 
 def serial(linkage: Linkage) -> CutJoints:
@@ -276,7 +276,7 @@ def serial_forces(linkage: Linkage) -> Results:
     return _interbody_forces(linkage, leaf_first, omega_by_sweep, axes_by_sweep)
 
 
-# -- block cyclic reduction: O(log N) deep -----------------------------------------------------------------------------------
+# -- block cyclic reduction: O(log N) deep ---------------------------------------------------------
 
 
 def parallel(linkage: Linkage) -> CutJoints:

@@ -5,10 +5,10 @@ of a joint belongs to one place. The first link is the base: no wrench moves it,
 against gravity. The last link is followed by a joint that transmits no wrench.
 
 By 𝓐 = φ⁻ᵀ 𝓜⁻¹ φ⁻¹, wrenches at the two joints of a place accelerate its link, which changes the
-accelerations across both joints. So the link contributes to the blocks (i−1, i−1), (i−1, i) and
-(i, i) of H_bb and to the right-hand side, LC (12). A segment of places acts like one such link, once its inner joints
-are eliminated. Let n be the segment before a joint and m the one after it. Block cyclic reduction
-of H_bb then computes
+accelerations across both joints. So the link contributes to the blocks (i−1, i−1), (i−1, i) and (i,
+i) of H_bb and to the right-hand side, LC (12). A segment of places acts like one such link, once
+its inner joints are eliminated. Let n be the segment before a joint and m the one after it. Block
+cyclic reduction of H_bb then computes
 
     D = H_n(c,c) + H_m(a,a),   H(a,a) = H_n(a,a) − H_n(a,c) D⁻¹ H_n(c,a),   H(a,c) = −H_n(a,c) D⁻¹ H_m(a,c),   …
 
@@ -58,7 +58,7 @@ LINK_SIZE = 19
 ROTATION_SIZE = 12
 """Numbers per rotation step: E by rows, and w."""
 
-# -- angular velocities, by a prefix scan ----------------------------------------------------------------------------------------
+# -- angular velocities, by a prefix scan ----------------------------------------------------------
 
 
 def rotation_step(linkage: Linkage) -> list[Scalar]:
@@ -102,7 +102,7 @@ def _unflatten(numbers: Sequence[Scalar]) -> Step:
     return (x, y, z), w
 
 
-# -- H_bb, by block cyclic reduction ---------------------------------------------------------------------------------------------
+# -- H_bb, by block cyclic reduction ---------------------------------------------------------------
 
 
 def first_link_numbers(linkage: Linkage) -> list[Scalar]:
@@ -164,7 +164,9 @@ def _link(linkage: Linkage, numbers: Sequence[Scalar]) -> Body:
 
 
 OperatorBlocks = tuple[Block, Block, Block]
-"""Contribution of a link to H at (a, a), (a, c) and (c, c), between all directions of its two joints."""
+"""Contribution of a link to H at (a, a), (a, c) and (c, c), between all directions of its two
+joints.
+"""
 
 
 def _operator_blocks(linkage: Linkage, body: Body) -> OperatorBlocks:

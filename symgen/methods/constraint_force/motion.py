@@ -5,12 +5,12 @@ wrenches F across the joints then obey 𝓐 F = H q̈ + η (`symgen.methods.cons
 
 Consider one free link with the angular velocity ω, mass m, mass centre C and inertia J about C. A
 run-time wrench has the moment n about C and the force f. The angular acceleration γ of the link
-solves J γ = n − ω × J ω, and C has the acceleration f / m. A point of the link at the vector ρ from C
-has the acceleration f / m + U ρ, where U = [γ]× + ω ωᵀ − |ω|² 1.
+solves J γ = n − ω × J ω, and C has the acceleration f / m. A point of the link at the vector ρ from
+C has the acceleration f / m + U ρ, where U = [γ]× + ω ωᵀ − |ω|² 1.
 
 η of a joint is the acceleration of its parent link minus that of its own link, both at the joint,
-plus terms of the joint's own velocity (`eta`). It depends on these two links only. Just ω is computed
-along the chain, by a sweep or by a prefix scan.
+plus terms of the joint's own velocity (`eta`). It depends on these two links only. Just ω is
+computed along the chain, by a sweep or by a prefix scan.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ from symgen.derivation.spatial import Matrix, Rotation, Symmetric, Vector, times
 from symgen.methods.constraint_force.operator import Body
 
 Omegas = Callable[[Linkage, Sequence[Scalar]], list[Vector]]
-"""(linkage, joint rates q̇) → ω of each link in its own axes: `omega_by_sweep` or `omega_by_scan`."""
+"""(linkage, joint rates q̇) → ω of each link in its own axes: `omega_by_sweep` or `omega_by_scan`.
+"""
 
 
 def omega_by_sweep(linkage: Linkage, rates: Sequence[Scalar]) -> list[Vector]:
     """Return ω of each link in its own axes by an outward sweep: ω_i = Q_iᵀ ω_parent + h_i q̇_i.
 
-    Q_i is the rotation matrix from the axes of link i to those of its parent. The columns of h_i are
-    the angular parts of the joint's motion subspace.
+    Q_i is the rotation matrix from the axes of link i to those of its parent. The columns of h_i
+    are the angular parts of the joint's motion subspace.
     """
     omegas: list[Vector] = []
     for i, link in enumerate(linkage.links):

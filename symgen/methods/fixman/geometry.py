@@ -46,10 +46,12 @@ class Geometry:
 PLANAR = Geometry()
 
 
-# -- one mass: expressions of the emitted program ----------------------------------------------------------------------
+# -- one mass: expressions of the emitted program --------------------------------------------------
 
 L, K, COS, SIN, W = sp.symbols("L K c s w", real=True)
-"""Lengths of the links before and after a mass, cosine and sine of the angle between them, inverse of the mass."""
+"""Lengths of the links before and after a mass, cosine and sine of the angle between them, inverse
+of the mass.
+"""
 
 U, V = sp.symbols("u v", real=True)
 """Inverses of L and K."""

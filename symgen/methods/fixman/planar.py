@@ -153,7 +153,7 @@ def planar(linkage: Linkage) -> Partition:
     return point_masses(linkage)
 
 
-# -- point masses at the link ends --------------------------------------------------------------------------------------
+# -- point masses at the link ends -----------------------------------------------------------------
 
 
 def point_masses(linkage: Linkage, geometry: Geometry = PLANAR) -> Partition:
@@ -251,7 +251,7 @@ def _end(linkage: Linkage, i: int) -> tuple[Scalar, Vector]:
     )
 
 
-# -- rigid links --------------------------------------------------------------------------------------------------------
+# -- rigid links -----------------------------------------------------------------------------------
 
 
 def rigid_links(linkage: Linkage) -> Partition:

@@ -65,7 +65,7 @@ def refusal(mechanism: Mechanism) -> str | None:
     )
 
 
-# -- in a plane ---------------------------------------------------------------------------------------------------------
+# -- in a plane ------------------------------------------------------------------------------------
 
 
 def _directions(linkage: Linkage) -> list[tuple[Scalar, Scalar, Scalar]]:
@@ -217,7 +217,7 @@ def _H_L_L(linkage: Linkage) -> Entries:
     return _of_angles(linkage, "H_LL", {**lower, **_transposed(lower)})
 
 
-# -- in space -----------------------------------------------------------------------------------------------------------
+# -- in space --------------------------------------------------------------------------------------
 
 
 def _dq_dxi(linkage: Linkage) -> Entries:

@@ -50,8 +50,10 @@ def mass_matrix_solve(linkage: Linkage) -> Results:
 Numbers = Mapping[str, Scalar]
 """Numbers of a link by name: its link constants, or saved values."""
 TABLE = ("offset", "u", "u_before", "w", "w_before")
-"""Constants of a link: its direction relative to the link before at joint angle zero (rad), the inverse lengths of itself and
-of the link before (1/m), and their inverse masses (1/kg; 0 for the base)."""
+"""Constants of a link: its direction relative to the link before at joint angle zero (rad), the
+inverse lengths of itself and of the link before (1/m), and their inverse masses (1/kg; 0 for the
+base).
+"""
 
 
 class Inward(NamedTuple):
@@ -109,7 +111,7 @@ class Ends(NamedTuple):
     force_moment: Scalar
 
 
-# -- along the links of a segment ------------------------------------------------------------------------------------------------
+# -- along the links of a segment ------------------------------------------------------------------
 
 
 def joint_entries(derivation: Derivation, q: Scalar, constants: Numbers) -> Numbers:
@@ -208,7 +210,7 @@ def joints(derivation: Derivation, saved: Numbers, before: Scalar) -> Scalar:
     return saved["phi"] - before
 
 
-# -- over the segments -----------------------------------------------------------------------------------------------------------
+# -- over the segments -----------------------------------------------------------------------------
 
 
 def across_inward(

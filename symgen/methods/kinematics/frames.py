@@ -25,7 +25,8 @@ def link_transforms(linkage: Linkage, links: Iterable[int]) -> dict[int, tuple[R
         linkage.step(i, "pose in the base")
         rotation = linkage.base_axes(i) if link.parent < 0 else poses[link.parent][0]
         step = rotation.to_parent(link.shift)
-        # Collapse the rotation to one matrix, so that each link rotates three columns instead of applying all factors before it.
+        # Collapse the rotation to one matrix, so that each link rotates three columns instead of
+        # applying all factors before it.
         rotation = Rotation([rotation.matrix(linkage.one, linkage.zero), *link.rotation.factors])
         rotation = Rotation([product(linkage, rotation)])
         linkage.name("R", i, rotation.matrix(linkage.one, linkage.zero))

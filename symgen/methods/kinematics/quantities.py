@@ -17,8 +17,8 @@ from symgen.methods.shared.quantities import Block, Entries, Quantity, name_entr
 
 
 def _jacobian(linkage: Linkage) -> Entries:
-    """Return A as one block, with a column per independent velocity (mimic followers are summed into
-    their leaders).
+    """Return A as one block, with a column per independent velocity (mimic followers are summed
+    into their leaders).
     """
     (entries,) = constraint_jacobian(linkage)
     n = len(linkage.dofs)

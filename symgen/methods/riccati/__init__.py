@@ -2,9 +2,10 @@
 algorithms FD1 … FD4.
 
 M = (1 + HΦL) D (1 + HΦL)ᵀ (4.11) and M⁻¹ = (1 − HΨL)ᵀ D⁻¹ (1 − HΨL) (4.16): a filter tip → base, a
-smoother base → tip. `riccati` denotes FD4. `riccati:two_sweeps` is the algorithm that RK announce at
-the end of §5. Most robots need fewer operations by FD4, so it is chosen by name only. `riccati:grasps`
-solves for arms that hold one object by symgen's own (G1)-(G6), `docs/explanation/mathematics.md`.
+smoother base → tip. `riccati` denotes FD4. `riccati:two_sweeps` is the algorithm that RK announce
+at the end of §5. Most robots need fewer operations by FD4, so it is chosen by name only.
+`riccati:grasps` solves for arms that hold one object by symgen's own (G1)-(G6),
+`docs/explanation/mathematics.md`.
 """
 
 from __future__ import annotations

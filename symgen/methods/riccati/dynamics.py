@@ -17,14 +17,16 @@ from symgen.derivation.spatial import RigidInertia, Vector, twist_to_child, wren
 from symgen.methods.riccati.filter import Filter, filtered, riccati_sweep, smoothed
 
 Spatial = tuple[Vector, Vector]
-"""(angular, linear) of a twist or its rate, or (moment, force) of a wrench, in the link's axes at its origin."""
+"""(angular, linear) of a twist or its rate, or (moment, force) of a wrench, in the link's axes at
+its origin.
+"""
 
 
 def plus(a: Spatial, b: Spatial) -> Spatial:
     return a[0] + b[0], a[1] + b[1]
 
 
-# -- contributions of velocities and gravity, local to a link ---------------------------------------------------------------
+# -- contributions of velocities and gravity, local to a link --------------------------------------
 
 
 def angular_velocities(linkage: Linkage) -> list[Spatial]:
@@ -101,7 +103,7 @@ def bias_motion(linkage: Linkage, a: Sequence[Spatial]) -> list[Spatial]:
     return zeta
 
 
-# -- FD1 and FD2: bias-free joint moments first ----------------------------------------------------------------------------
+# -- FD1 and FD2: bias-free joint moments first ----------------------------------------------------
 
 
 def bias_free(linkage: Linkage, zeta: Sequence[Spatial], b: Sequence[Spatial]) -> list[Scalar]:
@@ -154,7 +156,7 @@ def _four_sweeps(
     return rates, smoothed_part, zeta
 
 
-# -- FD3 and FD4: the bias goes through the filter ---------------------------------------------------------------------------
+# -- FD3 and FD4: the bias goes through the filter -------------------------------------------------
 
 
 def fd3(linkage: Linkage) -> tuple[list[Scalar], ...]:

@@ -1,10 +1,10 @@
 """Forward dynamics of arms that hold one object: each arm by its own recursion, coupled by one
 body.
 
-The equations (G1)-(G6) are symgen's own, derived in `docs/explanation/mathematics.md`; of Rodriguez and Kreutz,
-Part II, which treats such arms, only the table of contents was available. The filter and the
-smoother of arm i give its accelerations without the object. The recursion base → tip gives Ω_i =
-Λ_i⁻¹, the acceleration of its tip per wrench on it. B_i are the directions that its grasp
+The equations (G1)-(G6) are symgen's own, derived in `docs/explanation/mathematics.md`; of Rodriguez
+and Kreutz, Part II, which treats such arms, only the table of contents was available. The filter
+and the smoother of arm i give its accelerations without the object. The recursion base → tip gives
+Ω_i = Λ_i⁻¹, the acceleration of its tip per wrench on it. B_i are the directions that its grasp
 transmits, as wrenches on the tip. A_i are these directions as forces on the object's joint. e_i are
 the accelerations of the grasp's constraint rows. All arms meet at the object, of inertia M_o and
 bias force b_o:
@@ -186,7 +186,9 @@ def _require_mobility(linkage: Linkage, grasps: Sequence[Grasp]) -> None:
 
 
 def _tip_mobility(linkage: Linkage, filters: Sequence[Filter], grasp: Grasp) -> list[list[Scalar]]:
-    """Return the lower triangle of K = Bᵀ Ω B; Ω follows by its recursion from the base to the frame."""
+    """Return the lower triangle of K = Bᵀ Ω B; Ω follows by its recursion from the base to the
+    frame.
+    """
     zero, zeros, frame = linkage.zero, linkage.zeros, grasp.arm
     zero_matrix = Symmetric3(zero, zero, zero, zero, zero, zero)
     Omega = Mobility(zero_matrix, (zeros, zeros, zeros), zero_matrix)

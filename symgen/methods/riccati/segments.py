@@ -49,13 +49,17 @@ from symgen.support.errors import MethodRefusal
 SIX = range(6)
 UPPER = tuple((r, c) for r in SIX for c in range(r, 6))
 CARRY_SIZES = {"P": 21, "z": 6, "Z": 36, "Omega": 21, "a_0": 6}
-"""Inward carry of a segment: sizes by name. Symmetric matrices are stored as upper triangles, Z by columns."""
+"""Inward carry of a segment: sizes by name. Symmetric matrices are stored as upper triangles, Z by
+columns.
+"""
 TURNED = ("omega", "axis1", "axis2")
 """First outward carry: three numbers each."""
 MOTION = ("alpha", "beyond")
 """Second outward carry: α, and f, six numbers each."""
 WIDTHS = {"end": 63, "mark": 90, "axes": 6, "tip": 6}
-"""Sizes of the inputs of a sample link: Z, Ω and a₀ at the last one; the marks of results and the axes at the first; and f."""
+"""Sizes of the inputs of a sample link: Z, Ω and a₀ at the last one; the marks of results and the
+axes at the first; and f.
+"""
 
 Rows = list[list[Scalar]]
 
@@ -167,7 +171,7 @@ def segment_sweeps(linkage: Linkage) -> tuple[list[Scalar], ...]:
     return (result, *([x] for x in carry))
 
 
-# -- over the segments -----------------------------------------------------------------------------------------------------------
+# -- over the segments -----------------------------------------------------------------------------
 
 
 def full_matrix(upper: Sequence[Scalar]) -> Rows:

@@ -1,13 +1,14 @@
 """Forward dynamics in two sweeps, which RK announce at the end of §5 and do not give.
 
-The filter (5.16) needs the biases b(k) (2.23) and a(k) (2.19), which contain angular velocities. FD4
-computes these in a sweep of their own. Here the filter carries every wrench as a polynomial of degree
-two in the angular velocity of its link, and the smoother (5.17) computes the velocities and evaluates the
-innovations. `symgen.papers.rk_two_sweeps` states the algorithm, (Q1)-(Q10), with its proof.
+The filter (5.16) needs the biases b(k) (2.23) and a(k) (2.19), which contain angular velocities.
+FD4 computes these in a sweep of their own. Here the filter carries every wrench as a polynomial of
+degree two in the angular velocity of its link, and the smoother (5.17) computes the velocities and
+evaluates the innovations. `symgen.papers.rk_two_sweeps` states the algorithm, (Q1)-(Q10), with its
+proof.
 
 A polynomial is written in ω and [ω]×². The point at ℓ on a link accelerates by U ℓ relative to the
-origin, with U = [ω̇]× + [ω]×², and the wrench of a rigid body is (the skew part of U Σ, U h). In terms
-of ω ωᵀ both would have more coefficients.
+origin, with U = [ω̇]× + [ω]×², and the wrench of a rigid body is (the skew part of U Σ, U h). In
+terms of ω ωᵀ both would have more coefficients.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def forward_dynamics(linkage: Linkage) -> tuple[list[Scalar], ...]:
     return (_smoother(linkage, filters, _filter(linkage, filters)),)
 
 
-# -- tip → base: innovations as polynomials in the angular velocity of their link -------------------------------------------
+# -- tip → base: innovations as polynomials in the angular velocity of their link ------------------
 
 
 def _filter(linkage: Linkage, filters: Sequence[Filter]) -> list[Form]:
@@ -156,8 +157,8 @@ def _innovation(linkage: Linkage, dof: Dof, tau: Scalar, wrench: WrenchForm) -> 
 def _after_joint(
     linkage: Linkage, dof: Dof, gain: Filter, wrench: WrenchForm, epsilon: Form
 ) -> WrenchForm:
-    """Return Z + G ε. Without an armature H G = 1, so that H (Z + G ε) is T; if H is a unit vector, that
-    entry is set.
+    """Return Z + G ε. Without an armature H G = 1, so that H (Z + G ε) is T; if H is a unit vector,
+    that entry is set.
     """
     H = (*dof.H_angular, *dof.H_linear)
     nonzero = [r for r in range(6) if not H[r].is_zero]
@@ -172,8 +173,8 @@ def _after_joint(
 def _before_joint(
     linkage: Linkage, i: int, wrench: WrenchForm, after: ArticulatedInertia
 ) -> WrenchForm:
-    """Return (Z + G ε)∘C + (1 − G H) P a without the part of a that the arm causes: a polynomial in the
-    parent's angular velocity, in the axes of the link.
+    """Return (Z + G ε)∘C + (1 − G H) P a without the part of a that the arm causes: a polynomial in
+    the parent's angular velocity, in the axes of the link.
 
     With q = (1 0) Hᵀ θ̇, [w + q]×² = [w]×² + [w]×[q]× + [q]×[w]× + [q]×². `after` is (1 − G H) P.
     """
@@ -253,8 +254,8 @@ def _shifted(
 ) -> list[Spatial]:
     """Return the ten wrenches of coefficients with the moment about the parent's origin.
 
-    As in `wrench_to_parent`, the moment about z may be taken in the axes of the link, where the force
-    has the entries `unrotated`.
+    As in `wrench_to_parent`, the moment about z may be taken in the axes of the link, where the
+    force has the entries `unrotated`.
     """
     columns = []
     for moment, force, inner in zip(
@@ -278,8 +279,8 @@ def _rotated_variable(rotation: Rotation, form: Form) -> Form:
 
 
 def _rotated(rotation: Rotation, vector: Sequence[Form]) -> list[Form]:
-    """Return a vector of three forms in the outer axes of a rotation, which rotates its entries and the
-    angular velocity.
+    """Return a vector of three forms in the outer axes of a rotation, which rotates its entries and
+    the angular velocity.
     """
     constants = rotation.to_parent(Vector(form.constant for form in vector))
     x, y, z = (form.linear for form in vector)
@@ -291,10 +292,11 @@ def _rotated(rotation: Rotation, vector: Sequence[Form]) -> list[Form]:
 
 
 def _rotate_squares(factor: Matrix, squares: Sequence[Symmetric]) -> list[Symmetric]:
-    """Return Σ_s F_rs F S_s Fᵀ for r = 1, 2, 3: a vector of symmetric matrices in the outer axes of F.
+    """Return Σ_s F_rs F S_s Fᵀ for r = 1, 2, 3: a vector of symmetric matrices in the outer axes of
+    F.
 
-    For an elementary rotation about axis k, the entries (k, j) of S_r are a 3x3 matrix with rows r and
-    columns j. Its block in the plane of rotation takes 4 multiplications, and not 16.
+    For an elementary rotation about axis k, the entries (k, j) of S_r are a 3x3 matrix with rows r
+    and columns j. Its block in the plane of rotation takes 4 multiplications, and not 16.
     """
     rotation = Rotation([factor])
     axis = next((k for k in range(3) if factor[k][k].equals(1)), None)
@@ -337,7 +339,7 @@ def _rotate_entries(rotation: Rotation, squares: Sequence[Symmetric]) -> list[Sy
     return [Symmetric(*row) for row in zip(*entries, strict=True)]
 
 
-# -- base → tip: velocities, accelerations and the values of the innovations ------------------------------------------------
+# -- base → tip: velocities, accelerations and the values of the innovations -----------------------
 
 
 def _smoother(
@@ -382,7 +384,8 @@ def _squared(omega: Vector) -> Symmetric:
 def _acceleration_to_child(
     linkage: Linkage, i: int, omega: Vector, square: Symmetric, acceleration: Spatial
 ) -> Spatial:
-    """Return φᵀ α + [ω]×² ℓ, the acceleration of the origin of link i as a point of its parent, (2.5).
+    """Return φᵀ α + [ω]×² ℓ, the acceleration of the origin of link i as a point of its parent,
+    (2.5).
 
     `square` is [ω]×² of the parent in its own axes, `omega` the parent's ω in the axes of the link.
     """

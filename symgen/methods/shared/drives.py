@@ -112,7 +112,9 @@ CHANGES: dict[str, Change] = {
     "mass_matrix_coriolis_and_bias": _add_drive_forces(2),
     "kinetic_energy": _add_rotor_energy,
 }
-"""The change of each function that needs one. Accelerations and derivatives contain the drives already."""
+"""The change of each function that needs one. Accelerations and derivatives contain the drives
+already.
+"""
 
 
 def changes(function: str) -> tuple[Change, ...]:

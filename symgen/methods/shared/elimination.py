@@ -108,7 +108,8 @@ class EliminatedFactor(Factor):
         columns: list[list[Scalar]] = []
         for j in range(n):
             linkage.derivation.step(f"column {j} of the inverse")
-            # The unit vector e_j only reaches ancestors of j, and coordinates coupled to them. Entries above row j follow
+            # The unit vector e_j only reaches ancestors of j, and coordinates coupled to them.
+            # Entries above row j follow
             # by symmetry.
             x = [linkage.zero] * n
             x[j] = linkage.one

@@ -76,7 +76,9 @@ SYMBOLS = {
 
 @dataclass(frozen=True)
 class Instance:
-    """One block for this robot: `latex` is an equation, or "" with the reason why it is not printed."""
+    """One block for this robot: `latex` is an equation, or "" with the reason why it is not
+    printed.
+    """
 
     latex: str
     reason: str = ""
@@ -127,8 +129,8 @@ def derive(
     progress: Callable[[str, int, int], None] = lambda step, done, total: None,
     robot: str | None = None,
 ) -> Document:
-    """Return the document of the first paper of a method that covers the robot. For "all", it is one
-    page with the factorizations of all papers side by side.
+    """Return the document of the first paper of a method that covers the robot. For "all", it is
+    one page with the factorizations of all papers side by side.
 
     `progress` is called with a step, its number from 1, and the number of steps.
     `robot` is the name or path by which a notebook loads the robot (default: the mechanism's name).
@@ -289,7 +291,9 @@ def notation(name: str) -> dict[str, str]:
 def _meanings(
     name: str, statement: str, letters: Sequence[str], defined: set[tuple[str, str]]
 ) -> tuple[tuple[str, str], ...]:
-    """Return (LaTeX, meaning) of symbols of a statement and of letters that are not `defined`, and add them."""
+    """Return (LaTeX, meaning) of symbols of a statement and of letters that are not `defined`, and
+    add them.
+    """
     of_symbols = notation(name)
     of_letters = {letter.name: letter.says for letter in paper(name).LETTERS}
     pairs = {symbol: of_symbols[symbol] for symbol in symbols(statement, of_symbols)}

@@ -21,7 +21,8 @@ INDICES = frozenset("ijkln")
 
 
 def letters(statement: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    r"""Yield each letter with its accents, and its scripts: `\dot q_{k+1}^T` is (`\dot q`, (`_{k+1}`, `^T`)).
+    r"""Yield each letter with its accents, and its scripts: `\dot q_{k+1}^T` is (`\dot q`,
+    (`_{k+1}`, `^T`)).
 
     Indices and the scripts of parentheses are left out.
     """
@@ -33,7 +34,9 @@ def letters(statement: str) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _accented(text: str) -> str:
-    r"""Return a letter with its accents in the usual spelling: `\dot\theta`, `\hat M`, `\dot{\mathcal V}`."""
+    r"""Return a letter with its accents in the usual spelling: `\dot\theta`, `\hat M`,
+    `\dot{\mathcal V}`.
+    """
     parts: list[str] = re.findall(r"\\[a-zA-Z]+|[A-Za-z]", text)
     letter = parts.pop()
     for n, accent in enumerate(reversed(parts)):

@@ -1,4 +1,6 @@
-"""Layout of the blocks of a derived paper: one matrix, or one equation for each entry if it is wide."""
+"""Layout of the blocks of a derived paper: one matrix, or one equation for each entry if it is
+wide.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,8 @@ from symgen.inspection.printing import align_latex, visible_width
 
 DENOMINATOR = r"\mathrm{den}"
 WIDEST_MATRIX, WIDEST_FRACTION = 110, 80
-"""Largest width, in visible characters, of a matrix and of a fraction in one line. LaTeX sets a wide
-matrix smaller than the text, to the width of the page.
+"""Largest width, in visible characters, of a matrix and of a fraction in one line. LaTeX sets a
+wide matrix smaller than the text, to the width of the page.
 """
 CONTINUATION, SEPARATOR = r"& \quad ", r",\qquad "
 """LaTeX before each further line of a sum, and between equations side by side."""

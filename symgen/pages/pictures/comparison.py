@@ -1,6 +1,8 @@
-"""Picture of `symgen compare --plot`: a row of bar charts for each function, a bar for each method; and the canvas of every picture.
+"""Picture of `symgen compare --plot`: a row of bar charts for each function, a bar for each method;
+and the canvas of every picture.
 
-Methods with identical C share a bar. The scale of round-off is logarithmic, because lost digits are powers of ten.
+Methods with identical C share a bar. The scale of round-off is logarithmic, because lost digits are
+powers of ten.
 
 matplotlib is optional (`pip install 'symgen[plot]'`) and imported at the first picture.
 """
@@ -51,9 +53,11 @@ def drawer(file: str) -> Callable[[Comparisons], None]:
 
 
 def canvas(file: str) -> Callable[[Callable[[Any], Any]], None]:
-    """Return a function that writes a figure into `file`; the figure is made by a function of matplotlib's class.
+    """Return a function that writes a figure into `file`; the figure is made by a function of
+    matplotlib's class.
 
-    Raises RequestError for an ending that is not one of ENDINGS, for a folder that does not exist, or without matplotlib.
+    Raises RequestError for an ending that is not one of ENDINGS, for a folder that does not exist,
+    or without matplotlib.
     """
     ending = Path(file).suffix.removeprefix(".").lower()
     if ending not in ENDINGS:
@@ -130,7 +134,9 @@ def merged(rows: Iterable[Row]) -> list[list[Row]]:
 
 
 def _named(group: list[Row]) -> str:
-    """Return short names of methods, such as riccati, :fd2, :fd4; a method of another paper keeps its whole name."""
+    """Return short names of methods, such as riccati, :fd2, :fd4; a method of another paper keeps
+    its whole name.
+    """
     first, *variants = (row.method for row in group)
     paper = first.partition(":")[0]
     return ", ".join(

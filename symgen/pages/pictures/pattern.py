@@ -1,7 +1,9 @@
-"""Picture of `symgen inspect --plot`: sizes of matrix entries at a pose, and entries that are zero in every pose.
+"""Picture of `symgen inspect --plot`: sizes of matrix entries at a pose, and entries that are zero
+in every pose.
 
-A shade is the logarithm of a magnitude. Entries that are zero in every pose stay white and show the structure. Rows and columns
-have the names of their joints. The picture is as large as the names need, so that no name is cut.
+A shade is the logarithm of a magnitude. Entries that are zero in every pose stay white and show the
+structure. Rows and columns have the names of their joints. The picture is as large as the names
+need, so that no name is cut.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ POINT = 72.0
 
 
 def drawer(file: str) -> Callable[[str, Pattern], None]:
-    """Return a function that draws a pattern of a robot into `file`; raises as `symgen.pages.pictures.comparison.canvas`."""
+    """Return a function that draws a pattern of a robot into `file`; raises as
+    `symgen.pages.pictures.comparison.canvas`.
+    """
     paint = canvas(file)
     return lambda robot, pattern: paint(lambda figure_type: _draw(figure_type, robot, pattern))
 
@@ -123,11 +127,13 @@ def _lines(pattern: Pattern) -> str:
     return f"magnitudes of the entries{pose} (SI units)\n{zeros} of {count} are zero at every pose"
 
 
-# -- the matrix -------------------------------------------------------------------------------------------------------------
+# -- the matrix ------------------------------------------------------------------------------------
 
 
 def _range(pattern: Pattern) -> tuple[float, float] | None:
-    """Return the smallest and the largest magnitude of the scale: powers of ten, or the magnitudes. None if all are zero."""
+    """Return the smallest and the largest magnitude of the scale: powers of ten, or the magnitudes.
+    None if all are zero.
+    """
     sizes = [abs(x) for row in pattern.values for x in row if x]
     if not sizes:
         return None
@@ -143,7 +149,9 @@ def _shade(x: float, smallest: float, largest: float) -> tuple[float, float, flo
 
 
 def _matrix(chart: Any, pattern: Pattern, cell: float) -> None:
-    """Draw the shades, the lines between entries, dots of constants, and numbers where there is room."""
+    """Draw the shades, the lines between entries, dots of constants, and numbers where there is
+    room.
+    """
     magnitudes = _range(pattern)
     shades = [
         [
@@ -220,11 +228,13 @@ def _number(x: float) -> str:
     return (f"{mantissa}e{int(exponent)}" if exponent else text).replace("-", "−")
 
 
-# -- names, scale, legend ------------------------------------------------------------------------------------------------------
+# -- names, scale, legend --------------------------------------------------------------------------
 
 
 def _names(axis: Any, groups: Groups, cell: float, upright: bool) -> list[Any]:
-    """Write names in the middle of their rows or columns; omit some if all of them would be smaller than SMALL."""
+    """Write names in the middle of their rows or columns; omit some if all of them would be smaller
+    than SMALL.
+    """
     points = min(USUAL, 0.8 * cell * POINT * min(size for _, size in groups))
     step = math.ceil(SMALL / points)
     middles, names, at = [], [], 0.0

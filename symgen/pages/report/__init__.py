@@ -2,7 +2,8 @@
 
     symgen.pages.report.report(mechanism, "panda.html")
 
-The same robot and version give the same bytes. So the page holds counts; `symgen compare` measures times.
+The same robot and version give the same bytes. So the page holds counts; `symgen compare` measures
+times.
 """
 
 from __future__ import annotations
@@ -139,7 +140,9 @@ def _figure(x: float | None) -> str:
 
 
 def _costs(mechanism: Mechanism, tell: Progress) -> list[dict[str, Any]]:
-    """Return every function with its methods, operations, depth, temporaries and default, or the reason why it does not exist."""
+    """Return every function with its methods, operations, depth, temporaries and default, or the
+    reason why it does not exist.
+    """
     functions = []
     for done, (function, declaration) in enumerate(FUNCTIONS.items()):
         tell(f"counting {function} by every method", done, len(FUNCTIONS))

@@ -1,4 +1,6 @@
-"""Skeleton of a robot at one pose: joints, axes and mass centres, seen from the front right and from above."""
+"""Skeleton of a robot at one pose: joints, axes and mass centres, seen from the front right and
+from above.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +14,25 @@ from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
 
 WIDTH, HEIGHT, MARGIN = 480.0, 400.0, 44.0
-"""Pixels at full size; on a telephone the picture is three quarters as large and its text still read."""
+"""Pixels at full size; on a telephone the picture is three quarters as large and its text still
+read.
+"""
 AZIMUTH, ELEVATION = radians(-50), radians(20)
 AXIS, HEAVIEST, NEAR = 17.0, 15.0, 13.0
-"""Pixels: half a joint's axis; radius of the greatest mass; two joints nearer than this share a label."""
+"""Pixels: half a joint's axis; radius of the greatest mass; two joints nearer than this share a
+label.
+"""
 DOT, RING, SIDE = 4.5, 8.5, 13.0
-"""Pixels: radius of a joint's dot, of the ring around one that turns any way; side of the square of one that moves freely."""
+"""Pixels: radius of a joint's dot, of the ring around one that turns any way; side of the square of
+one that moves freely.
+"""
 
 
 @dataclass(frozen=True)
 class Stroke:
-    """One line: `kind` is link, leaf (from a last joint to its body's mass centre), axis, base or scale."""
+    """One line: `kind` is link, leaf (from a last joint to its body's mass centre), axis, base or
+    scale.
+    """
 
     x1: float
     y1: float
@@ -43,7 +53,9 @@ class Spot:
 
 @dataclass(frozen=True)
 class Skeleton:
-    """The picture in pixels: strokes, joints, mass centres, labels; the stroke of kind scale is `metres` long."""
+    """The picture in pixels: strokes, joints, mass centres, labels; the stroke of kind scale is
+    `metres` long.
+    """
 
     width: float
     height: float
@@ -60,7 +72,9 @@ class Skeleton:
 
 
 def middle(mechanism: Mechanism) -> list[float]:
-    """Return q (NQ,) in rad or m: the middle of each joint's range, or the neutral position of a joint without one."""
+    """Return q (NQ,) in rad or m: the middle of each joint's range, or the neutral position of a
+    joint without one.
+    """
     q: list[float] = []
     for joint, coupling, limits in zip(
         mechanism.joints, mechanism.joint_couplings, mechanism.ranges, strict=True
@@ -168,7 +182,9 @@ def _weighed(
 
 
 def _labels(points: list[tuple[float, float]]) -> list[Spot]:
-    """Return the numbers of the joints beside them; coinciding joints share one label, such as "4, 5"."""
+    """Return the numbers of the joints beside them; coinciding joints share one label, such as "4,
+    5".
+    """
     groups: list[tuple[tuple[float, float], list[int]]] = []
     for i, point in enumerate(points):
         group = next(

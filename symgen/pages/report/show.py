@@ -1,4 +1,6 @@
-"""Text of `symgen show`: tree of joints, masses, inertias, and everything that reading changed or noticed."""
+"""Text of `symgen show`: tree of joints, masses, inertias, and everything that reading changed or
+noticed.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from symgen.vocabulary.poses import X_AXIS, Y_AXIS, Z_AXIS, Pose, Rotate, Shift,
 
 WIDTH = 100
 LONGEST, FIRST, LAST = 200, 40, 10
-"""A list of more lines than LONGEST is shown by its first and its last: nobody reads ten thousand of them."""
+"""A list of more lines than LONGEST is shown by its first and its last: nobody reads ten thousand
+of them.
+"""
 _NAME = 29
 _AXES = {
     axis: sign + name
@@ -44,8 +48,8 @@ _TITLES = {
 def show(mechanism: Mechanism, uncut: bool = False) -> str:
     """Return `mechanism` as text of at most 100 columns: tree, inertias, then every note by kind.
 
-    With `uncut`, names are not cut and lines may be longer. Of long lists the first and the last lines are shown, with the number of
-    omitted ones.
+    With `uncut`, names are not cut and lines may be longer. Of long lists the first and the last
+    lines are shown, with the number of omitted ones.
     """
     mass = sum(float(body.mass) for body in mechanism.bodies)
     head = f"{mechanism.name}: {counted(mechanism)}, {_figure(mass)} kg moving, gravity ({_vector(mechanism.gravity)}) m/s²"
@@ -127,7 +131,9 @@ def _recorded(mechanism: Mechanism) -> tuple[list[dict[str, Any]], dict[str, lis
 
 
 def _records(mechanism: Mechanism) -> tuple[list[dict[str, Any]], dict[str, list[dict[str, Any]]]]:
-    """Return `symgen.derivation.model.record` of the frames of the C: those of most functions, and those of single functions."""
+    """Return `symgen.derivation.model.record` of the frames of the C: those of most functions, and
+    those of single functions.
+    """
     by_function = layouts(mechanism)
 
     def of(layout: Layout) -> list[dict[str, Any]]:
@@ -156,7 +162,9 @@ def _loops(mechanism: Mechanism, uncut: bool) -> Iterator[str]:
 
 
 def _drives(mechanism: Mechanism, uncut: bool) -> Iterator[str]:
-    """Return the applied drives, a line a joint, and the links with gravity compensation; empty if there are none."""
+    """Return the applied drives, a line a joint, and the links with gravity compensation; empty if
+    there are none.
+    """
     rows: list[tuple[object, ...]] = [("drives (SI)", *NUMBERS)]
     for joint in mechanism.joints:
         if joint.drive:
@@ -262,7 +270,9 @@ def _otherwise(general: Mapping[str, Any], single: Mapping[str, Any]) -> str:
 
 
 def facts(mechanism: Mechanism) -> dict[str, Any]:
-    """Return the same facts for programs: plain dicts, lists, texts and floats (SI units); centres in the body's frame."""
+    """Return the same facts for programs: plain dicts, lists, texts and floats (SI units); centres
+    in the body's frame.
+    """
     general, by_function = _recorded(mechanism)
     return {
         "robot": mechanism.name,
@@ -354,7 +364,9 @@ def _loop_facts(mechanism: Mechanism) -> dict[str, Any]:
 
 
 def _follows(mechanism: Mechanism, index: int) -> dict[str, Any]:
-    """Return the leader of a follower, with composed rows; empty for a joint with its own coordinate."""
+    """Return the leader of a follower, with composed rows; empty for a joint with its own
+    coordinate.
+    """
     if (coupling := mechanism.joint_couplings[index]) is None:
         return {}
     return {
@@ -396,7 +408,9 @@ def _limits(joint: Joint) -> list[tuple[str, Any]]:
 
 
 def _tree(mechanism: Mechanism, uncut: bool) -> list[str]:
-    """Return one line a joint. An only child stays in its parent's column, so that a long chain keeps its width."""
+    """Return one line a joint. An only child stays in its parent's column, so that a long chain
+    keeps its width.
+    """
     rows = [
         (
             mechanism.base,
@@ -455,7 +469,9 @@ def _part_name(part: Part, body: Body) -> str:
 
 
 def _inertias(mechanism: Mechanism, room: int) -> list[str]:
-    """Return every part: mass, centre in its body's frame, moments about the centre in its axes; `room` columns for its name."""
+    """Return every part: mass, centre in its body's frame, moments about the centre in its axes;
+    `room` columns for its name.
+    """
     lines = [
         f"{'inertias (kg, m, kg m²)':{room + 1}}{'mass':>10}{'centre in the body':>27}{'Ixx':>11}{'Iyy':>11}{'Izz':>11}"
     ]

@@ -1,7 +1,9 @@
-"""Sparsity of the operator and its factors in link frames: entries of M, U, M⁻¹, φ, 𝓐 and H_bb that are zero at every state.
+"""Sparsity of the operator and its factors in link frames: entries of M, U, M⁻¹, φ, 𝓐 and H_bb that
+are zero at every state.
 
-They are evaluated from the declaration by the numeric reference, at a few random states; an entry below round-off at all of them
-is zero. M = Hφ𝓜φᵀHᵀ = U D Uᵀ; 𝓐 = φ⁻ᵀ 𝓜⁻¹ φ⁻¹ and H_bb = 𝓦ᵀ 𝓐 𝓦 if every link is invertible.
+They are evaluated from the declaration by the numeric reference, at a few random states; an entry
+below round-off at all of them is zero. M = Hφ𝓜φᵀHᵀ = U D Uᵀ; 𝓐 = φ⁻ᵀ 𝓜⁻¹ φ⁻¹ and H_bb = 𝓦ᵀ 𝓐 𝓦 if
+every link is invertible.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ LARGEST, SMALLEST_SIDE = 252, 1
 
 @dataclass(frozen=True)
 class Factor:
-    """One matrix as a picture: `cells` are the upper left corners of the nonzero entries, `side` pixels wide."""
+    """One matrix as a picture: `cells` are the upper left corners of the nonzero entries, `side`
+    pixels wide.
+    """
 
     name: str
     what: str
@@ -146,7 +150,9 @@ def _upper(M: Array) -> Array:
 
 
 def _forbidden(H: Array, joints: Sequence[slice]) -> Array:
-    """Return 𝓦: an orthonormal basis of the forbidden motions of each joint, block by block, from the unit vectors."""
+    """Return 𝓦: an orthonormal basis of the forbidden motions of each joint, block by block, from
+    the unit vectors.
+    """
     forbidden = np.zeros((H.shape[1], H.shape[1] - len(H)))
     filled = 0
     for i, columns in enumerate(joints):

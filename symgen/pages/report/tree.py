@@ -10,12 +10,16 @@ from dataclasses import dataclass
 from symgen.mechanism.mechanism import BASE, Mechanism
 
 ROW, STEP, DOT, TEXT = 26, 20, 4, 12
-"""Pixels: height of a line, width of one level of branches, radius of a body's dot, its distance from the text."""
+"""Pixels: height of a line, width of one level of branches, radius of a body's dot, its distance
+from the text.
+"""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One body: its dot (`x`, `y`), the x coordinate `text` of its words, and the words `name` and `joint`."""
+    """One body: its dot (`x`, `y`), the x coordinate `text` of its words, and the words `name` and
+    `joint`.
+    """
 
     x: float
     y: float
@@ -26,7 +30,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A whole tree: `lines` are SVG paths from dot to dot, `width` and `height` those of the gutter. `loops` are listed below."""
+    """A whole tree: `lines` are SVG paths from dot to dot, `width` and `height` those of the
+    gutter. `loops` are listed below.
+    """
 
     width: float
     height: float
@@ -38,7 +44,9 @@ class Drawing:
 
 
 def draw(mechanism: Mechanism) -> Drawing:
-    """Return the tree with the base on top, depth first. A chain runs straight down; at a branch each child moves one level in."""
+    """Return the tree with the base on top, depth first. A chain runs straight down; at a branch
+    each child moves one level in.
+    """
     children: dict[int, list[int]] = {i: [] for i in range(BASE, len(mechanism.joints))}
     for i, parent in enumerate(mechanism.parents):
         children[parent].append(i)

@@ -1,4 +1,5 @@
-"""Results of the papers, measured again on this machine: a picture, a CSV file, and a page that compares both.
+"""Results of the papers, measured again on this machine: a picture, a CSV file, and a page that
+compares both.
 
 One result a file, found by discovery: `saha_counts.py` is `saha-counts`. A file has
 
@@ -46,10 +47,12 @@ def module(name: str) -> Any:
 def reproduce(
     name: str, folder: str | os.PathLike[str] = "reproduce", progress: Progress | None = None
 ) -> list[Path]:
-    """Measure one result, write NAME.svg, NAME.png, NAME.csv and NAME.md into `folder`, and return their paths.
+    """Measure one result, write NAME.svg, NAME.png, NAME.csv and NAME.md into `folder`, and return
+    their paths.
 
-    The files are written together after the measurement. Raises RequestError for an unknown name, a folder that cannot be written, or
-    without matplotlib, and BuildError without a C compiler if something is timed.
+    The files are written together after the measurement. Raises RequestError for an unknown name, a
+    folder that cannot be written, or without matplotlib, and BuildError without a C compiler if
+    something is timed.
     """
     from symgen.pages.reproduce import _page
 

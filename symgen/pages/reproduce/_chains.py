@@ -1,4 +1,6 @@
-"""Revolute chains by standard Denavit-Hartenberg parameters, with exact fractions and full inertias."""
+"""Revolute chains by standard Denavit-Hartenberg parameters, with exact fractions and full
+inertias.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,19 @@ from symgen.vocabulary.poses import Z_AXIS, Angle, pose
 GRID = 1000
 MASS, LENGTH = Fraction(1), Fraction(1)
 MOMENTS = (Fraction(1, 100), Fraction(1, 12), Fraction(1, 12))
-"""Mass, length and principal moments about the mass centre of a link of `rod_chain`: a rod along x with a finite radius."""
+"""Mass, length and principal moments about the mass centre of a link of `rod_chain`: a rod along x
+with a finite radius.
+"""
 POINTS = 5
-"""Point masses of a link: enough for a tensor without a zero; every set of them satisfies the triangle inequality."""
+"""Point masses of a link: enough for a tensor without a zero; every set of them satisfies the
+triangle inequality.
+"""
 
 
 def dh_chain(n: int, twists: str = "general", seed: int = 0) -> Mechanism:
-    """Return `n` links with random offsets d, lengths a and twists: "general", "square" (multiples of π/2) or "right" (±π/2)."""
+    """Return `n` links with random offsets d, lengths a and twists: "general", "square" (multiples
+    of π/2) or "right" (±π/2).
+    """
     random = Random(f"dh/{n}/{twists}/{seed}")
 
     def decimal(low: float, high: float) -> Fraction:
@@ -41,7 +49,9 @@ def dh_chain(n: int, twists: str = "general", seed: int = 0) -> Mechanism:
 
 
 def rod_chain(twists: Sequence[int]) -> Mechanism:
-    """Return like rods. `twists[i]` (degrees) rotates the axis of joint i about rod i − 1; the first entry is not used."""
+    """Return like rods. `twists[i]` (degrees) rotates the axis of joint i about rod i − 1; the
+    first entry is not used.
+    """
     joints, bodies = [], []
     x, y, z = MOMENTS
     zero = Fraction(0)
@@ -55,7 +65,9 @@ def rod_chain(twists: Sequence[int]) -> Mechanism:
 
 
 def branched_chain(n: int, length: int, twists: str = "general") -> Mechanism:
-    """Return a main chain of `n` links with a side branch of `length` links at each link; its links are those of `dh_chain`."""
+    """Return a main chain of `n` links with a side branch of `length` links at each link; its links
+    are those of `dh_chain`.
+    """
     period = 1 + length
     chain = dh_chain(period * n, twists)
     parents = [-1, *(i - 1 if i % period else i - period for i in range(1, period * n))]

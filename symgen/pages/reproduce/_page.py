@@ -13,13 +13,16 @@ from symgen.support.errors import RequestError
 from symgen.support.version import __version__
 
 WIDTH, HEIGHT = 7.5, 5.0
-"""Inches of a chart. Charts are below each other: on a phone, 360 pixels wide, their text is 9 pixels high."""
+"""Inches of a chart. Charts are below each other: on a phone, 360 pixels wide, their text is 9
+pixels high.
+"""
 WARNING = "#b3261e"
 
 
 @dataclass(frozen=True)
 class Page:
-    """One result: `says`, the paper's statement with its place; `measured`, the measurement; `differs`, where the two differ.
+    """One result: `says`, the paper's statement with its place; `measured`, the measurement;
+    `differs`, where the two differ.
 
     `columns` and `rows` are the CSV, `notes` the meaning of each column. `draw(figure)` makes the picture, `height` inches high.
     `machine` is what the figures depend on, empty if they are the same on every machine; `busy` is what disturbed a measurement.
@@ -46,7 +49,9 @@ class Page:
         return out.getvalue()
 
     def markdown(self, name: str, title: str) -> str:
-        """Return the page: the picture, the paper and the measurement side by side, the columns, the machine."""
+        """Return the page: the picture, the paper and the measurement side by side, the columns,
+        the machine.
+        """
         lines = [
             f"# {title}",
             "",
@@ -134,7 +139,8 @@ def legend_below(figure: Any, chart: Any, columns: int = 1) -> None:
 
 
 def label_ends(chart: Any, ends: Sequence[tuple[float, str, str]], gap: float = 0.055) -> None:
-    """Write (y, text, colour) beside the right edge, each at the height of its line's end, at least `gap` of the chart apart.
+    """Write (y, text, colour) beside the right edge, each at the height of its line's end, at least
+    `gap` of the chart apart.
 
     Call it after the limits of the chart are set.
     """

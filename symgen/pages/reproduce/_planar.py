@@ -1,4 +1,6 @@
-"""Planar chain of Lee and Chirikjian with unit point masses at the ends of unit links: compiled functions, dense M."""
+"""Planar chain of Lee and Chirikjian with unit point masses at the ends of unit links: compiled
+functions, dense M.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from symgen.reference.precision import Array
 from symgen.vocabulary.options import LOOPED, ProgramOptions
 
 BUILD = Build(optimize=2)
-"""Compiler options of the timed functions, which the pages also print with the facts of the machine."""
+"""Compiler options of the timed functions, which the pages also print with the facts of the
+machine.
+"""
 
 
 def compiled(n: int, methods: Mapping[str, str]) -> Solver:
@@ -27,7 +31,9 @@ def compiled(n: int, methods: Mapping[str, str]) -> Solver:
 
 
 def compiled_loops(n: int) -> Solver:
-    """Return the compiled O(n) solve with M in looped form, whose C has the same length for every n."""
+    """Return the compiled O(n) solve with M in looped form, whose C has the same length for every
+    n.
+    """
     mechanism = load(f"planar_point_mass:{n}")
     program = build.build_form(
         mechanism, "mass_matrix_solve", "fixman:planar", ProgramOptions(form=LOOPED)
@@ -45,7 +51,8 @@ def mass(q: Array) -> Array:
     phi, n = np.cumsum(q, axis=-1), q.shape[-1]
     masses = np.cumsum(np.stack([np.cos(phi), np.sin(phi)], axis=-2), axis=-1)  # (states, 2, n)
     joints = np.concatenate([np.zeros((*masses.shape[:-1], 1)), masses[..., :-1]], axis=-1)
-    # Column j of mass i is the lever from joint j to mass i, rotated by 90°. The rotation cancels in
+    # Column j of mass i is the lever from joint j to mass i, rotated by 90°. The rotation cancels
+    # in
     # JᵀJ and is left out.
     is_moved = np.tril(np.ones((n, n)))
     levers = (masses[..., :, None] - joints[..., None, :]) * is_moved

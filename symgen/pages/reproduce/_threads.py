@@ -14,7 +14,9 @@ Setter = Callable[[int], None]
 
 
 def threads() -> Setter | None:
-    """Return the function that sets the number of OpenMP threads; None without OpenMP, or with one processor."""
+    """Return the function that sets the number of OpenMP threads; None without OpenMP, or with one
+    processor.
+    """
     try:
         library = ctypes.CDLL("libgomp.so.1")
     except OSError:

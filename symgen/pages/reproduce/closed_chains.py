@@ -1,7 +1,8 @@
-"""Closed chains that move freely for a second: their poses, and the drift of their energy and loops.
+"""Closed chains that move freely for a second: their poses, and the drift of their energy and
+loops.
 
-RK's second part is about closed chains; our copy lacks its figures. So the pictures are compared with what must hold: energy and
-loops are constant, up to the error of a step of order 4.
+RK's second part is about closed chains; our copy lacks its figures. So the pictures are compared
+with what must hold: energy and loops are constant, up to the error of a step of order 4.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ FIRST, LAST = "#1f5a94", "#c8641e"
 
 @dataclass(frozen=True)
 class Act:
-    """Motion of a robot: initial rates of some joints, and the joints whose constant forces balance the weight at first."""
+    """Motion of a robot: initial rates of some joints, and the joints whose constant forces balance
+    the weight at first.
+    """
 
     caption: str
     across: tuple[tuple[float, float, float], tuple[float, float, float]]
@@ -170,7 +173,9 @@ def _page(runs: Sequence[Run], steps: int) -> Page:
 
 
 def bars(robot: Mechanism, q: Array) -> list[Array]:
-    """Return for each moving body, and for the base, the lines from its frame to its joints and to the ends of closures (2, 3)."""
+    """Return for each moving body, and for the base, the lines from its frame to its joints and to
+    the ends of closures (2, 3).
+    """
     placed = Placing(robot, FLOAT).placements(q[None])
 
     def spot(body: int) -> tuple[Array, Array]:
@@ -251,7 +256,9 @@ NEEDED = (
 
 
 class Motion(NamedTuple):
-    """Samples at the times t (s): positions, kinetic energy, change of the whole energy (J), and the largest entry of C (m or rad)."""
+    """Samples at the times t (s): positions, kinetic energy, change of the whole energy (J), and
+    the largest entry of C (m or rad).
+    """
 
     t: Array
     q: Array
@@ -261,7 +268,9 @@ class Motion(NamedTuple):
 
 
 def bracket(mechanism: Mechanism, x: Array, y: Array) -> Array:
-    """Return [x, y] joint by joint, for twists in the moved body's axes; zero for joints with an axis."""
+    """Return [x, y] joint by joint, for twists in the moved body's axes; zero for joints with an
+    axis.
+    """
     result = np.zeros_like(x)
     for joint, entries in zip(mechanism.joints, mechanism.v_slices, strict=True):
         if joint.type.along is None:
@@ -304,7 +313,9 @@ def rk4(solver: Solver, q: Array, v: Array, tau: Array, h: float) -> tuple[Array
 
 
 def swing(solver: Solver, q: Array, v: Array, tau: Array, h: float, steps: int) -> Motion:
-    """Return the motion from (q, v) with constant joint forces tau; their work is subtracted from the energy."""
+    """Return the motion from (q, v) with constant joint forces tau; their work is subtracted from
+    the energy.
+    """
     rows = [(q, v)]
     worked = [0.0]
     for _ in range(steps):

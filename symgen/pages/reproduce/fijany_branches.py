@@ -1,4 +1,5 @@
-"""Depth of forward dynamics of a main chain with a short side branch at each link, in serial order and by cyclic reduction.
+"""Depth of forward dynamics of a main chain with a short side branch at each link, in serial order
+and by cyclic reduction.
 
 Fijany and Featherstone's abstract extends the O(log N) algorithm from a chain to such a tree.
 """
@@ -31,7 +32,9 @@ BUDGET = 10**7
 def reproduce(
     tell: Progress, links: Sequence[int] = LINKS, lengths: Sequence[int] = LENGTHS
 ) -> Page:
-    """Return the page with the depth of forward dynamics for each length of the side branches and each method."""
+    """Return the page with the depth of forward dynamics for each length of the side branches and
+    each method.
+    """
     cases = [(method, length) for method in METHODS for length in lengths]
     depths: dict[tuple[str, int], list[int]] = {}
     for done, (method, length) in enumerate(cases):
@@ -99,7 +102,9 @@ def _column(method: str, length: int) -> str:
 
 
 def _growth(method: str, links: Sequence[int], depths: Sequence[int]) -> float:
-    """Return the growth of the depth for each doubling in the parallel form, for each link otherwise."""
+    """Return the growth of the depth for each doubling in the parallel form, for each link
+    otherwise.
+    """
     fitted = [(n, d) for n, d in zip(links, depths, strict=True) if n >= FITTED_FROM]
     if len(fitted) < 2:
         fitted = list(zip(links, depths, strict=True))
@@ -124,7 +129,9 @@ def _draw(
     depths: dict[tuple[str, int], list[int]],
     growths: dict[tuple[str, int], float],
 ) -> None:
-    """Draw the methods with branches of one length, and below them the parallel form with branches of each length."""
+    """Draw the methods with branches of one length, and below them the parallel form with branches
+    of each length.
+    """
     methods, branches = figure.subplots(2, 1)
     colours = dict(zip(METHODS, ("#1f5a94", "#3c8c50", "#7a5195"), strict=True))
     length = lengths[min(1, len(lengths) - 1)]

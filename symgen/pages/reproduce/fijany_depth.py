@@ -1,4 +1,5 @@
-"""Depth against the number of links: linear for serial forms, logarithmic for block cyclic reduction.
+"""Depth against the number of links: linear for serial forms, logarithmic for block cyclic
+reduction.
 
 That is the O(log N) on O(N) processors of Fijany and Featherstone's abstract, for a Program.
 """

@@ -1,4 +1,5 @@
-"""Forward dynamics of one long chain in parallel: block cyclic reduction and segments beside serial loops, in time, memory and digits.
+"""Forward dynamics of one long chain in parallel: block cyclic reduction and segments beside serial
+loops, in time, memory and digits.
 
 It shows what the O(log N) of Fijany and Featherstone's abstract gives on a processor of today.
 """
@@ -54,7 +55,9 @@ KNOWN = bool(np.finfo(np.longdouble).eps < 1e-18)
 
 
 def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
-    """Return the page: nanoseconds a link of each method, with one and two threads, bytes a link, depths, errors."""
+    """Return the page: nanoseconds a link of each method, with one and two threads, bytes a link,
+    depths, errors.
+    """
     rows, timed = list[tuple[Any, ...]](), list[Timing]()
     random = np.random.default_rng(2013)
     setter = threads()
@@ -108,7 +111,9 @@ def _nanoseconds_a_link(timings: Mapping[str, Timing], links: int) -> dict[str, 
 
 
 def _errors(results: Mapping[str, Array], serial: Form, state: Sequence[Array]) -> dict[str, float]:
-    """Return the error of each method's acceleration against serial sweeps in 64 binary digits; empty without such numbers."""
+    """Return the error of each method's acceleration against serial sweeps in 64 binary digits;
+    empty without such numbers.
+    """
     if not KNOWN:
         return {}
     named = zip(("q", "v", "tau"), ([*map(np.longdouble, x[0])] for x in state), strict=True)
@@ -137,7 +142,9 @@ COLUMNS = (
 
 
 def _spread(rows: Sequence[Facts], column: str, reference: str) -> str:
-    """Return the smallest and largest ratio of two columns, with the number of links of the smallest."""
+    """Return the smallest and largest ratio of two columns, with the number of links of the
+    smallest.
+    """
     ratios = {
         row["links"]: row[column] / row[reference] for row in rows if row[column] and row[reference]
     }
@@ -154,7 +161,9 @@ def _greatest(rows: Sequence[Facts], column: str) -> str:
 
 
 def _quickest(rows: Sequence[Facts], ending: str) -> str:
-    """Return the fastest method at each number of links; `ending` is that of the columns of parallel methods."""
+    """Return the fastest method at each number of links; `ending` is that of the columns of
+    parallel methods.
+    """
     quickest = []
     for row in rows:
         times = {label: row.get(f"{label}{ending}", row[f"{label}_ns"]) for label in WHO.values()}

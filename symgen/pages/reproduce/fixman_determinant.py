@@ -1,4 +1,5 @@
-"""det M by Fixman's theorem, LC (8), and ∇ ln det M, for polymer simulation: cost and accuracy against the number of links.
+"""det M by Fixman's theorem, LC (8), and ∇ ln det M, for polymer simulation: cost and accuracy
+against the number of links.
 
 They are compared with a dense determinant and a dense gradient tr(M⁻¹ ∂M/∂q_i).
 """
@@ -22,14 +23,18 @@ from symgen.reference.precision import Array, arb
 TITLE = "ln det M and its gradient by Fixman's theorem against the number of links"
 LINKS = (2, 4, 8, 16, 32, 64, 128)
 TRUE_STATES, DENSE_GRADIENT_TO = 3, 32
-"""States of the error against 60 digits; most links for which ∂M/∂q, n³ numbers a state, is held in memory."""
+"""States of the error against 60 digits; most links for which ∂M/∂q, n³ numbers a state, is held in
+memory.
+"""
 DIGITS = 60
 VALUE, GRADIENT = "mass_matrix_log_determinant", "mass_matrix_log_determinant_gradient"
 METHODS = {VALUE: "fixman", GRADIENT: "fixman:planar"}
 
 
 def mass_matrix_derivatives(q: Array) -> Array:
-    """Return ∂M/∂q_k (states, n, n, n), k first: M depends only on differences of absolute angles, M = JᵀJ."""
+    """Return ∂M/∂q_k (states, n, n, n), k first: M depends only on differences of absolute angles,
+    M = JᵀJ.
+    """
     phi, n = np.cumsum(q, axis=-1), q.shape[-1]
     along = np.stack([np.cos(phi), np.sin(phi)], axis=-2)
     points, across = (
@@ -52,7 +57,9 @@ def mass_matrix_derivatives(q: Array) -> Array:
 
 
 def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
-    """Return the page: operations, nanoseconds and errors of ln det M and of its gradient, and of their dense counterparts."""
+    """Return the page: operations, nanoseconds and errors of ln det M and of its gradient, and of
+    their dense counterparts.
+    """
     rows: list[tuple[Any, ...]] = []
     timed: list[Timing] = []
     random = np.random.default_rng(1974)

@@ -1,4 +1,6 @@
-"""Dihedral angles of a free polymer in space with rigid bonds and bond angles, with and without Fixman's potential."""
+"""Dihedral angles of a free polymer in space with rigid bonds and bond angles, with and without
+Fixman's potential.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ UP_TO = tuple(range(15, 181, 15))
 """Degrees at which the classes of angles end."""
 BEADS = (4, 6)
 CHAINS, ROUNDS, FORGOTTEN = 3000, 60, 20
-"""Rounds in all, and of them at the beginning, where the chains still know that they were planar zigzags."""
+"""Rounds in all, and of them at the beginning, where the chains still know that they were planar
+zigzags.
+"""
 LEAST = 1e-12
 """Smallest probability that the page prints."""
 WITHOUT, WITH = "#c8641e", "#1f5a94"
@@ -52,7 +56,9 @@ class Sampled(NamedTuple):
 
 
 def sampled(beads: int, edges: Array, chains: int, rounds: int, forgotten: int) -> Sampled:
-    """Return both motions of one polymer, and the law of each class: the mean over ten points in it."""
+    """Return both motions of one polymer, and the law of each class: the mean over ten points in
+    it.
+    """
     middle, solver = (beads - 4) // 2, compiled(beads)
     motions = [simulate(solver, chains, rounds, strength) for strength in (0.0, 1.0)]
     law = class_law(beads, middle, edges)
@@ -274,7 +280,8 @@ def compiled(beads: int) -> Solver:
 
 
 def simulate(solver: Solver, chains: int, rounds: int, strength: float) -> Ensemble:
-    """Return chains that start as zigzags and are sampled by hybrid Monte Carlo; equal arguments give equal chains.
+    """Return chains that start as zigzags and are sampled by hybrid Monte Carlo; equal arguments
+    give equal chains.
 
     Fixman's potential is multiplied by `strength`: 0 leaves it out. Without gravity the motion does
     not depend on the pose, which therefore stays the identity.
@@ -300,7 +307,9 @@ def simulate(solver: Solver, chains: int, rounds: int, strength: float) -> Ensem
 
 
 def with_pose(angles: Array) -> Array:
-    """Return q of chains whose first three beads are in the identity pose: position, quaternion, angles."""
+    """Return q of chains whose first three beads are in the identity pose: position, quaternion,
+    angles.
+    """
     pose = np.zeros((len(angles), POSE + 1))
     pose[:, POSE] = 1
     return np.concatenate([pose, angles], axis=1)
@@ -340,7 +349,9 @@ NODES = 24
 
 
 def bonds(angles: Array) -> Array:
-    """Return the unit vectors of the bonds (states, beads − 1, 3) from the dihedral angles (states, beads − 3)."""
+    """Return the unit vectors of the bonds (states, beads − 1, 3) from the dihedral angles (states,
+    beads − 3).
+    """
     bend = np.radians(BEND)
     tilt = np.array([[1, 0, 0], [0, np.cos(bend), -np.sin(bend)], [0, np.sin(bend), np.cos(bend)]])
     half_turn, z = np.diag([-1.0, -1.0, 1.0]), np.array([0.0, 0.0, 1.0])
@@ -358,7 +369,8 @@ def bonds(angles: Array) -> Array:
 
 
 def hard_block(angles: Array, lengths_are_constant: bool = False) -> Array:
-    """Return H_bb (states, r, r) of the bond lengths and then the bond angles, LC (7) with unit masses.
+    """Return H_bb (states, r, r) of the bond lengths and then the bond angles, LC (7) with unit
+    masses.
 
     The gradient of a length is LC (18). The gradient of a bond angle is that of arccos of LC (19),
     with the lengths held constant as in LC (20) if `lengths_are_constant`.
@@ -385,7 +397,8 @@ def hard_block(angles: Array, lengths_are_constant: bool = False) -> Array:
 
 
 def rigid_law(beads: int, angle_index: int, theta: Array) -> Array:
-    """Return the density of the dihedral angle `angle_index` (from 0) at theta, 1 on average, for rigid bonds and bond angles.
+    """Return the density of the dihedral angle `angle_index` (from 0) at theta, 1 on average, for
+    rigid bonds and bond angles.
 
     It is √det H_bb with the other dihedral angles integrated out by the trapezoid rule.
     """
@@ -412,7 +425,8 @@ def class_law(beads: int, angle_index: int, edges: Array) -> Array:
 
 
 def measured(angles: Array, edges: Array, law: Array) -> Measured:
-    """Return densities of angles (rounds, chains) between the edges (rad, 0 to π), 1 if all are equally likely.
+    """Return densities of angles (rounds, chains) between the edges (rad, 0 to π), 1 if all are
+    equally likely.
 
     Angles are folded, because the law does not distinguish θ from −θ. Errors are those of
     independent chains.

@@ -24,7 +24,8 @@ UP_TO = tuple(range(10, 181, 10))
 """Degrees at which the classes of angles end."""
 BONDS = (2, 6)
 CHAINS, ROUNDS, FORGOTTEN = 6000, 60, 15
-"""Rounds in all, and of them at the beginning, where the chains still know that they were straight."""
+"""Rounds in all, and of them at the beginning, where the chains still know that they were straight.
+"""
 WITHOUT, WITH = "#c8641e", "#1f5a94"
 
 
@@ -39,7 +40,9 @@ class Sampled(NamedTuple):
 
     @property
     def deviations(self) -> tuple[float, float, float]:
-        """Return root mean squares in standard errors: without the potential from both laws, with it from the flat law."""
+        """Return root mean squares in standard errors: without the potential from both laws, with
+        it from the flat law.
+        """
         return tuple(
             float(np.sqrt((((sampled_density - law) / error) ** 2).mean()))
             for (sampled_density, error), law in (  # type: ignore[return-value]
@@ -51,7 +54,9 @@ class Sampled(NamedTuple):
 
 
 def sampled(bonds: int, edges: Array, chains: int, rounds: int, forgotten: int) -> Sampled:
-    """Return both motions of one polymer, and the law of each class: the mean over ten points in it."""
+    """Return both motions of one polymer, and the law of each class: the mean over ten points in
+    it.
+    """
     middle, solver = (bonds - 1) // 2, compiled(bonds)
     without, having = (simulate(solver, chains, rounds, fixman) for fixman in (False, True))
     inside = np.array(
@@ -203,18 +208,24 @@ BEND = 3
 STEP, STEPS = 0.025, 40
 """Seconds of a step of Runge and Kutta's method, and steps between new velocities; kT is 1 J."""
 NODES = 8
-"""Intervals of a quarter turn in the trapezoid rule for what depends on cos² θ: it has errors below 1e-6 of the laws here."""
+"""Intervals of a quarter turn in the trapezoid rule for what depends on cos² θ: it has errors below
+1e-6 of the laws here.
+"""
 
 
 class Ensemble(NamedTuple):
-    """Bond angles (rounds, chains, n − 1) in rad after each stretch of motion, and the largest error of a chain's energy (J)."""
+    """Bond angles (rounds, chains, n − 1) in rad after each stretch of motion, and the largest
+    error of a chain's energy (J).
+    """
 
     angles: Array
     drift: float
 
 
 def polymer(bonds: int) -> Mechanism:
-    """Return the polymer. Its joints are x and y of the first mass, the direction of the first bond, and each further bond's angle."""
+    """Return the polymer. Its joints are x and y of the first mass, the direction of the first
+    bond, and each further bond's angle.
+    """
     mass = Part("mass", (Shift(ZERO3),), UNIT)
     bond_end = Shift((UNIT, NONE, NONE))
     joints = [
@@ -247,7 +258,9 @@ def compiled(bonds: int) -> Solver:
 
 
 def simulate(solver: Solver, chains: int, rounds: int, fixman: bool) -> Ensemble:
-    """Return chains that start straight and get new velocities in each round, with or without Fixman's forces; each has its seed."""
+    """Return chains that start straight and get new velocities in each round, with or without
+    Fixman's forces; each has its seed.
+    """
     n = solver.nv
     random = np.random.default_rng([1974, n, int(fixman)])
     q, angles, drift = np.zeros((chains, n)), [], 0.0
@@ -283,10 +296,11 @@ def _energy(solver: Solver, q: Array, v: Array, fixman: bool) -> Array:
 
 
 def rigid_law(bonds: int, angle_index: int, theta: Array) -> Array:
-    """Return the density of the bond angle `angle_index` (from 0) at theta, 1 on average, for rigid bonds.
+    """Return the density of the bond angle `angle_index` (from 0) at theta, 1 on average, for rigid
+    bonds.
 
-    It is √det M with the other angles integrated out by the trapezoid rule. For the trimer it is √(4 − cos² θ) π / 4E(1/2), with E(k)
-    the complete elliptic integral.
+    It is √det M with the other angles integrated out by the trapezoid rule. For the trimer it is
+    √(4 − cos² θ) π / 4E(1/2), with E(k) the complete elliptic integral.
     """
     nodes = np.linspace(0, np.pi / 2, NODES + 1)
     weight = np.where((nodes == 0) | (nodes == nodes[-1]), 0.5, 1.0) / NODES
@@ -305,9 +319,11 @@ def rigid_law(bonds: int, angle_index: int, theta: Array) -> Array:
 
 
 def density(angles: Array, edges: Array) -> tuple[Array, Array]:
-    """Return (density, standard error) of angles (rounds, chains) between the edges (rad, 0 to π); 1 if all angles are equally likely.
+    """Return (density, standard error) of angles (rounds, chains) between the edges (rad, 0 to π);
+    1 if all angles are equally likely.
 
-    Angles are folded, because the law does not distinguish θ from −θ. The error is that of independent chains.
+    Angles are folded, because the law does not distinguish θ from −θ. The error is that of
+    independent chains.
     """
     folded = np.abs(np.remainder(angles + np.pi, 2 * np.pi) - np.pi)
     share = np.array(

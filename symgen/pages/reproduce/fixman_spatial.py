@@ -1,6 +1,8 @@
-"""Determinant of the mass matrix of spatial chains by Wang and Chirikjian's extension of Fixman's theorem, and Fixman's torque.
+"""Determinant of the mass matrix of spatial chains by Wang and Chirikjian's extension of Fixman's
+theorem, and Fixman's torque.
 
-det M = det G · det H_22: det G belongs to the bodies without joints, and H_22 is block tridiagonal. WC is their paper.
+det M = det G · det H_22: det G belongs to the bodies without joints, and H_22 is block tridiagonal.
+WC is their paper.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ VALUE, GRADIENT = "mass_matrix_log_determinant", "mass_matrix_log_determinant_gr
 PARTITION, PIVOTS, RECURSION = "constraint_force", "composite_body", "riccati"
 METHODS = (PARTITION, PIVOTS, RECURSION)
 MEASURED_TO = 16
-"""Links up to which errors are measured and M is formed and eliminated; the search for a short elimination takes a minute beyond."""
+"""Links up to which errors are measured and M is formed and eliminated; the search for a short
+elimination takes a minute beyond.
+"""
 EXACT_STATES, STATES, TRUE_STATES = 5, 20, 20
 """Rational states of the exact comparison, and random states of the errors."""
 DIGITS = 60
@@ -53,13 +57,17 @@ def program(mechanism: Mechanism, function: str, method: str) -> Program:
 
 
 def results(program: Program, q: Array) -> Array:
-    """Return the result of a Program in float arithmetic at states q (states, n): (states, elements)."""
+    """Return the result of a Program in float arithmetic at states q (states, n): (states,
+    elements).
+    """
     (elements,) = evaluate(program, {"q": list(q.T)}, FLOATS).values()
     return np.stack([np.broadcast_to(x, len(q)) for x in elements], axis=-1)
 
 
 def exact_states(mechanism: Mechanism, states: int) -> int:
-    """Return at how many of the random rational states det M = det G · det H_22 holds as an equation of fractions."""
+    """Return at how many of the random rational states det M = det G · det H_22 holds as an
+    equation of fractions.
+    """
     equal_count = 0
     for seed in range(states):
         operators = Operators(chain(mechanism, random_state(mechanism, seed)))
@@ -225,12 +233,16 @@ def density(points: int) -> tuple[Array, Array]:
 
 
 def torque(q: Array) -> Array:
-    """Return Fixman's torque −½ ∂ ln det M/∂q (states, 3), in units of kT, on the rods in the picture."""
+    """Return Fixman's torque −½ ∂ ln det M/∂q (states, 3), in units of kT, on the rods in the
+    picture.
+    """
     return -0.5 * results(program(rod_chain(ROBOT), GRADIENT, RECURSION), q)
 
 
 def _draw(figure: Any, rows: Sequence[Sequence[Any]]) -> None:
-    """Draw the density of poses with the torque, and below them the operations over the number of links."""
+    """Draw the density of poses with the torque, and below them the operations over the number of
+    links.
+    """
     poses, counts = figure.subplots(2, 1, height_ratios=(1.5, 1))
     angles, densities = density(GRID)
     degrees = np.degrees(angles)

@@ -1,4 +1,6 @@
-"""LC Fig. 2: the time of the O(n) solve with the mass matrix of a planar chain, and of the conventional O(n³) solve."""
+"""LC Fig. 2: the time of the O(n) solve with the mass matrix of a planar chain, and of the
+conventional O(n³) solve.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,16 @@ from symgen.pages.reproduce._planar import BUILD, compiled, mass
 TITLE = "Time of the planar O(n) solve and of the dense O(n³) solve against the number of links"
 LINKS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 UNROLLED_TO = 24
-"""Links up to which the elimination of M is unrolled as well. Beyond, its C takes a compiler too long."""
+"""Links up to which the elimination of M is unrolled as well. Beyond, its C takes a compiler too
+long.
+"""
 FITTED_FROM = 16
 
 
 def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
-    """Return the page: nanoseconds a solve of compiled fixman, compiled elimination of M, and LAPACK with a given M."""
+    """Return the page: nanoseconds a solve of compiled fixman, compiled elimination of M, and
+    LAPACK with a given M.
+    """
     rows: list[tuple[Any, ...]] = []
     timed: list[Timing] = []
     random = np.random.default_rng(2005)
@@ -117,7 +123,9 @@ def _page(rows: Sequence[tuple[Any, ...]], timed: Sequence[Timing]) -> Page:
 
 
 def call_and_state_costs(alone: float, stacked: float) -> tuple[float, float]:
-    """Return (cost of a call, cost of a state) in ns, from ns a state in calls for one state and for STATES states."""
+    """Return (cost of a call, cost of a state) in ns, from ns a state in calls for one state and
+    for STATES states.
+    """
     state = (STATES * stacked - alone) / (STATES - 1)
     return alone - state, state
 
@@ -140,7 +148,9 @@ def _one_by_one(M: Any, right: Any) -> Callable[[], None]:
 
 
 def _crossing(rows: Sequence[Sequence[Any]], column: int) -> float | None:
-    """Return where a column's time exceeds that of fixman, by a line between logarithms; None if it always does."""
+    """Return where a column's time exceeds that of fixman, by a line between logarithms; None if it
+    always does.
+    """
     points = [(row[0], row[column] / row[1]) for row in rows if row[column] is not None]
     for (n, before), (m, after) in pairwise(points):
         if before <= 1 < after:

@@ -38,7 +38,9 @@ STACKED = 256
 SHORTEST = 0.004
 """Seconds of processor time that a round takes at least."""
 ROUNDS = 25
-"""Rounds over all sizes. The rounds are interleaved, so that a change of the clock rate affects all sizes."""
+"""Rounds over all sizes. The rounds are interleaved, so that a change of the clock rate affects all
+sizes.
+"""
 SLOW = 0.02
 """Seconds of a call from which it runs in every third round only."""
 INVERSE, ELIMINATED, COLUMNS, SOLVE = 1, 2, 3, 4
@@ -62,7 +64,9 @@ void invert(long n, const double *m, double *a) {
     }
 }
 """
-"""Gauss-Jordan elimination without blocks, in place; a positive definite matrix needs no search for pivots."""
+"""Gauss-Jordan elimination without blocks, in place; a positive definite matrix needs no search for
+pivots.
+"""
 
 
 def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
@@ -250,7 +254,9 @@ def duration(nanoseconds: float) -> str:
 
 
 def _crossing(rows: Sequence[Sequence[Any]]) -> str:
-    """Return a sentence with the number of links from which the n solves are faster; empty if there is none."""
+    """Return a sentence with the number of links from which the n solves are faster; empty if there
+    is none.
+    """
     ratios = [(row[0], row[INVERSE] / row[COLUMNS]) for row in rows]
     for (n, before), (m, after) in pairwise(ratios):
         if before <= 1 < after:
@@ -260,7 +266,9 @@ def _crossing(rows: Sequence[Sequence[Any]]) -> str:
 
 
 def _draw(figure: Any, rows: Sequence[Sequence[Any]], orders: dict[int, float]) -> None:
-    """Draw the times over the number of links, with lines of the slopes 3, 2 and 1 through the last points."""
+    """Draw the times over the number of links, with lines of the slopes 3, 2 and 1 through the last
+    points.
+    """
     chart = figure.subplots()
     lines = (
         (ELIMINATED, "M⁻¹ by conventional elimination, compiled C", "^-", "#3c8c50", 3),

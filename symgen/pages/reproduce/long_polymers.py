@@ -1,4 +1,6 @@
-"""LC Fig. 2 up to a hundred thousand links, by loops: the solve with M in sweeps, in segments and in levels; and Fixman's correction."""
+"""LC Fig. 2 up to a hundred thousand links, by loops: the solve with M in sweeps, in segments and
+in levels; and Fixman's correction.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ PARALLEL = {"segments": "fixman:segments", "levels": "fixman:parallel"}
 
 
 def compiled(n: int, shared: bool) -> dict[str, Solver]:
-    """Return the chain of n links, compiled: the sweeps under SERIAL, and the solve by each of PARALLEL, threaded if `shared`."""
+    """Return the chain of n links, compiled: the sweeps under SERIAL, and the solve by each of
+    PARALLEL, threaded if `shared`.
+    """
     mechanism = load(f"planar_point_mass:{n}")
     options = ProgramOptions(form=LOOPED)
     methods = {SERIAL: dict.fromkeys((SOLVE, VALUE, GRADIENT), SERIAL)} | {

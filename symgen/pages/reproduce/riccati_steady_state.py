@@ -1,6 +1,8 @@
-"""Steady solution of RK's Riccati equation (4.5) on long uniform chains: to which P(k) converges, how fast, and when it does not.
+"""Steady solution of RK's Riccati equation (4.5) on long uniform chains: to which P(k) converges,
+how fast, and when it does not.
 
-Links are numbered from the tip, as RK number them. Wrenches and P(k) are (moment, force) in the axes of link k at its joint.
+Links are numbered from the tip, as RK number them. Wrenches and P(k) are (moment, force) in the
+axes of link k at its joint.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ TITLE = "Articulated-body inertia of long uniform chains, and the steady solutio
 
 @dataclass(frozen=True)
 class Case:
-    """One chain of like links. Joint angles and twists (degrees) repeat with a period of one or two links, from the tip.
+    """One chain of like links. Joint angles and twists (degrees) repeat with a period of one or two
+    links, from the tip.
 
     A planar case restricts wrenches to the plane: moment about the axis, and two forces.
     """
@@ -73,7 +76,9 @@ ROUNDS = 60
 
 @dataclass(frozen=True)
 class UniformChain:
-    """Maps of one period: `shifts[k]` takes a wrench of link k (from the tip) to link k + 1; `axis` is the joint's, `inertia` a link's."""
+    """Maps of one period: `shifts[k]` takes a wrench of link k (from the tip) to link k + 1; `axis`
+    is the joint's, `inertia` a link's.
+    """
 
     shifts: list[Array]
     axis: Array
@@ -100,7 +105,9 @@ def uniform_chain(case: Case) -> UniformChain:
 
 
 def _shift(angle: float, twist: float) -> Array:
-    """Return φ(k + 1, k) in link axes: link k is at LENGTH along x of link k + 1, twisted about x, then rotated about its joint."""
+    """Return φ(k + 1, k) in link axes: link k is at LENGTH along x of link k + 1, twisted about x,
+    then rotated about its joint.
+    """
     c, s, ct, st = np.cos(angle), np.sin(angle), np.cos(twist), np.sin(twist)
     R = np.array([[1, 0, 0], [0, ct, -st], [0, st, ct]]) @ np.array(
         [[c, -s, 0], [s, c, 0], [0, 0, 1]]
@@ -110,7 +117,9 @@ def _shift(angle: float, twist: float) -> Array:
 
 
 def mechanism(case: Case, links: int) -> Mechanism:
-    """Return the chain as a Mechanism. Its joint `links` − k is RK's joint k; `angles_from_base` gives its q."""
+    """Return the chain as a Mechanism. Its joint `links` − k is RK's joint k; `angles_from_base`
+    gives its q.
+    """
     return rod_chain([case.twists[(links - 1 - i) % case.period] for i in range(links)])
 
 
@@ -145,7 +154,9 @@ def closed_loop(chain: UniformChain, P: Array, k: int) -> Array:
 
 
 def unobservable_wrenches(chain: UniformChain) -> Array:
-    """Return a basis, one in a row, of the wrenches at link 1 that have no component along the axis of any joint further in."""
+    """Return a basis, one in a row, of the wrenches at link 1 that have no component along the axis
+    of any joint further in.
+    """
     n, period = len(chain.axis), len(chain.shifts)
     rows, product = [], np.eye(n)
     for k in range(n * period):
@@ -156,11 +167,13 @@ def unobservable_wrenches(chain: UniformChain) -> Array:
 
 
 def steady_solution(chain: UniformChain) -> tuple[Array, int]:
-    """Return the fixed point of (4.5) at the second link of a period, and the rounds of cyclic reduction that give it.
+    """Return the fixed point of (4.5) at the second link of a period, and the rounds of cyclic
+    reduction that give it.
 
     It comes from another equation, that of Fijany and Featherstone. With W the directions that a
-    joint constrains, the pivots S = Wᵀ (P⁻¹ + φᵀ M⁻¹ φ) W of their H_bb repeat where S = D − Uᵀ S⁻¹ U.
-    D and U are the blocks of one period. Each round of cyclic reduction doubles the number of links.
+    joint constrains, the pivots S = Wᵀ (P⁻¹ + φᵀ M⁻¹ φ) W of their H_bb repeat where S = D − Uᵀ S⁻¹
+    U. D and U are the blocks of one period. Each round of cyclic reduction doubles the number of
+    links.
     """
     period, inverse = len(chain.shifts), np.linalg.inv(chain.inertia)
     W = np.linalg.svd(chain.axis[None])[2][1:].T
@@ -204,7 +217,9 @@ def compiled_pivot(case: Case, links: int) -> float:
 
 @dataclass(frozen=True)
 class Measurement:
-    """Convergence of one case: relative errors by link against the steady solution, empty without one; the largest entry by link."""
+    """Convergence of one case: relative errors by link against the steady solution, empty without
+    one; the largest entry by link.
+    """
 
     case: Case
     unobservable: int
@@ -375,7 +390,9 @@ def reproduce(tell: Progress, cases: Sequence[Case] = CASES, links: int = LINKS)
 
 
 def _draw(figure: Any, steady: Sequence[Measurement], growing: Sequence[Measurement]) -> None:
-    """Draw the errors of the cases that converge, and below them the largest entry of P(k) for the others."""
+    """Draw the errors of the cases that converge, and below them the largest entry of P(k) for the
+    others.
+    """
     error, growth = figure.subplots(2, 1)
     colours = ("#1f5a94", "#6fa0cc", "#3c8c50", "#8a8a8a", "#c8641e", "#7a5195")
     bent = [m.converged_at for m in steady if m.case.angles[0] >= 5]

@@ -1,7 +1,9 @@
-"""RK's filter view (4.1)-(4.15): drive a robot's links with white noise of covariance M(k), and observe the outputs.
+"""RK's filter view (4.1)-(4.15): drive a robot's links with white noise of covariance M(k), and
+observe the outputs.
 
-The outputs y have the covariance M (4.2). The Kalman filter (4.15) converts them to innovations ε, white with covariance D (4.12).
-Links are numbered base → tip here: RK's k is n + 1 − i, and "from the tip" is backwards.
+The outputs y have the covariance M (4.2). The Kalman filter (4.15) converts them to innovations ε,
+white with covariance D (4.12). Links are numbered base → tip here: RK's k is n + 1 − i, and "from
+the tip" is backwards.
 """
 
 from __future__ import annotations
@@ -25,14 +27,18 @@ TITLE = "The mass matrix as the covariance of the innovations model"
 ROBOT = "panda"
 SAMPLES = (100, 1_000, 10_000, 100_000, 1_000_000)
 BATCHES = 20
-"""Independent repetitions, of which the mean error is shown (the largest sample is drawn fewer times)."""
+"""Independent repetitions, of which the mean error is shown (the largest sample is drawn fewer
+times).
+"""
 LARGEST = 4_000_000
 STATE = (0.3, -0.7, 0.5, -1.9, 0.4, 1.6, -0.2)
 
 
 @dataclass(frozen=True)
 class Chain:
-    """A serial chain at one state, in the base's axes: φ(i−1, i), H(i), M(i) with its Cholesky factor, M."""
+    """A serial chain at one state, in the base's axes: φ(i−1, i), H(i), M(i) with its Cholesky
+    factor, M.
+    """
 
     steps: list[Array]
     axes: list[Array]
@@ -46,7 +52,9 @@ class Chain:
 
 
 def chain(mechanism: Mechanism, q: Sequence[float]) -> Chain:
-    """Return φ, H and M(k) from the reference's placements, and the gains of the filter by (4.4)-(4.7)."""
+    """Return φ, H and M(k) from the reference's placements, and the gains of the filter by
+    (4.4)-(4.7).
+    """
     reference, at = Reference(mechanism, FLOAT), np.array([q], dtype=float)
     placed = reference.placements(at)
     turns, origins = (
@@ -89,7 +97,9 @@ def chain(mechanism: Mechanism, q: Sequence[float]) -> Chain:
 
 
 def outputs(filter_chain: Chain, samples: int, random: np.random.Generator) -> Array:
-    """Return y (samples, n): z(k) = φ z(k−1) + w(k), y(k) = H(k) z(k) (4.3), E(w wᵀ) = M(k), tip → base."""
+    """Return y (samples, n): z(k) = φ z(k−1) + w(k), y(k) = H(k) z(k) (4.3), E(w wᵀ) = M(k), tip →
+    base.
+    """
     z, y = np.zeros((samples, 6)), np.empty((samples, len(filter_chain)))
     for i in reversed(range(len(filter_chain))):
         z = z + random.standard_normal((samples, 6)) @ filter_chain.roots[i].T  # (4.3)
@@ -99,7 +109,9 @@ def outputs(filter_chain: Chain, samples: int, random: np.random.Generator) -> A
 
 
 def innovations(filter_chain: Chain, y: Array) -> Array:
-    """Return ε (samples, n): ε(k) = y(k) − H(k) ẑ(k), with ẑ propagated by ψ and L (4.15), tip → base."""
+    """Return ε (samples, n): ε(k) = y(k) − H(k) ẑ(k), with ẑ propagated by ψ and L (4.15), tip →
+    base.
+    """
     guess, epsilon = np.zeros((len(y), 6)), np.empty_like(y)
     for i in reversed(range(len(filter_chain))):
         epsilon[:, i] = y[:, i] - guess @ filter_chain.axes[i]  # (4.15)
@@ -108,7 +120,9 @@ def innovations(filter_chain: Chain, y: Array) -> Array:
 
 
 def covariance_error(x: Array, covariance: Array) -> float:
-    """Return the mean distance of a sample covariance over the entries, in √(C_ii C_jj + C_ij²): 0.8/√samples is expected."""
+    """Return the mean distance of a sample covariance over the entries, in √(C_ii C_jj + C_ij²):
+    0.8/√samples is expected.
+    """
     sample = x.T @ x / len(x)
     spread = np.sqrt(np.outer(np.diag(covariance), np.diag(covariance)) + covariance**2)
     return float(np.abs((sample - covariance) / spread).mean())
@@ -120,7 +134,9 @@ def correlated(x: Array) -> float:
 
 
 def reproduce(tell: Progress, samples: Sequence[int] = SAMPLES) -> Page:
-    """Return the page: errors of the sample covariances against the number of samples, and correlations before and after the filter."""
+    """Return the page: errors of the sample covariances against the number of samples, and
+    correlations before and after the filter.
+    """
     mechanism = load(ROBOT)
     filter_chain, random = chain(mechanism, STATE), np.random.default_rng(1988)
     rows: list[tuple[Any, ...]] = []

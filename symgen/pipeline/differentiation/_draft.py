@@ -58,7 +58,7 @@ class Draft:
     def _is_moved(self, port: Port) -> bool:
         return port.name in POSITIONS and bool(self.program.joints)
 
-    # -- arguments -----------------------------------------------------------------------------------------------------
+    # -- arguments ---------------------------------------------------------------------------------
 
     def add(self, name: str, shape: tuple[int, ...]) -> Numbers:
         """Add an argument and return its elements."""
@@ -110,7 +110,7 @@ class Draft:
             else totals
         )
 
-    # -- results -------------------------------------------------------------------------------------------------------
+    # -- results -----------------------------------------------------------------------------------
 
     def result_changes(self, port: Port, tangents: Sequence[Number]) -> Numbers:
         """Return the changes of a result, from the changes of the rows."""
@@ -135,7 +135,7 @@ class Draft:
                 totals[r] = total
         return totals
 
-    # -- positions -----------------------------------------------------------------------------------------------------
+    # -- positions ---------------------------------------------------------------------------------
 
     def _forward(
         self,
@@ -188,7 +188,7 @@ class Draft:
             gradients += [part_gradients.get(unknown) for unknown in unknowns]
         return gradients
 
-    # -- leaving -------------------------------------------------------------------------------------------------------
+    # -- leaving -----------------------------------------------------------------------------------
 
     def program_of(self, function: str, results: Sequence[Result]) -> Program:
         """Return the Program of these results, before any pass. New arguments follow the function's

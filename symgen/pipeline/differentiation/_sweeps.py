@@ -27,7 +27,8 @@ def push_forward(tape: Tape, end: int, seeds: Mapping[int, int]) -> Numbers:
 def pull_back(
     tape: Tape, begin: int, end: int, seeds: Mapping[int, int], requested_rows: Collection[int]
 ) -> dict[int, int]:
-    """Return the weights of `requested_rows`, for the weights of other rows in `seeds` (row: weight).
+    """Return the weights of `requested_rows`, for the weights of other rows in `seeds` (row:
+    weight).
 
     The sweep visits the rows from `begin` to `end` that depend on a wanted row.
     """

@@ -2,8 +2,8 @@
 Jacobian.
 
 The composition runs over numbers x + ε d as it does over plain ones. Where it calls a function, the
-blocks of that function's Jacobian are multiplied by the derivatives of the call's arguments. So forward
-dynamics is differentiated by its shortest way, once for each call.
+blocks of that function's Jacobian are multiplied by the derivatives of the call's arguments. So
+forward dynamics is differentiated by its shortest way, once for each call.
 """
 
 from __future__ import annotations

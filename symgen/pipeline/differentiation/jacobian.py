@@ -1,4 +1,5 @@
-"""Jacobian by one forward sweep a column (`by_columns`) or one reverse sweep a row (`by_rows`); the caller chooses.
+"""Jacobian by one forward sweep a column (`by_columns`) or one reverse sweep a row (`by_rows`); the
+caller chooses.
 
 Structural zeros are known in advance: such an entry has no row and no operations.
 """
@@ -39,7 +40,9 @@ def by_columns(program: Program, by: Sequence[str], function: str = "") -> Progr
 
 
 def by_rows(program: Program, by: Sequence[str], function: str = "") -> Program:
-    """Return dy_dx of every result y and each of the arguments `by`, row by row, before any optimisation pass."""
+    """Return dy_dx of every result y and each of the arguments `by`, row by row, before any
+    optimisation pass.
+    """
     draft = Draft(program)
     draft.tape.comment("weight: ", program.steps)
     argument_indices = [draft.argument_index(name) for name in by]
@@ -73,7 +76,9 @@ def steps(draft: Draft, by: Sequence[str]) -> Iterator[tuple[str, int, Numbers]]
 
 
 def unit(size: int, k: int, unit_row: int) -> list[Number]:
-    """Return a unit vector: `unit_row`, the row of the constant 1, at index k, and structural zeros (None) elsewhere."""
+    """Return a unit vector: `unit_row`, the row of the constant 1, at index k, and structural zeros
+    (None) elsewhere.
+    """
     return [unit_row if i == k else None for i in range(size)]
 
 

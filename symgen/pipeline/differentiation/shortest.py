@@ -44,7 +44,8 @@ def shortest_derivative(
         for way, rows in zip(WAYS[derivative.mode], estimates, strict=True)
         if rows <= MUCH * min(estimates)
     ]
-    # For a unit quaternion e·de equals −w dw, but near zero rotation only e·de is exact: keep the rows as recorded.
+    # For a unit quaternion e·de equals −w dw, but near zero rotation only e·de is exact: keep the
+    # rows as recorded.
     run = passes.as_recorded if "atan2" in program.operations else passes.run
     return _shortest(
         program,

@@ -1,4 +1,6 @@
-"""Steps of the first link of a chain: the initial carry is known there, and no link receives what it passes inward."""
+"""Steps of the first link of a chain: the initial carry is known there, and no link receives what
+it passes inward.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,18 @@ from symgen.ir.loops import CARRY, SAVED, LoopProgram, Stage
 from symgen.ir.program import Program, Row
 
 SHARE = Fraction(1, 2)
-"""Most operations of a step of the first link, of those of its class; with more, the text would grow by more than it saves."""
+"""Most operations of a step of the first link, of those of its class; with more, the text would
+grow by more than it saves.
+"""
 
 ConstantArguments = dict[tuple[str, int], Fraction]
 """Arguments of a step that are the same in all states, by port and element."""
 
 
 def with_base_steps(form: LoopProgram) -> LoopProgram:
-    """Return a chain whose first link has steps of its own, in each sweep where these need at most half of the operations."""
+    """Return a chain whose first link has steps of its own, in each sweep where these need at most
+    half of the operations.
+    """
     if not form.serial or len(form) < 2:
         return form
     c = form.class_of[0]

@@ -1,11 +1,14 @@
-"""Loop programs: a function of a robot as sweeps along its links, with one step for each class of links.
+"""Loop programs: a function of a robot as sweeps along its links, with one step for each class of
+links.
 
-A method records the operations of a function as rows. `recursion` runs the method on a sample chain, a short chain that
-has links of every class. It then folds the rows: the rows of one link of a class become the step of that class. The
-loop program applies these steps to the links of the robot, each with its own row of constants.
+A method records the operations of a function as rows. `recursion` runs the method on a sample
+chain, a short chain that has links of every class. It then folds the rows: the rows of one link of
+a class become the step of that class. The loop program applies these steps to the links of the
+robot, each with its own row of constants.
 
-The sample chain begins with a virtual base, a link with a free joint. The virtual base may represent free roots of the
-robot: links that a free joint connects to the base. The list `trunk` has the roots that it represents.
+The sample chain begins with a virtual base, a link with a free joint. The virtual base may
+represent free roots of the robot: links that a free joint connects to the base. The list `trunk`
+has the roots that it represents.
 """
 
 from __future__ import annotations
@@ -64,7 +67,8 @@ ModelPass = Callable[[Model], Model] | None
 
 
 def recursion(mechanism: Mechanism, function: str, method: str, frame: str = "") -> LoopProgram:
-    """Build the loop program of a function by a method. `frame` names the frame of a function that needs one.
+    """Build the loop program of a function by a method. `frame` names the frame of a function that
+    needs one.
 
     Raises OutOfReach, with the reason in one sentence, if links of one class need different steps.
     """
@@ -115,10 +119,11 @@ def _build_request(mechanism: Mechanism, function: str, method: str, frame: str)
 
 
 def _candidate_trunks(request: _Request) -> list[list[Link]]:
-    """Return the lists of free roots that the virtual base may represent, in the order in which they are tried.
+    """Return the lists of free roots that the virtual base may represent, in the order in which
+    they are tried.
 
-    With an empty list, the free roots have classes as all other links do. It is no candidate if a free root is the only
-    root and carries links.
+    With an empty list, the free roots have classes as all other links do. It is no candidate if a
+    free root is the only root and carries links.
     """
     links = request.model.links
     free_roots = [link for link in links if link.kind == VIRTUAL_BASE]
@@ -138,12 +143,16 @@ class LinkConstants(NamedTuple):
     by_link: Sequence[Mapping[str, k.Constant]]
     """One mapping per link, from the name of a constant to its value."""
     fractions: dict[int, tuple[k.Constant, Fraction]]
-    """Cache {id(constant): (constant, its fraction)}. It stores the constant, so that no other object gets the same id."""
+    """Cache {id(constant): (constant, its fraction)}. It stores the constant, so that no other
+    object gets the same id.
+    """
 
 
 @dataclass(frozen=True)
 class _Request:
-    """Request for the loop program of a function of a robot by a method, with the robot's links and their constants."""
+    """Request for the loop program of a function of a robot by a method, with the robot's links and
+    their constants.
+    """
 
     mechanism: Mechanism
     function: str
@@ -169,7 +178,8 @@ class _Request:
 
 
 def _classes_of_chains(request: _Request) -> Classes:
-    """Return the classes of links for a method whose step at a joint depends on the neighbouring joints.
+    """Return the classes of links for a method whose step at a joint depends on the neighbouring
+    joints.
 
     Raises OutOfReach if a link has several children.
     """
@@ -187,10 +197,11 @@ def _classes_of_chains(request: _Request) -> Classes:
 
 
 def _with_classes(request: _Request, classes: Classes, trunk: Sequence[Link]) -> LoopProgram:
-    """Build the loop program with these classes of links; the virtual base represents the links of `trunk`.
+    """Build the loop program with these classes of links; the virtual base represents the links of
+    `trunk`.
 
-    Tries the candidates of `_columns` in turn. Raises OutOfReach if links of one class need different steps with all of
-    them.
+    Tries the candidates of `_columns` in turn. Raises OutOfReach if links of one class need
+    different steps with all of them.
     """
     last_failure = ""
     tried: list[list[Mapping[str, int]]] = []
@@ -211,11 +222,13 @@ def _with_classes(request: _Request, classes: Classes, trunk: Sequence[Link]) ->
 
 
 def _columns(request: _Request, classes: Classes) -> Iterator[list[Columns]]:
-    """Yield candidates for the columns of each class in the constant table, from few columns to many.
+    """Yield candidates for the columns of each class in the constant table, from few columns to
+    many.
 
-    A number that all links with one kind of joint share can be a literal in the steps, which then need no column for it.
-    A literal zero or one also removes operations. If only the links with one kind of joint have such a literal, the steps
-    beside these links may no longer be uniform. A later candidate then has a column for that number.
+    A number that all links with one kind of joint share can be a literal in the steps, which then
+    need no column for it. A literal zero or one also removes operations. If only the links with one
+    kind of joint have such a literal, the steps beside these links may no longer be uniform. A
+    later candidate then has a column for that number.
     """
     kinds = [*dict.fromkeys(classes.kinds)]
     kind_of_link = [classes.kinds[c] if c >= 0 else VIRTUAL_BASE for c in classes.of_links]
@@ -235,8 +248,10 @@ def _columns(request: _Request, classes: Classes) -> Iterator[list[Columns]]:
         nonzero_inertia,
         dict.fromkeys(kinds, GEOMETRY + INERTIAL),
     ):
-        # A joint parameter such as a pitch has a column even if all links share its value. As a literal, its product
-        # with a value of the child would depend on the child alone, and would be assigned to the child.
+        # A joint parameter such as a pitch has a column even if all links share its value. As a
+        # literal, its product
+        # with a value of the child would depend on the child alone, and would be assigned to the
+        # child.
         columns = {
             kind: Columns.of(
                 links_of_kind[kind],
@@ -253,7 +268,9 @@ def _columns(request: _Request, classes: Classes) -> Iterator[list[Columns]]:
 def _fold(
     request: _Request, classes: Classes, columns: Sequence[Columns], trunk: Sequence[Link]
 ) -> FoldedSweeps:
-    """Run the method on a sample chain of these classes, and fold the recorded rows into one step per class."""
+    """Run the method on a sample chain of these classes, and fold the recorded rows into one step
+    per class.
+    """
     model, frame = request.model, request.frame
     root_count = sum(link.parent == BASE for link in model.links)
     frame_on_virtual_base = frame is not None and classes.of_links[frame.link] < 0
@@ -270,10 +287,12 @@ def _fold(
 
 
 def _loop_program(request: _Request, classes: Classes, folded: FoldedSweeps) -> LoopProgram:
-    """Return the loop program that applies the folded sweeps to the links of the robot, optimized by `passes.run`.
+    """Return the loop program that applies the folded sweeps to the links of the robot, optimized
+    by `passes.run`.
 
-    Classes 0 … `used` − 1 are those of the robot's links. Further classes, if there are any, are those of the links
-    that the virtual base represents; the last one has the link that carries the frame.
+    Classes 0 … `used` − 1 are those of the robot's links. Further classes, if there are any, are
+    those of the links that the virtual base represents; the last one has the link that carries the
+    frame.
     """
     # classes.of_links has -1 for a link that the virtual base represents
     used, class_count = classes.used, len(folded.sweeps[0].steps)
@@ -334,7 +353,8 @@ def unlike_links(
 def _links_and_constants(
     mechanism: Mechanism, model_pass: ModelPass, with_poses: bool, digits: int
 ) -> tuple[Model, LinkConstants]:
-    """Return the links and their constants. The constants include the poses of the declared frames if `with_poses`.
+    """Return the links and their constants. The constants include the poses of the declared frames
+    if `with_poses`.
 
     `digits` is the working precision; as an argument it is part of the key of the cache.
     """
@@ -369,7 +389,8 @@ def placed_links(mechanism: Mechanism, model_pass: ModelPass = None) -> Model:
 def _ports(mechanism: Mechanism, function: str, arrays: Sequence[Array]) -> tuple[Port, ...]:
     """Return the ports for arrays of a function, its arguments or its results.
 
-    Raises OutOfReach if an array cannot be divided among joints or links (`_width`), since a loop program has no such array.
+    Raises OutOfReach if an array cannot be divided among joints or links (`_width`), since a loop
+    program has no such array.
     """
     if any(_width(array) is None for array in arrays if array.name not in _row_counts(function)):
         raise OutOfReach(
@@ -382,8 +403,8 @@ def _ports(mechanism: Mechanism, function: str, arrays: Sequence[Array]) -> tupl
 def _width(array: Array) -> int | None:
     """Return the number of elements of an array that belong to each link.
 
-    Two values are codes: -1 for an array over q or v, whose elements belong to joints, and 0 for an array that all links
-    share. Return None for any other array that is not divided among links.
+    Two values are codes: -1 for an array over q or v, whose elements belong to joints, and 0 for an
+    array that all links share. Return None for any other array that is not divided among links.
     """
     if array.shape in (("NV",), ("NQ",)):
         return -1
@@ -396,7 +417,9 @@ def _width(array: Array) -> int | None:
 
 
 def _widths(function: str) -> dict[str, int]:
-    """Return, for each array of a function that is not over q or v, the number of elements per link (0: shared by all)."""
+    """Return, for each array of a function that is not over q or v, the number of elements per link
+    (0: shared by all).
+    """
     specification = FUNCTIONS[function]
     arrays = (*specification.arguments, *specification.results)
     widths = {array.name: _width(array) for array in arrays}

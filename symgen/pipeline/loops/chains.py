@@ -98,7 +98,9 @@ PairStep = Callable[
 
 @dataclass(frozen=True)
 class PairSteps:
-    """The two steps of a parallel scan, and the sizes of the values on the way up, saved, and on the way down."""
+    """The two steps of a parallel scan, and the sizes of the values on the way up, saved, and on
+    the way down.
+    """
 
     up: PairStep
     down: PairStep

@@ -1,4 +1,6 @@
-"""Classes of links with the same steps: by the kind of their joint, or by the kinds of the neighbouring joints as well."""
+"""Classes of links with the same steps: by the kind of their joint, or by the kinds of the
+neighbouring joints as well.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ class Classes:
     walk: tuple[int, ...]
     """Class of each link of the sample chain."""
     windows: tuple[Window, ...] = ()
-    """Joints before, of, and behind the links of each class of the robot; empty for classes by kind."""
+    """Joints before, of, and behind the links of each class of the robot; empty for classes by
+    kind.
+    """
 
     @property
     def used(self) -> int:
@@ -52,8 +56,8 @@ class Classes:
 def classes_by_kind(model: Model, trunk: Sequence[Link], framed: bool) -> Classes:
     """Return one class for each kind of joint; the virtual base stands for the links of `trunk`.
 
-    In the sample chain every class stands behind every other one, between links that turn: beside links that slide
-    some rows are zero or unused. A chain with a frame is longer.
+    In the sample chain every class stands behind every other one, between links that turn: beside
+    links that slide some rows are zero or unused. A chain with a frame is longer.
     """
     kinds = tuple(dict.fromkeys(link.kind for link in model.links if link not in trunk))
     kinds = kinds or (VIRTUAL_BASE,)  # of no link of the robot
@@ -70,8 +74,8 @@ def classes_by_kind(model: Model, trunk: Sequence[Link], framed: bool) -> Classe
 def classes_by_neighbours(model: Model, framed: bool) -> Classes:
     """Return one class for each joint of chains with the kinds of the joints before and behind it.
 
-    The first and the last link of a chain are of classes of links between two others: the base and the end pass on
-    zeros. In the sample chain every class stands twice.
+    The first and the last link of a chain are of classes of links between two others: the base and
+    the end pass on zeros. In the sample chain every class stands twice.
     """
     class_by_kind = kinds_alike(model)
     kinds = [class_by_kind[link.kind] for link in model.links]
@@ -108,7 +112,9 @@ def classes_by_neighbours(model: Model, framed: bool) -> Classes:
 
 
 def kinds_alike(model: Model) -> dict[str, str]:
-    """Return for each kind of joint of a robot the first kind that allows and forbids the same directions."""
+    """Return for each kind of joint of a robot the first kind that allows and forbids the same
+    directions.
+    """
     kinds = [*dict.fromkeys(link.kind for link in model.links)]
     return {
         kind: next(k for k in kinds if constraint_subspace(k) == constraint_subspace(kind))
@@ -117,7 +123,9 @@ def kinds_alike(model: Model) -> dict[str, str]:
 
 
 def _path(start: Window, windows: Sequence[Window], goals: Collection[Window]) -> list[Window]:
-    """Return the fewest windows that lead from `start` to one of `goals`, each behind the one before."""
+    """Return the fewest windows that lead from `start` to one of `goals`, each behind the one
+    before.
+    """
     waiting: deque[tuple[Window, list[Window]]] = deque([(start, [])])
     visited: set[Window] = set()
     while waiting:
@@ -133,7 +141,8 @@ def _path(start: Window, windows: Sequence[Window], goals: Collection[Window]) -
 
 
 def short_chains(classes: Classes, model: Model, frame: int) -> tuple[list[int], list[int]]:
-    """Return links of chains, and the parent of each, that have every class between neighbours of the right kinds.
+    """Return links of chains, and the parent of each, that have every class between neighbours of
+    the right kinds.
 
     The link that carries the frame is one of them, if there is one.
     """

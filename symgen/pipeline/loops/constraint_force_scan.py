@@ -1,11 +1,13 @@
 """Loop programs with parallel scans for forward dynamics and M⁻¹ b of a single chain of like links.
 
-Links are alike if their joints are all of one kind, with one degree of freedom. The chain has one element for each joint,
-and a last one behind the tip. Element i comprises joint i and the link before it (the base for element 0).
+Links are alike if their joints are all of one kind, with one degree of freedom. The chain has one
+element for each joint, and a last one behind the tip. Element i comprises joint i and the link
+before it (the base for element 0).
 
-A map runs one step for each element by itself. A parallel scan combines neighbouring elements pairwise (upsweep), and then
-computes values of the elements from those of the pairs (downsweep). `symgen.methods.constraint_force.levels` has the
-equations of the steps; H_bb is the matrix of the linear system for the constraint forces.
+A map runs one step for each element by itself. A parallel scan combines neighbouring elements
+pairwise (upsweep), and then computes values of the elements from those of the pairs (downsweep).
+`symgen.methods.constraint_force.levels` has the equations of the steps; H_bb is the matrix of the
+linear system for the constraint forces.
 """
 
 from __future__ import annotations
@@ -55,9 +57,11 @@ BODY, SINES = "body", ("cos", "sin")
 
 
 def build_scan(mechanism: Mechanism, segments: int, function: str = DYNAMICS) -> LoopProgram:
-    """Build the loop program of `function`, one of FUNCTIONS, whose elements are divided into `segments` parts.
+    """Build the loop program of `function`, one of FUNCTIONS, whose elements are divided into
+    `segments` parts.
 
-    Raises OutOfReach, with the reason in one sentence, if the robot is not a single chain of like links.
+    Raises OutOfReach, with the reason in one sentence, if the robot is not a single chain of like
+    links.
     """
     return k.with_enough_precision(lambda: _build_scan(mechanism, segments, function))
 
@@ -100,9 +104,9 @@ def _constants(
 ) -> list[list[k.Constant]]:
     """Return one row of constants per element, one more than links.
 
-    Each row has the table row of the link before joint i, that of link i, and the inertia numbers (levels.LINK_SIZE) of the link
-    before. The base has no table row, so element 0 repeats the row of link 0. The last element has no joint; it repeats the
-    row of the last link.
+    Each row has the table row of the link before joint i, that of link i, and the inertia numbers
+    (levels.LINK_SIZE) of the link before. The base has no table row, so element 0 repeats the row
+    of link 0. The last element has no joint; it repeats the row of the last link.
     """
     rows = [columns.row(row) for row in numbers]
     row_beyond_tip = columns.row({**numbers[-1], "stiffness": k.ZERO})  # no spring without a joint
@@ -116,7 +120,9 @@ def _constants(
 
 
 def _no_function(*_: Any) -> Any:
-    """Raise NotUniform in place of sin, cos, sqrt, log and atan2: constants need exact arithmetic only."""
+    """Raise NotUniform in place of sin, cos, sqrt, log and atan2: constants need exact arithmetic
+    only.
+    """
     raise NotUniform("a number of a link is a sine of another")
 
 
@@ -130,7 +136,9 @@ class _Solve:
     result = "x"
     function = SOLVE
     first_saved = 0
-    """Index, among the numbers that an element saves, of the first one from the map of H_bb (`_segment`)."""
+    """Index, among the numbers that an element saves, of the first one from the map of H_bb
+    (`_segment`).
+    """
 
     def __init__(self, model: Model, columns: Columns) -> None:
         self.width, self.columns = columns.width, columns
@@ -155,11 +163,15 @@ class _Solve:
         self.maps.append(Map((self._of_element(accelerations),), (0,)))
 
     def _first_maps(self) -> list[Map]:
-        """Return the maps before the scan of H_bb: the last one gives each element's UPSWEEP value for that scan."""
+        """Return the maps before the scan of H_bb: the last one gives each element's UPSWEEP value
+        for that scan.
+        """
         return [Map((self._of_element(self._step(self._segment, {SAVED: self.work})),), (0,))]
 
     def _linkage(self, more: Mapping[str, int]) -> Tabled:
-        """Return two neighbouring links as a Linkage, with `more` arguments (name: size) in addition to the usual ones."""
+        """Return two neighbouring links as a Linkage, with `more` arguments (name: size) in
+        addition to the usual ones.
+        """
         sizes = dict.fromkeys(self.arguments, 2) | {
             PREPARED: 2 * self.width + sum(BASE_NUMBERS.values()),
             BODY: levels.LINK_SIZE,
@@ -168,12 +180,16 @@ class _Solve:
         return Tabled(self.model, Derivation(sizes), [self.columns] * 2, [0, self.width])
 
     def _step(self, build: Callable[[Tabled], Results], more: Mapping[str, int]) -> Program:
-        """Derive a step: `build` returns its results on two neighbouring links. `more` is as for `_linkage`."""
+        """Derive a step: `build` returns its results on two neighbouring links. `more` is as for
+        `_linkage`.
+        """
         linkage = self._linkage(more)
         return passes.run(frozen(linkage.derivation, self.function, METHOD, build(linkage)))
 
     def _segment(self, linkage: Tabled) -> Results:
-        """Return an element's UPSWEEP value for the scan of H_bb, and the numbers that it saves for `_accelerations`."""
+        """Return an element's UPSWEEP value for the scan of H_bb, and the numbers that it saves for
+        `_accelerations`.
+        """
         value, saved = levels.solve_segment_of_place(linkage, linkage.derivation.inputs[BODY])
         return {UPSWEEP: value, SAVED: saved}
 
@@ -186,16 +202,20 @@ class _Solve:
         return {self.result + BEFORE: [joint_before], self.result: [joint]}
 
     def body(self, row: Sequence[k.Constant]) -> list[k.Constant]:
-        """Return the inertia numbers of a link from its table row: levels.LINK_SIZE without the prescribed acceleration."""
+        """Return the inertia numbers of a link from its table row: levels.LINK_SIZE without the
+        prescribed acceleration.
+        """
         arguments = {port.name: [k.ZERO] * port.size for port in self.inverse.inputs}
         results = self.inverse.run(arguments | {PREPARED: [*row]}, EXACT)
         return [k.normalize(x) for x in results[BODY]]
 
     def _of_element(self, step: Program) -> Program:
-        """Return a step, derived on two links, with the ports of an element; ports that it does not read are left out.
+        """Return a step, derived on two links, with the ports of an element; ports that it does not
+        read are left out.
 
-        The argument of the two links becomes that of joint i − 1 (suffix BEFORE) and that of joint i. Link constants and
-        inertia numbers become CONSTANTS, the row of the element. Raises NotUniform if the step reads a number of the base.
+        The argument of the two links becomes that of joint i − 1 (suffix BEFORE) and that of joint
+        i. Link constants and inertia numbers become CONSTANTS, the row of the element. Raises
+        NotUniform if the step reads a number of the base.
         """
         names = [port.name for port in step.inputs]
         element_of_row: dict[int, tuple[str, int]] = {}
@@ -227,7 +247,8 @@ class _Solve:
 
 
 class _Dynamics(_Solve):
-    """Steps of forward dynamics: a scan for the angular velocities of the links, then a map and a scan as for M⁻¹ b.
+    """Steps of forward dynamics: a scan for the angular velocities of the links, then a map and a
+    scan as for M⁻¹ b.
 
     The first map saves the sine and the cosine of the joint angle, which the second map reads.
     """
@@ -265,7 +286,8 @@ class _Dynamics(_Solve):
 
 
 def _with_saved_sines(step: Program, sines: Sequence[str]) -> Program:
-    """Return a step that reads the sine and the cosine of its joint as saved values, instead of computing them.
+    """Return a step that reads the sine and the cosine of its joint as saved values, instead of
+    computing them.
 
     `sines` lists the saved functions ("cos", "sin"), in the order in which they are saved.
     """

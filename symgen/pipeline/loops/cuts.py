@@ -1,4 +1,6 @@
-"""Smallest cut of a graph of operands: the fewest rows on all paths from some rows to others (Menger), by augmenting paths."""
+"""Smallest cut of a graph of operands: the fewest rows on all paths from some rows to others
+(Menger), by augmenting paths.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,11 @@ SOURCE, SINK = -1, -2
 def least_cut(
     operands: Sequence[Sequence[int]], first: Collection[int], last: Collection[int]
 ) -> list[int]:
-    """Return the fewest rows that separate `last` from `first`: every path between them leads through one.
+    """Return the fewest rows that separate `last` from `first`: every path between them leads
+    through one.
 
-    Of several choices the rows nearest to `last` are returned; rows of `first` and `last` may be among them. The
-    operands of a row stand before it.
+    Of several choices the rows nearest to `last` are returned; rows of `first` and `last` may be
+    among them. The operands of a row stand before it.
     """
     rows = sorted(behind(operands, last, first))
     capacity: dict[int, dict[int, int]] = {SOURCE: {}, SINK: {}}
@@ -41,7 +44,9 @@ def least_cut(
 def behind(
     operands: Sequence[Sequence[int]], last: Collection[int], first: Collection[int] = ()
 ) -> set[int]:
-    """Return the rows that `last` are computed from, and `last` themselves, no further back than `first`."""
+    """Return the rows that `last` are computed from, and `last` themselves, no further back than
+    `first`.
+    """
     descendants: set[int] = set()
     waiting = list(last)
     while waiting:
@@ -54,7 +59,9 @@ def behind(
 
 
 def _augment(capacity: dict[int, dict[int, int]]) -> None:
-    """Add paths from source to sink, each by the shortest way, until there is none (Edmonds and Karp)."""
+    """Add paths from source to sink, each by the shortest way, until there is none (Edmonds and
+    Karp).
+    """
     while True:
         came_from = {SOURCE: SOURCE}
         waiting = deque([SOURCE])

@@ -1,4 +1,6 @@
-"""Epilogue of folded sweeps: results that all links share, computed from final carries at the base or at a frame's link."""
+"""Epilogue of folded sweeps: results that all links share, computed from final carries at the base
+or at a frame's link.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from symgen.pipeline.loops.steps import RowWriter
 
 
 class Epilogue(NamedTuple):
-    """Program that computes shared results, and the elements of each sweep's final carry that it reads."""
+    """Program that computes shared results, and the elements of each sweep's final carry that it
+    reads.
+    """
 
     elements: dict[int, tuple[int, ...]]
     program: Program
@@ -31,7 +35,9 @@ def build_epilogue(
     interface: Interface,
     names: Sequence[str],
 ) -> Epilogue:
-    """Build the epilogue of these results. Raises NotUniform if they depend on anything but final carries."""
+    """Build the epilogue of these results. Raises NotUniform if they depend on anything but final
+    carries.
+    """
     ports = [port for port in program.outputs if port.name in names]
     rows = {r for port in ports for r in port.rows if program.rows[r].op != "const"}
     at_base = chain.frame is None
@@ -57,7 +63,9 @@ class Element(NamedTuple):
 
 
 Source = Callable[[int | Ref], Element | None]
-"""Returns the element of a final carry that a row, or a row of the next link, is; None for any other row."""
+"""Returns the element of a final carry that a row, or a row of the next link, is; None for any
+other row.
+"""
 
 
 def _from_links(uniform: UniformLinks, interface: Interface) -> Source:
@@ -83,9 +91,11 @@ def _as_passed_on(
     middle: range,
     interface: Interface,
 ) -> Source:
-    """Return the source of an epilogue at the last link: the values that it would pass outward to another link.
+    """Return the source of an epilogue at the last link: the values that it would pass outward to
+    another link.
 
-    These are rows that are computed as, or have the names of, the rows that a link of that class passes on.
+    These are rows that are computed as, or have the names of, the rows that a link of that class
+    passes on.
     """
     label, example = (
         chain.classes[-1],

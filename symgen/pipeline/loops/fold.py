@@ -36,7 +36,9 @@ class FoldedSweeps(NamedTuple):
 
 
 def fold_sweeps(chain: SampleChain, trunk: bool, run: ChainRun) -> FoldedSweeps:
-    """Fold the rows of a sample chain; with a `trunk` the virtual base is a class of the robot's links."""
+    """Fold the rows of a sample chain; with a `trunk` the virtual base is a class of the robot's
+    links.
+    """
     return _Fold(chain, trunk, run).sweeps()
 
 
@@ -66,7 +68,8 @@ class _Fold:
             for elements, rows in self.totals.values()
             for element, row in zip(elements, rows, strict=True)
         }
-        """Row of the virtual base for each element of a final carry that is a total over all links."""
+        """Row of the virtual base for each element of a final carry that is a total over all links.
+        """
 
     @property
     def title(self) -> str:
@@ -160,7 +163,8 @@ class _Fold:
         )
 
     def _carry_of_frame(self, level: int) -> list[Fraction]:
-        """Return the carry that a frame passes inward to its link; empty for a carry from all branches.
+        """Return the carry that a frame passes inward to its link; empty for a carry from all
+        branches.
 
         Raises NotUniform if one carry has elements of both kinds.
         """
@@ -199,7 +203,9 @@ class _Fold:
         return [Fraction(0) if row is None else values[row] for row in rows]
 
     def _combine(self, level: int) -> list[str]:
-        """Return how the carries of several children are combined: by sums, or by products that go from link to link."""
+        """Return how the carries of several children are combined: by sums, or by products that go
+        from link to link.
+        """
         products = set()
         for i in self.uniform.examples.values():
             link = self.links[i]
@@ -225,9 +231,11 @@ class _Fold:
     def _shared_results(
         self,
     ) -> tuple[dict[str, tuple[list[tuple[int, int]], list[int]]], Epilogue | None]:
-        """Return the results that are totals over all links, or else an epilogue for the results that all links share.
+        """Return the results that are totals over all links, or else an epilogue for the results
+        that all links share.
 
-        A total is a list of sweeps and elements of their final carries, and the rows of the virtual base.
+        A total is a list of sweeps and elements of their final carries, and the rows of the virtual
+        base.
         """
         ports = [
             port

@@ -16,7 +16,8 @@ from symgen.pipeline.loops.link_assignment import NotUniform, Ref
 from symgen.pipeline.loops.sample_chain import ChainRun, SampleChain
 
 Passed = tuple[int, int]
-"""(label of a link, number of a row of that link): a row whose value a neighbour of the link reads."""
+"""(label of a link, number of a row of that link): a row whose value a neighbour of the link reads.
+"""
 
 
 class Interface:
@@ -123,7 +124,9 @@ class Interface:
             self._up[joined] = root
 
     def rows(self, sweep: int, label: int) -> list[int | None]:
-        """Return, for each element of the carry of a sweep, the row of a label that computes it; None: zero."""
+        """Return, for each element of the carry of a sweep, the row of a label that computes it;
+        None: zero.
+        """
         by_element: dict[Passed, int] = {}
         link = self._link(label)
         for row in range(len(self._links[link].rows)):
@@ -133,9 +136,9 @@ class Interface:
     def rows_of_base(self, sweep: int) -> list[int | None]:
         """Return, for each element of the carry of an outward sweep, the row of the virtual base.
 
-        None means that the virtual base passes on zero. The first link of the middle reads the carry
-        from the link before the middle. If that link is not the virtual base, a row of the virtual
-        base belongs to an element that has the same name in the link before the middle.
+        None means that the virtual base passes on zero. The first link of the middle reads the
+        carry from the link before the middle. If that link is not the virtual base, a row of the
+        virtual base belongs to an element that has the same name in the link before the middle.
         """
         before_middle = self._middle[0] - 1
         if before_middle == 0:
@@ -158,8 +161,8 @@ class Interface:
         """Return the carry elements that the virtual base reads in an inward sweep.
 
         The key is a row of link 1, the child of the virtual base; the value is the index of the
-        element in the carry. The first link of the middle reads the same elements from its child. If
-        both read equally many, their order identifies the elements; otherwise their names do.
+        element in the carry. The first link of the middle reads the same elements from its child.
+        If both read equally many, their order identifies the elements; otherwise their names do.
         """
         into_base = sorted(self._links[0].rows_from(1, sweep))
         parent = self._middle[0]
@@ -177,14 +180,16 @@ class Interface:
         return dict(zip(into_base, elements, strict=True))
 
     def final_element(self, row: int, pivots: bool) -> tuple[int, int]:
-        """Return the sweep and the carry element that bring a total over all links to the virtual base.
+        """Return the sweep and the carry element that bring a total over all links to the virtual
+        base.
 
         The total is a sum or a product. `row` is the row of the virtual base that completes it: one
         operand is the carry of link 1, the other the contribution of the virtual base. This method
         follows a chain of equal operations from `row` to that carry.
 
         The contribution of the virtual base may not depend on other links. `pivots` is True for
-        pivots of the mass matrix, which are an exception: the robot lacks the pivots of the virtual base.
+        pivots of the mass matrix, which are an exception: the robot lacks the pivots of the virtual
+        base.
         """
         base, at = self._links[0], row
         while True:
@@ -211,7 +216,9 @@ class Interface:
         )
 
     def _is_zero(self, row: int, link: int) -> bool:
-        """True if a row is an argument and the base is fixed: the arguments of the base are then zero."""
+        """True if a row is an argument and the base is fixed: the arguments of the base are then
+        zero.
+        """
         return self._at_rest and self._op(row, link) == "input"
 
     def _op(self, row: int, link: int = 0) -> str:

@@ -1,4 +1,5 @@
-"""Comparison of the links in the middle of a sample chain: they have the same rows, apart from signs.
+"""Comparison of the links in the middle of a sample chain: they have the same rows, apart from
+signs.
 
 A sign travels with a value from link to link.
 """
@@ -29,9 +30,10 @@ def compare_links(
 ) -> UniformLinks:
     """Compare the links of `middle` with the first one of their class. Raises NotUniform.
 
-    A sign is a sum modulo 2 of bits. Bit 0 is 1. Every value that a link reads from a neighbour has a bit, 1 if its sign
-    is opposite to that of the value which the example reads. Every value that the links of a class pass on has a bit,
-    too. The value that a link reads is the value that its neighbour has, times the sign with which such links pass it on.
+    A sign is a sum modulo 2 of bits. Bit 0 is 1. Every value that a link reads from a neighbour has
+    a bit, 1 if its sign is opposite to that of the value which the example reads. Every value that
+    the links of a class pass on has a bit, too. The value that a link reads is the value that its
+    neighbour has, times the sign with which such links pass it on.
     """
     examples: dict[int, int] = {}
     signs = Signs()
@@ -78,7 +80,9 @@ class Signs:
         return 2 << self._numbers.setdefault(key, len(self._numbers))
 
     def solve(self) -> int | None:
-        """Return the bits that are 1, those where both values are possible left out; None if the sums contradict."""
+        """Return the bits that are 1, those where both values are possible left out; None if the
+        sums contradict.
+        """
         rows: dict[int, int] = {}
         for equation in self.equations:
             while equation > 1:
@@ -170,7 +174,8 @@ def _order(
     partners: Mapping[tuple[int, int], int],
     commutes: bool,
 ) -> int | None:
-    """Return 0 if the operands agree in their order, 1 if they agree in the other one, None if they do not agree.
+    """Return 0 if the operands agree in their order, 1 if they agree in the other one, None if they
+    do not agree.
 
     Where both orders agree, because a neighbour passes on both, `partners` of earlier rows decide.
     """

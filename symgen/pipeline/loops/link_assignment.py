@@ -1,9 +1,10 @@
 """Assignment of every row of a sample chain to a link and to a sweep.
 
-A row belongs to the link that its comment names, or to that link's child if it is computed from values of the child
-alone. A row that reads a value of the parent stands in an outward sweep, a row that reads a value of the child in an
-inward one. A row that reads results of a sweep stands in that sweep or a later one. Sines and cosines that depend on one
-link alone stand in a first sweep without a carry: a compiler computes those of many links together.
+A row belongs to the link that its comment names, or to that link's child if it is computed from
+values of the child alone. A row that reads a value of the parent stands in an outward sweep, a row
+that reads a value of the child in an inward one. A row that reads results of a sweep stands in that
+sweep or a later one. Sines and cosines that depend on one link alone stand in a first sweep without
+a carry: a compiler computes those of many links together.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ class NotUniform(SymgenError):
 
 
 class Ref(NamedTuple):
-    """A row of a link by its number there: of the link itself (`side` 0), of its parent (-1) or of its child (1)."""
+    """A row of a link by its number there: of the link itself (`side` 0), of its parent (-1) or of
+    its child (1).
+    """
 
     side: int
     row: int
@@ -95,8 +98,8 @@ def assign_links(
 ) -> list[LinkRows]:
     """Assign every row that a result needs to a link and a sweep.
 
-    Elements of arguments that `link_of_input` does not name are shared by all links. Raises NotUniform if a row reads
-    values of links that are no neighbours.
+    Elements of arguments that `link_of_input` does not name are shared by all links. Raises
+    NotUniform if a row reads values of links that are no neighbours.
     """
     links = _Assignment(chain, parents, link_of_comment, link_of_input).links
     _postpone(links, parents)
@@ -110,7 +113,9 @@ def assign_links(
 
 
 class _Assignment:
-    """The rows of a sample chain under their links, each in the first sweep that its operands allow."""
+    """The rows of a sample chain under their links, each in the first sweep that its operands
+    allow.
+    """
 
     def __init__(
         self,
@@ -202,7 +207,9 @@ class _Assignment:
 
 
 def _postpone(links: Sequence[LinkRows], parents: Sequence[int]) -> None:
-    """Move rows that depend only on constants and arguments of their link to the first sweep that reads them."""
+    """Move rows that depend only on constants and arguments of their link to the first sweep that
+    reads them.
+    """
     readers: list[dict[int, int]] = [{} for _ in links]
     """First sweep that reads each row, by link."""
     children: dict[int, int] = {parents[i]: i for i in reversed(range(len(parents)))}
@@ -228,9 +235,9 @@ def _postpone(links: Sequence[LinkRows], parents: Sequence[int]) -> None:
 def _owner(owners: set[int], named: int | None, inward: bool, parents: Sequence[int]) -> int | None:
     """Return the link of a row whose operands belong to `owners`, None if these are no neighbours.
 
-    Of two neighbours it is the one that the sweep visits later: the parent in an inward sweep, the child in an outward
-    one, unless the comment names the parent. A row with operands of one link belongs to that link, or to the child
-    that an outward comment names.
+    Of two neighbours it is the one that the sweep visits later: the parent in an inward sweep, the
+    child in an outward one, unless the comment names the parent. A row with operands of one link
+    belongs to that link, or to the child that an outward comment names.
     """
     if len(owners) > 1:
         near, *far = sorted(owners)
@@ -244,7 +251,9 @@ def _owner(owners: set[int], named: int | None, inward: bool, parents: Sequence[
 
 
 def _inward_comments(comments: Sequence[str], link_of: Mapping[int, int]) -> dict[int, bool]:
-    """Return for each comment if its sweep goes from child to parent, as the links of equal comments beside it show."""
+    """Return for each comment if its sweep goes from child to parent, as the links of equal
+    comments beside it show.
+    """
     inward: dict[int, bool] = {}
     for comment, link in link_of.items():
         for neighbour, sign in ((comment + 1, 1), (comment - 1, -1)):

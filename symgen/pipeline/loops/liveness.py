@@ -57,8 +57,8 @@ def plan_saved(
 def place_saved(plan: SavedRows) -> dict[int, int]:
     """Return the place of each saved row in the link's row of the workspace.
 
-    Values that are needed longest come first. The values that a step saves stand behind those that it reads, so that
-    in C no argument overlaps a result.
+    Values that are needed longest come first. The values that a step saves stand behind those that
+    it reads, so that in C no argument overlaps a result.
     """
     last = {row: sweep for sweep, rows in enumerate(plan.saved) for row in rows}
     places: dict[int, int] = {}

@@ -1,7 +1,7 @@
 """Comparison of folded sweeps with the method itself, in numbers, on a few links of the robot.
 
-Uniform links in the middle of a sample chain do not prove anything about branches, about the base, or about values that
-change from link to link.
+Uniform links in the middle of a sample chain do not prove anything about branches, about the base,
+or about values that change from link to link.
 """
 
 from __future__ import annotations
@@ -58,10 +58,11 @@ def check_numbers(form: LoopProgram, model: Model, frame: Frame | None, classes:
 
 
 def _chosen(form: LoopProgram, model: Model, frame: int) -> tuple[list[int], list[int]]:
-    """Choose links with at least two of every class, and a parent for each: a chain, with a branch if the robot has one.
+    """Choose links with at least two of every class, and a parent for each: a chain, with a branch
+    if the robot has one.
 
-    Their mass matrix is regular if that of the robot is: a root that moves freely, which may be massless, keeps two of
-    its children, and massless links carry a link with a mass.
+    Their mass matrix is regular if that of the robot is: a root that moves freely, which may be
+    massless, keeps two of its children, and massless links carry a link with a mass.
     """
     n = len(form)
     if n <= FEW:
@@ -101,7 +102,9 @@ def _chosen(form: LoopProgram, model: Model, frame: int) -> tuple[list[int], lis
 def _joined_links(
     form: LoopProgram, model: Model, chosen: Sequence[int], parents: Sequence[int]
 ) -> list[Link]:
-    """Return the chosen links with their parents; roots stand on the base of the robot's first root."""
+    """Return the chosen links with their parents; roots stand on the base of the robot's first
+    root.
+    """
     links, q, v = [], 0, 0
     root = next(link for link in model.links if link.parent == BASE)
     for i, parent in zip(chosen, parents, strict=True):

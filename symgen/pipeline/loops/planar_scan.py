@@ -1,4 +1,6 @@
-"""M⁻¹ b of a chain of point masses in a plane by parallel scans: the steps of `symgen.methods.fixman.levels`, put together."""
+"""M⁻¹ b of a chain of point masses in a plane by parallel scans: the steps of
+`symgen.methods.fixman.levels`, put together.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,8 @@ def build_scan(mechanism: Mechanism, segments: int, function: str = FUNCTION) ->
 def _build_scan(mechanism: Mechanism, segments: int) -> LoopProgram:
     model = reframe(mechanism)
     links = numbers_of(model)
-    # Element i is joint i and the mass before it; the last one has no joint, and the numbers of the one before it.
+    # Element i is joint i and the mass before it; the last one has no joint, and the numbers of the
+    # one before it.
     last = links[-1] | {"u_before": links[-1]["u"], "w_before": links[-1]["w"]}
     numbers = [{name: row[name] for name in levels.TABLE} for row in (*links, last)]
     columns = Columns.of(numbers)
@@ -89,7 +92,9 @@ def _build_scan(mechanism: Mechanism, segments: int) -> LoopProgram:
 
 
 class _Maps:
-    """Maps of elements whose constants have these columns; `work` is how many numbers an element saves."""
+    """Maps of elements whose constants have these columns; `work` is how many numbers an element
+    saves.
+    """
 
     work = SEGMENT_SAVED + RATES_SAVED
 

@@ -1,4 +1,5 @@
-"""M⁻¹ b of a chain of point masses in a plane in parts: the steps of `symgen.methods.fixman.segments`, put together.
+"""M⁻¹ b of a chain of point masses in a plane in parts: the steps of
+`symgen.methods.fixman.segments`, put together.
 
 Their numbers are those of a link and of the link before it, so that no rows need to be folded.
 """
@@ -46,7 +47,8 @@ step_of = partial(derived_step, FUNCTION, METHOD)
 def build_parts(mechanism: Mechanism, segments: int) -> LoopProgram:
     """Build M⁻¹ b of a chain in so many parts.
 
-    Raises OutOfReach, in one sentence, if the chain is too short, and RequestError if the robot is no such chain.
+    Raises OutOfReach, in one sentence, if the chain is too short, and RequestError if the robot is
+    no such chain.
     """
     if (refused := find(METHOD).refusal(mechanism)) is not None:
         raise RequestError(refused)
@@ -176,7 +178,9 @@ class _Sweeps:
         return passes.run(replace(step, outputs=outputs))  # removes rows that are not saved now
 
     def _with_workspace(self, step: Program) -> Program:
-        """Return a step that reads all of a link's row of the workspace, which has grown since it was derived."""
+        """Return a step that reads all of a link's row of the workspace, which has grown since it
+        was derived.
+        """
         inputs = tuple(
             port._replace(shape=(self.work,)) if port.name == SAVED else port
             for port in step.inputs

@@ -1,4 +1,6 @@
-"""Forward dynamics of one chain of like links in parts: the sweeps of `symgen.methods.riccati.segments`, folded."""
+"""Forward dynamics of one chain of like links in parts: the sweeps of
+`symgen.methods.riccati.segments`, folded.
+"""
 
 from __future__ import annotations
 
@@ -133,7 +135,9 @@ def _stages(turning: FoldedSweeps, dynamics: FoldedSweeps) -> list[Sweep | Seque
 def _elements(
     base_names: Sequence[Sequence[str]], quantities: Sequence[str], size: int
 ) -> list[int]:
-    """Return the elements of a carry that hold some quantities, by the names that the virtual base has for them."""
+    """Return the elements of a carry that hold some quantities, by the names that the virtual base
+    has for them.
+    """
     elements = []
     for name in (f"{quantity}_{axis}" for quantity in quantities for axis in range(1, size + 1)):
         element = next((e for e, names in enumerate(base_names) if name in names), None)
@@ -160,7 +164,9 @@ def _without_result(sweep: Sweep, result: str) -> Sweep:
 
 
 def _without_sample_arguments(sweep: Sweep) -> Sweep:
-    """Return a sweep with zeros for the arguments of the sample chain: its links add nothing to the carry."""
+    """Return a sweep with zeros for the arguments of the sample chain: its links add nothing to the
+    carry.
+    """
     (step,) = sweep.steps
     names = [port.name for port in step.inputs]
     remaining_names = [name for name in names if name not in blocks.WIDTHS]
@@ -179,7 +185,8 @@ def _without_sample_arguments(sweep: Sweep) -> Sweep:
 
 
 def _with_sines(sweep: Sweep, sines: Sweep, saved: Sweep) -> Sweep:
-    """Return a sweep that computes its sines and cosines itself, instead of reading those of the sweep `sines`.
+    """Return a sweep that computes its sines and cosines itself, instead of reading those of the
+    sweep `sines`.
 
     It saves them in the places of the sweep `saved`, where later sweeps read them.
     """
@@ -215,7 +222,9 @@ def _with_sines(sweep: Sweep, sines: Sweep, saved: Sweep) -> Sweep:
 
 
 class _Scans:
-    """Scans across the parts, written with the elements that each quantity has in the carries of the sweeps."""
+    """Scans across the parts, written with the elements that each quantity has in the carries of
+    the sweeps.
+    """
 
     def __init__(
         self,

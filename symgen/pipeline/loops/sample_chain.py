@@ -1,6 +1,8 @@
-"""Sample chain: a short chain on a virtual base, with links of every class behind links of every class.
+"""Sample chain: a short chain on a virtual base, with links of every class behind links of every
+class.
 
-The virtual base moves freely, so that no row vanishes for lack of a parent. At rest, under gravity, it is the base.
+The virtual base moves freely, so that no row vanishes for lack of a parent. At rest, under gravity,
+it is the base.
 """
 
 from __future__ import annotations
@@ -80,7 +82,8 @@ class SampleChain:
     columns: tuple[Columns, ...]
     """Constants of each class."""
     widths: Mapping[str, int] = field(default_factory=dict)
-    """Elements of a link in ports that are no numbers of joints; 0 for a port that all links share."""
+    """Elements of a link in ports that are no numbers of joints; 0 for a port that all links share.
+    """
     added: tuple[str, ...] = ()
     """Arguments that the function itself does not have."""
     frame: Frame | None = None
@@ -88,17 +91,22 @@ class SampleChain:
     on: int = -1
     """Link of the robot that carries the frame."""
     rooted: bool = False
-    """True if the virtual base, as one root of the robot, gives the results that all links share."""
+    """True if the virtual base, as one root of the robot, gives the results that all links share.
+    """
     unrooted: bool = False
-    """True if it stands for other roots, too, which do not give them and are a class of their own."""
+    """True if it stands for other roots, too, which do not give them and are a class of their own.
+    """
     robot: Model | None = None
     """Links of the robot itself."""
     base: Mapping[str, Sequence[k.Constant]] = field(default_factory=dict)
     """Numbers of the base (`symgen.derivation.table_linkage.BASE_NUMBERS`)."""
     used: int = 0
-    """Classes of the robot's links, without the virtual base; further classes stand between them."""
+    """Classes of the robot's links, without the virtual base; further classes stand between them.
+    """
     classes_by_neighbours: bool = False
-    """True if the classes are those of joints between certain others, so that several have one kind of joint."""
+    """True if the classes are those of joints between certain others, so that several have one kind
+    of joint.
+    """
     rows: Mapping[str, int] = field(default_factory=dict)
     """Number of rows of results that have a column for each degree of freedom."""
 
@@ -148,7 +156,9 @@ class SampleChain:
         return links
 
     def results(self, program: Program, link: int, shared: bool) -> list[tuple[str, int]]:
-        """Return port and row of each result that belongs to a link, in their order; or to all links if `shared`."""
+        """Return port and row of each result that belongs to a link, in their order; or to all
+        links if `shared`.
+        """
         return [
             (port.name, r)
             for port in program.outputs
@@ -169,7 +179,9 @@ class SampleChain:
         )
 
     def at_rest(self) -> dict[str, dict[int, Fraction]]:
-        """Return the arguments with which the virtual base is at rest in the axes of the base; all others are zero."""
+        """Return the arguments with which the virtual base is at rest in the axes of the base; all
+        others are zero.
+        """
         columns = self.columns[self.base_class]
         numbers = {
             columns.column[name]: Fraction(1) for name in columns.column if name.startswith("cos_")
@@ -201,7 +213,9 @@ class SampleChain:
 
 
 def chain_fault(model: Model) -> str:
-    """Return why a robot is no single chain of joints of one kind with one degree of freedom; "" if it is one."""
+    """Return why a robot is no single chain of joints of one kind with one degree of freedom; "" if
+    it is one.
+    """
     kinds = {link.kind for link in model.links}
     if len(kinds) != 1 or any(
         (joint_type(kind).nq, joint_type(kind).nv) != (1, 1) for kind in kinds
@@ -220,10 +234,11 @@ def sample_chain(
     widths: Mapping[str, int] = NONE,
     frame: Frame | None = None,
 ) -> SampleChain:
-    """Return the sample chain of a robot's classes, with `widths` and `frame` as a SampleChain has them.
+    """Return the sample chain of a robot's classes, with `widths` and `frame` as a SampleChain has
+    them.
 
-    The virtual base is one of the links of `trunk`, which stand on the base and move freely; without them it stands at
-    the origin of the base.
+    The virtual base is one of the links of `trunk`, which stand on the base and move freely;
+    without them it stands at the origin of the base.
     """
     base_class = len(classes.kinds)
     numbers = (base_class, *classes.walk)
@@ -295,7 +310,8 @@ def unseen_links(model: Model, kinds: Sequence[str]) -> list[Link]:
 
 
 class ChainRun(NamedTuple):
-    """Rows of a method on a sample chain, with the links of its comments and all names that the derivation gave a row.
+    """Rows of a method on a sample chain, with the links of its comments and all names that the
+    derivation gave a row.
 
     `seeds` are the values that a frame passes inward, by name.
     """
@@ -317,7 +333,9 @@ def run_on_chain(
     build: Build | None = None,
     names: Sequence[str] = (),
 ) -> ChainRun:
-    """Run a method on a sample chain; `build` replaces the derivation of the method, `names` the names of its results."""
+    """Run a method on a sample chain; `build` replaces the derivation of the method, `names` the
+    names of its results.
+    """
     specification, links = FUNCTIONS[function], chain.model.links
     nq, nv = links[-1].q.stop, links[-1].v.stop
     shapes: dict[str, tuple[int, ...]] = {}

@@ -1,4 +1,6 @@
-"""Step of one link class in one sweep, as a Program: its rows, the values that it reads, and the values that it gives."""
+"""Step of one link class in one sweep, as a Program: its rows, the values that it reads, and the
+values that it gives.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,15 @@ from symgen.pipeline.loops.liveness import SavedRows
 from symgen.pipeline.loops.sample_chain import SampleChain
 
 Carry = Sequence[tuple[int | None, bool]]
-"""Row of a link that gives each element of a carry, None for zero, and if it has the opposite sign."""
+"""Row of a link that gives each element of a carry, None for zero, and if it has the opposite sign.
+"""
 
 
 def results_of(
     chain: SampleChain, program: Program, link: LinkRows, shared: bool
 ) -> dict[str, tuple[list[int], int]]:
-    """Return the rows of each result of a link, and the sweep of the last of them; -1 if none is a row of the link.
+    """Return the rows of each result of a link, and the sweep of the last of them; -1 if none is a
+    row of the link.
 
     With `shared` the link gives the results that all links share, too.
     """
@@ -38,7 +42,9 @@ def results_of(
 
 @dataclass(frozen=True)
 class ClassPlan:
-    """Facts that the steps of one class share: the rows of its example, and the places of the values that it saves."""
+    """Facts that the steps of one class share: the rows of its example, and the places of the
+    values that it saves.
+    """
 
     chain: SampleChain
     program: Program
@@ -125,7 +131,9 @@ class Step(RowWriter):
         )
 
     def _saved(self) -> tuple[set[int], list[int]]:
-        """Return the rows that the step reads as saved values, and those that it saves, in the order of their places."""
+        """Return the rows that the step reads as saved values, and those that it saves, in the
+        order of their places.
+        """
         saved, places = self.plan.saved.saved, self.plan.places
         read_saved = set(saved[self.sweep])
         after = saved[self.sweep + 1] if self.sweep + 1 < len(saved) else []
@@ -179,7 +187,9 @@ class Step(RowWriter):
         return self.put(Row("input", (), (self._port(name), element)))
 
     def _same(self, r: int) -> int:
-        """Write a result that is equal in all states. Raises NotUniform if it belongs to another link."""
+        """Write a result that is equal in all states. Raises NotUniform if it belongs to another
+        link.
+        """
         row = self.source.rows[r]
         if row.op != "const":
             raise NotUniform(f"a result of a link in {self.title} belongs to another link")

@@ -84,7 +84,8 @@ def _identities_of(derivative: Derivative) -> list[Identity]:
 
     name = derivative.name
     returns_positions = any(name in POSITIONS for name in _result_names(derivative))
-    # A function of closed loops is exact only at states with closed loops; a step along dx opens them.
+    # A function of closed loops is exact only at states with closed loops; a step along dx opens
+    # them.
     loops = False if FUNCTIONS[derivative.of].holds_loops_closed else None
     return {
         "jvp": [
@@ -284,8 +285,8 @@ def _flat(values: Array) -> Array:
 
 
 def _size(terms: Iterable[Array]) -> Array:
-    """Return the size (count,) to which a distance is relative: 1 plus the largest entry of each term,
-    in SI units.
+    """Return the size (count,) to which a distance is relative: 1 plus the largest entry of each
+    term, in SI units.
     """
     return np.asarray(1 + sum(largest(_flat(term)) for term in terms))
 

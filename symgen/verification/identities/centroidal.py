@@ -2,8 +2,8 @@
 force.
 
 Each identity has a function here, which evaluates it at `count` states and returns a `Distance`.
-This is a pair: the difference of the two sides (count, n), and the reference size of the terms, with
-which the verification compares the difference.
+This is a pair: the difference of the two sides (count, n), and the reference size of the terms,
+with which the verification compares the difference.
 
 `f("mass_matrix")["M"]` is the result M of the function `mass_matrix`. `f.time_derivatives` gives time
 derivatives of results while q moves along v. A time derivative may be zero although its terms are

@@ -22,7 +22,8 @@ from symgen.vocabulary.arrays import USUAL
 def _inverse_of_forward(f: Functions) -> Distance:
     a, tau = f("forward_dynamics")["a"], f.states["tau"]
     recovered, sizes = f("inverse_dynamics", a=a)["tau"], f.exact_results.scales
-    # round-off of inverse dynamics is relative to its terms at this a, that of forward dynamics to the residual's terms
+    # round-off of inverse dynamics is relative to its terms at this a, that of forward dynamics to
+    # the residual's terms
     return recovered - tau, sizes.dynamics_residual(a) + sizes.forces(
         f.exact_results.floats["v"], np.asarray(a, dtype=float)
     )
@@ -219,7 +220,8 @@ def _force_along_the_joints(f: Functions) -> Distance:
             ) * reference.scalars.constant(rate)
             projected[k] = projected[k] + (results["F"][:, i] * twist).sum(axis=-1)
             wrench_sizes[k] = wrench_sizes[k] + abs(float(rate)) * sizes_by_body[:, i]
-    # a residual as in `_inverse_of_forward`; the wrenches may be far larger than their projection on the joints
+    # a residual as in `_inverse_of_forward`; the wrenches may be far larger than their projection
+    # on the joints
     sizes = f.exact_results.scales
     size = sizes.dynamics_residual(a) + np.stack(wrench_sizes, axis=-1)
     drive_size = sizes.drive_forces(f.exact_results.floats["v"], np.asarray(a, dtype=float))

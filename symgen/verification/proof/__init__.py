@@ -53,7 +53,9 @@ from symgen.vocabulary.options import PLAIN, ProgramOptions, TextOptions
 from symgen.vocabulary.target import Target
 
 STATES = 10_000
-"""Default number of random states at which errors are bounded by running error analysis, and observed."""
+"""Default number of random states at which errors are bounded by running error analysis, and
+observed.
+"""
 
 Progress = Callable[[str, int, int], None]
 

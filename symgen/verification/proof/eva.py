@@ -309,7 +309,8 @@ def _alarms_by_function(
         if asserted and row["status"] == "Valid":
             for function in affected:
                 end_counts[function] += 1
-        # "Dead" lines of the sine header are those for angles outside the ranges, which <math.h> treats. The test
+        # "Dead" lines of the sine header are those for angles outside the ranges, which <math.h>
+        # treats. The test
         # below finds calls that do not reach their end.
         idle = (file, row["status"]) == (target.sincos_file, "Dead")
         if row["status"] not in _PROVED and not idle:

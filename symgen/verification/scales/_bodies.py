@@ -53,8 +53,9 @@ class Bodies:
         """Rotation (rad) and translation (m) of the bodies for each unit of v."""
         self.parts: list[PartSizes] = []
         self.arms: list[Array] = []
-        """Distances (count, k) of every part's centre from the frames of the bodies on its path: the largest from a body or from
-        one further out, for any type of joint."""
+        """Distances (count, k) of every part's centre from the frames of the bodies on its path:
+        the largest from a body or from one further out, for any type of joint.
+        """
         for part in reference.parts(exact_results.load):
             at = self.placements[part.body]
             centre = at.shift[0] + (at.turn[0] @ part.centre[..., None])[..., 0]
@@ -63,7 +64,8 @@ class Bodies:
                 np.linalg.norm(centre - self.placements[body].shift[0], axis=-1) for body in path
             ]
             by_body = np.stack([np.broadcast_to(x, (len(q),)) for x in distances], axis=-1)
-            # A recursion goes joint by joint: in a folded arm that path is longer than the direct distance.
+            # A recursion goes joint by joint: in a folded arm that path is longer than the direct
+            # distance.
             self.arms.append(np.maximum.accumulate(by_body[:, ::-1], axis=-1)[:, ::-1])
             inertia = np.linalg.norm(part.inertia, axis=(-2, -1))
             self.parts.append(

@@ -23,7 +23,9 @@ from symgen.verification.scales._bodies import Bodies
 
 
 class CentroidalSizes:
-    """Sizes of the parts at the states of `bodies.exact_results`, for quantities of all links together."""
+    """Sizes of the parts at the states of `bodies.exact_results`, for quantities of all links
+    together.
+    """
 
     def __init__(self, bodies: Bodies) -> None:
         self.exact_results, self.placements = bodies.exact_results, bodies.placements

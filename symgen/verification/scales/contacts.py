@@ -13,8 +13,9 @@ of that equation. The residual of the contacts is as large as their terms plus t
 elimination of S = A M⁻¹ Aᵀ. Here |S_ij| is at most √(S_ii S_jj).
 
 A small residual may belong to a larger error of a and f. The sizes are therefore the residuals,
-multiplied by the inverse of the system of both equations (in floats, from exact results). If contact
-forces are redundant, the functions damp their solve, and `_inverse` is damped in the same way.
+multiplied by the inverse of the system of both equations (in floats, from exact results). If
+contact forces are redundant, the functions damp their solve, and `_inverse` is damped in the same
+way.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ from symgen.vocabulary.functions import FUNCTIONS
 
 
 def _sizes(function: str, bodies: Bodies) -> dict[str, Array]:
-    """Return the sizes of the two results of a function of contacts, by name: motion (count, NV) and
-    forces (count, NT, 3).
+    """Return the sizes of the two results of a function of contacts, by name: motion (count, NV)
+    and forces (count, NT, 3).
 
-    The motion is the accelerations, or the velocities after an impact. X = M⁻¹ Aᵀ gives the change of
-    motion that contact forces cause, and P ≈ S⁻¹.
+    The motion is the accelerations, or the velocities after an impact. X = M⁻¹ Aᵀ gives the change
+    of motion that contact forces cause, and P ≈ S⁻¹.
     """
     exact_results = bodies.exact_results
     (motion, forces), results = FUNCTIONS[function].results, exact_results.results(function)
@@ -94,8 +95,8 @@ def _inverse(exact_results: ReferenceResults, S: Array, row_is_active: Array) ->
 
     The matrix is the inverse of S. For redundant contact forces it is the combined matrix of three
     damped solves, each of which starts from the forces of the solve before. Rows and columns of
-    inactive contacts are zero. `row_is_active` (count, 3 NT) has 1 for each row of an active contact
-    and 0 for other rows.
+    inactive contacts are zero. `row_is_active` (count, 3 NT) has 1 for each row of an active
+    contact and 0 for other rows.
     """
     identity = np.eye(S.shape[-1])
     inactive_diagonal = (1 - row_is_active)[..., None] * identity

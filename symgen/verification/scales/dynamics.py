@@ -45,8 +45,8 @@ def origin(bodies: Bodies) -> Array:
 
 
 def interbody_forces(bodies: Bodies) -> dict[str, Array]:
-    """Return the sizes of a (count, NV) and F (count, NB, 6). F is computed from a, so its size includes
-    the size of a.
+    """Return the sizes of a (count, NV) and F (count, NB, 6). F is computed from a, so its size
+    includes the size of a.
     """
     a = bodies.joint_accelerations()
     wrenches = bodies.wrenches(bodies.exact_results.floats["v"], a)

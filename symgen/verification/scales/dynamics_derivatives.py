@@ -1,19 +1,21 @@
 """Sizes of the derivatives ∂τ/∂q and ∂τ/∂v of inverse dynamics, entry by entry at each state.
 
-The size of a sum is the sum of the absolute values of its terms; round-off is measured relative to it
-(`symgen.verification.scales`). A part is a rigid body with mass. Its motion requires the inertial
-force F and moment N, and the torque of joint j is τ_j = Σ_parts (lever_j F + rotation_j N).
+The size of a sum is the sum of the absolute values of its terms; round-off is measured relative to
+it (`symgen.verification.scales`). A part is a rigid body with mass. Its motion requires the
+inertial force F and moment N, and the torque of joint j is τ_j = Σ_parts (lever_j F + rotation_j
+N).
 
 Entry (j, k) of ∂τ/∂q has three terms for each part:
 
 - Joint k rotates the vectors F and N.
-- Joint k moves the part, which changes its lever to joint j. By symmetry in j and k this term is the
-  transpose of the first one.
+- Joint k moves the part, which changes its lever to joint j. By symmetry in j and k this term is
+  the transpose of the first one.
 - Joint k displaces the part in the field of acceleration: points at other places have other
   accelerations, so F and N change.
 
-The first two terms count for every pair of joints j and k that move the part, even where joint k does
-not move joint j. An algorithm passes a wrench inward link by link, and this wrench contains them.
+The first two terms count for every pair of joints j and k that move the part, even where joint k
+does not move joint j. An algorithm passes a wrench inward link by link, and this wrench contains
+them.
 
 ∂τ/∂v has one term for each part: the terms of F and N that are quadratic in the joint rates change
 with the rate of joint k.
@@ -33,7 +35,8 @@ from symgen.verification.scales._bodies import Bodies, PartSizes
 
 def along_q(bodies: Bodies, v: Array, a: Array) -> Array:
     """Return the size of ∂τ/∂q (count, NV, NV) at joint rates v and accelerations a (count, NV)."""
-    # An external wrench is constant in the axes of its link, so every joint before the link rotates it.
+    # An external wrench is constant in the axes of its link, so every joint before the link rotates
+    # it.
     wrench_torque = bodies.wrench_torques()
     rotations = np.array([rotation for rotation, _ in bodies.rates])  # per unit of v, (NV,)
     total = _outer(wrench_torque, rotations * (wrench_torque > 0))
@@ -53,7 +56,8 @@ def along_q(bodies: Bodies, v: Array, a: Array) -> Array:
             + np.swapaxes(size, -1, -2)
             + _outer(part.levers * (mass * acceleration_gradient)[:, None], part.levers)
         )
-        # ∂N/∂q: joint k rotates the inertia and changes the part's rotation, which gives several such terms.
+        # ∂N/∂q: joint k rotates the inertia and changes the part's rotation, which gives several
+        # such terms.
         size += 4 * _outer(turns * (part.inertia * acceleration_gradient)[:, None], turns)
         _add_block(total, part, size)
     return np.asarray(total + np.diag(drive_scales.stiffness(bodies.exact_results.mechanism)))
@@ -90,7 +94,9 @@ DERIVATIVES: dict[str, Callable[[Bodies, Array, Array], Array]] = {
     "dtau_dq": along_q,
     "dtau_dv": along_v,
 }
-"""Function that computes the size of a result, by the result's name: (bodies, v, a) → (count, NV, NV)."""
+"""Function that computes the size of a result, by the result's name: (bodies, v, a) → (count, NV,
+NV).
+"""
 
 
 def _at_the_states(result: str, bodies: Bodies) -> Array:

@@ -40,8 +40,8 @@ class Attributes:
         return self.values[name][0] if name in self.values else default
 
     def numbers(self, name: str, minimum: int, maximum: int | None = None) -> list[Fraction]:
-        """Return `minimum` to `maximum` exact numbers (exactly `minimum` if `maximum` is None). Raises
-        DescriptionError for a wrong count or a missing attribute.
+        """Return `minimum` to `maximum` exact numbers (exactly `minimum` if `maximum` is None).
+        Raises DescriptionError for a wrong count or a missing attribute.
         """
         return [number(token, self.at(name)) for token in self.tokens(name, minimum, maximum)]
 

@@ -680,8 +680,8 @@ def _sizes(
 
 
 def _along(axis: list[Fraction], across: Fraction, along: Fraction) -> tuple[Fraction, ...]:
-    """Return the moments of a solid of revolution with its axis along `axis` (any length), without a
-    square root.
+    """Return the moments of a solid of revolution with its axis along `axis` (any length), without
+    a square root.
     """
     square = sum((entry * entry for entry in axis), Fraction(0))
     axial_excess = (along - across) / square

@@ -282,8 +282,8 @@ def with_springs(
     settings: Settings,
     note: list[Note],
 ) -> list[Connection]:
-    """Return the joints; those of `spring_dampers` with their springs and dampers. `reference_coordinates` has the
-    coordinates at qpos0.
+    """Return the joints; those of `spring_dampers` with their springs and dampers.
+    `reference_coordinates` has the coordinates at qpos0.
     """
     if not spring_dampers:
         return list(connections)

@@ -26,8 +26,8 @@ _PAIRS = ((0, 1), (0, 2), (1, 2))
 
 
 def sum_of_inertias(inertials: Sequence[Inertial]) -> Inertial:
-    """Return the sum of `inertials` in their common frame: its centre of mass, and the moments about
-    it in the axes of that frame.
+    """Return the sum of `inertials` in their common frame: its centre of mass, and the moments
+    about it in the axes of that frame.
     """
     mass = sum((inertial.mass for inertial in inertials), _ZERO)
     first_moment, tensor = [_ZERO] * 3, _zeros()

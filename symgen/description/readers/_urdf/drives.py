@@ -54,7 +54,8 @@ def read_transmission(element: Any, elements: Elements) -> dict[str, DriveData]:
     """Return the rotor data of a transmission, by the name of each joint that it drives."""
     location = elements.location(element)
     numbers, faults = _rotor_data(element, location, elements)
-    # A joint and its motor can declare the same ratio; two joints of a differential have two ratios.
+    # A joint and its motor can declare the same ratio; two joints of a differential have two
+    # ratios.
     distinct_numbers = list(dict.fromkeys(numbers))
     if len(distinct_numbers) > MOST_ROTORS:
         elements.note(
@@ -108,7 +109,8 @@ TRANSMISSION_NUMBERS = (
 )
 """Tuples (element, name of the number, neutral value): a neutral number has no effect."""
 _DIRECT_KINDS = ("damping", "friction")
-"""Kinds of drive that have a number of their own. The armature is computed from all other numbers."""
+"""Kinds of drive that have a number of their own. The armature is computed from all other numbers.
+"""
 
 
 @dataclass(frozen=True)

@@ -130,8 +130,8 @@ KINDS = {
     ),
     "dynamics": Kind(Words(DYNAMICS_ATTRIBUTES, ("D", "K", "mu_coulomb", "mu_viscous"))),
 }
-"""Vocabulary of each element. The attributes `D`, `K`, `mu_coulomb` and `mu_viscous` of <dynamics> are
-controller parameters in the files of one vendor.
+"""Vocabulary of each element. The attributes `D`, `K`, `mu_coulomb` and `mu_viscous` of <dynamics>
+are controller parameters in the files of one vendor.
 """
 
 
@@ -188,7 +188,8 @@ class Elements:
     def drive_number(
         self, read: Callable[[], Fraction], neutral: Fraction
     ) -> tuple[Fraction, DescriptionError | None]:
-        """Return (number, None). If the text is malformed, return (`neutral`, error) and add a note.
+        """Return (number, None). If the text is malformed, return (`neutral`, error) and add a
+        note.
 
         The error is raised later if the drive is applied.
         """
