@@ -499,3 +499,8 @@ def test_methods_are_those_that_are_listed_or_all(
 def test_the_only_method_is_looked_up(choices: list[Any]) -> None:
     assert compare._methods_of(ROBOT, "g", "") == ("a",)
     assert choices == [("a", "g")]
+
+
+def test_figures_of_the_program_are_exact_and_all_others_are_measured() -> None:
+    assert set(compare.EXACT) == {"mul", "add", "div", "depth", "temporaries"}
+    assert [*compare.EXACT, *compare.MEASURED] == list(COLUMNS)

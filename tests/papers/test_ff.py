@@ -7,6 +7,7 @@ For two and three links joint coordinates and masses are symbols, tan(q/2) for a
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from functools import cache
 from random import Random
 from typing import Any
@@ -307,3 +308,13 @@ def test_inertias_that_cannot_be_inverted_are_refused_by_name(robot: str, reason
     body, why = find_indefinite_body(mechanism) or ("", "")
     assert f"link '{body}'" in reason
     assert reason.endswith(why)
+
+
+def test_a_system_of_numbers_without_a_matrix_type_is_solved_by_elimination() -> None:
+    """The matrix has ones and zeros beside its diagonal; the solution is checked by a product."""
+    left = np.array(
+        [[4, 1, 0, -1], [1, 3, 1, 0], [0, 1, 5, 1], [-1, 0, 1, 2]], dtype=object
+    ) * Fraction(1)
+    right = np.array([[1, 0], [2, 1], [0, -3], [5, 1]], dtype=object) * Fraction(1)
+    solution = solve(Matrix.of(left), Matrix.of(right)).entries
+    assert (left @ solution == right).all()
