@@ -41,7 +41,8 @@ def inspect(
 
     Results (M, tau, c, g, J …) are those of the generated program. A method's letters (P, psi, U,
     H_theta_L …) refer to the declared link frames, at their origins (SA's at the mass centres),
-    without inertia moved to a parent.
+    without inertia moved to a parent. If a method adds moments of inertia that no motion depends on,
+    a SymgenWarning says so.
 
     `form`: "closed" for one expression, "recursive" for named equations down to the inputs,
     "multiangle" for the canonical form, "looped" for the equations of one link of a whole result.
@@ -70,6 +71,7 @@ def inspect(
     Raises RequestError for an unknown quantity, index, joint or method, and for a formula that is
     too large to read.
     """
+    from symgen.derivation.model import completed_links, completion_note
     from symgen.inspection.at import values_from_mapping
     from symgen.inspection.canonical import Canonical
     from symgen.inspection.general.steps import Steps
@@ -87,6 +89,9 @@ def inspect(
         closed_up_to=CLOSED_AT_MOST,
     )
     reading = read(mechanism, what, method, formula)
+    completion = completion_note(completed_links(mechanism))
+    if completion in reading.notes:
+        warn(completion)
     value: Any | Recursive | Loops | Steps | MultiAngle | Canonical = reading.value
     if isinstance(value, Canonical):
         if formula.form is None:

@@ -24,7 +24,6 @@ from symgen.derivation.model import (
     Model,
     complete_moments,
     completed_links,
-    completion_note,
     declared,
     reframe,
     regroup,
@@ -432,8 +431,8 @@ class Recording:
         if self.adjusting and self.adjusting.moves_inertia:
             if inverts_inertias and (links := completed_links(self.mechanism)):
                 raise MethodRefusal(
-                    f"{self.method} does not take inertias at run time on '{self.mechanism.name}', where "
-                    f"{completion_note(links)}; use another method, such as riccati"
+                    f"{self.method} does not take inertias at run time on '{self.mechanism.name}', since the inertia of "
+                    f"link '{links[0]}' has no inverse; use another method, such as riccati"
                 )
             return self.adjusting.lay(self.where)
         bare = self.adjusting.bare if self.adjusting else self.mechanism

@@ -17,12 +17,10 @@ import pytest
 from symgen.certificate.bodies import _central_moments, _inverse_moments, _is_positive
 from symgen.certificate.columns import Column, columns, joint_inertia, orthonormal, pivots, travel
 from symgen.derivation import constants as k
-from symgen.derivation.model.definite import find_indefinite_body
 from symgen.derivation.model.links import Inertia
 from symgen.mechanism.joints import joint_type, kinds
-from symgen.mechanism.mechanism import Body, Part
 from symgen.reference.precision import Array
-from symgen.vocabulary.poses import Z_AXIS, pose
+from symgen.vocabulary.poses import Z_AXIS
 from tests.shared.robots_for_tests import of_kind, random_mechanism
 
 SEEDS = pytest.mark.parametrize("seed", range(5))
@@ -227,44 +225,3 @@ def test_a_matrix_is_positive_exactly_if_its_eigenvalues_are(seed: int) -> None:
         if np.abs(eigenvalues).min() > 1e-9:
             balls = flint.arb_mat(size, size, matrix.ravel().tolist())
             assert _is_positive(balls) == bool((eigenvalues > 0).all())
-
-
-@pytest.mark.parametrize(
-    ("moments", "reason"),
-    [
-        ((2, 0, 0, 2, 0, 2), None),
-        ((3, 1, 0, 3, 1, 3), None),
-        ((0, 0, 0, 0, 0, 0), "is a point mass"),
-        ((0, 0, 0, 1, 0, 1), "has no moment of inertia about some axis"),
-        ((1, 0, 0, 0, 0, 1), "has no moment of inertia about some axis"),
-        ((1, 0, 0, 1, 0, 0), "has no moment of inertia about some axis"),
-        ((2, -2, 0, 2, 0, 4), "has no moment of inertia about some axis"),  # rod along x = y
-        ((4, 0, 0, 2, -2, 2), "has no moment of inertia about some axis"),
-        ((2, 0, -2, 4, 0, 2), "has no moment of inertia about some axis"),
-    ],
-)
-@pytest.mark.parametrize("shifted", [False, True])
-def test_a_body_that_cannot_be_inverted_is_named_with_the_reason(
-    moments: tuple[int, ...], reason: str | None, shifted: bool
-) -> None:
-    """A shift of the body, as the sum of two halves, does not change its moments about its centre."""
-    robot = random_mechanism(2)
-    whole = tuple(Fraction(x) for x in moments)
-    placement = pose((Fraction(1), Fraction(-2), Fraction(3))) if shifted else ()
-    count = 2 if shifted else 1
-    share: Any = tuple(x / count for x in whole)
-    part = Part("odd", placement, Fraction(5, count), share)
-    mechanism = replace(robot, bodies=(robot.bodies[0], Body("odd", (part,) * count)))
-    result = find_indefinite_body(mechanism)
-    if reason is None:
-        assert result is None
-    else:
-        assert result is not None
-        assert result[0] == "odd"
-        assert result[1].startswith(reason)
-
-
-def test_a_body_without_parts_has_no_mass() -> None:
-    robot = random_mechanism(2)
-    mechanism = replace(robot, bodies=(Body("empty", ()), robot.bodies[1]))
-    assert find_indefinite_body(mechanism) == ("empty", "has no mass")

@@ -4,6 +4,7 @@ inertia.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from fractions import Fraction
 
@@ -28,7 +29,7 @@ from symgen.papers import ff, wc
 from symgen.papers.chain import chain
 from symgen.papers.identities import prove_identities
 from symgen.pipeline.loops.build import placed_links
-from symgen.support.errors import MethodRefusal
+from symgen.support.errors import MethodRefusal, SymgenWarning
 from symgen.vocabulary.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, pose
 from tests.shared.robots_for_tests import draw, point_mass_arm, random_mechanism, rods, run
 
@@ -221,7 +222,10 @@ def test_loops_complete_the_moments_as_well() -> None:
 def test_inertias_at_run_time_are_refused_where_moments_would_be_added() -> None:
     """The numbers that a user sets at run time would not contain the added moments."""
     robot = rods(Z_AXIS, Z_AXIS)
-    sentence = "constraint_force does not take inertias at run time on 'rods', where 2 links"
+    sentence = (
+        "constraint_force does not take inertias at run time on 'rods', since the inertia of "
+        "link 'b0' has no inverse; use another method, such as riccati"
+    )
     with pytest.raises(MethodRefusal, match=sentence):
         symgen.program(robot, "mass_matrix_determinant", "constraint_force", parameters=["b1"])
     definite = random_mechanism(2, seed=2)
@@ -243,3 +247,12 @@ def test_rods_of_the_textbook_arm_keep_their_moment_about_z() -> None:
         link = complete_moments(declared(symgen.load("planar_arm"))).links[0]
         rows = [[k.to_fraction(x) for x in row] for row in central_moments(link.inertia)]
     assert rows == np.diag([Fraction(1, 6), Fraction(1, 3), Fraction(1, 6)]).tolist()
+
+
+def test_python_warns_that_a_letter_has_added_moments() -> None:
+    robot = rods(Z_AXIS, Z_AXIS)
+    with pytest.warns(SymgenWarning, match="moments about the other directions are added"):
+        symgen.inspect(robot, "I_inv[0]", "constraint_force")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        symgen.inspect(robot, "U[0,1]", "udut")

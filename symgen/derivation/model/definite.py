@@ -17,7 +17,6 @@ from symgen.derivation import constants as k
 from symgen.derivation.closed_forms import joint_form
 from symgen.derivation.constants import Constant, Mat3, Vec3
 from symgen.derivation.model.links import (
-    ZERO_INERTIA,
     Inertia,
     Model,
     body_inertia,
@@ -49,34 +48,45 @@ def complete_moments(model: Model) -> Model:
     about which it turns; its moment about n is taken as μ. A link that never turns receives the
     moments of a radius of gyration of 1 m. Mass matrix, forces and interbody forces do not change.
     """
-    links = list(model.links)
-    for i, directions in enumerate(_turning_directions(model)):
-        link = links[i]
-        inertia = link.inertia
-        if directions is None or not inertia.m > 0 or _is_definite(central_moments(inertia)):
-            continue
-        added = ZERO_INERTIA
-        for axis in directions:
-            moment = k.dot(axis, k.apply(central_moments(inertia), axis))
-            added = line_inertia(k.ZERO, k.ZERO, moment, axis, k.ORIGIN)
-        if not directions:
-            half = k.normalize(inertia.m / 2)
-            added = Inertia(k.ZERO, k.ORIGIN, (half, k.ZERO, k.ZERO, half, k.ZERO, half))
-        completed = inertia + added
-        if _is_definite(central_moments(completed)):
-            links[i] = replace(link, inertia=completed)
-    return model if links == list(model.links) else model.with_links(links, "moments completed")
+    lacking = [
+        i
+        for i, link in enumerate(model.links)
+        if link.inertia.m > 0 and not _is_definite(central_moments(link.inertia))
+    ]
+    if not lacking:
+        return model
+    links, directions_of = list(model.links), _turning_directions(model)
+    for i in lacking:
+        directions = directions_of[i]
+        if directions is not None:
+            completed = links[i].inertia + _added_inertia(links[i].inertia, directions)
+            if _is_definite(central_moments(completed)):
+                links[i] = replace(links[i], inertia=completed)
+    return model.with_links(links, "moments completed")
 
 
+def _added_inertia(inertia: Inertia, directions: tuple[Vec3, ...]) -> Inertia:
+    """Return the matter that `complete_moments` adds to a link with one direction, or none."""
+    if not directions:
+        half = k.normalize(inertia.m / 2)
+        return Inertia(k.ZERO, k.ORIGIN, (half, k.ZERO, k.ZERO, half, k.ZERO, half))
+    (axis,) = directions
+    moment = k.dot(axis, k.apply(central_moments(inertia), axis))
+    return line_inertia(k.ZERO, k.ZERO, moment, axis, k.ORIGIN)
+
+
+@lru_cache(maxsize=64)
 def completed_links(mechanism: Mechanism) -> tuple[str, ...]:
     """Return the names of the links whose moments `complete_moments` changes."""
-    with k.precision():
-        model = declared(mechanism.uncoupled)
-        return tuple(
-            link.name
-            for link, completed in zip(model.links, complete_moments(model).links, strict=True)
-            if completed is not link
-        )
+    return k.with_enough_precision(lambda: _completed_links(declared(mechanism.uncoupled)))
+
+
+def _completed_links(model: Model) -> tuple[str, ...]:
+    return tuple(
+        link.name
+        for link, completed in zip(model.links, complete_moments(model).links, strict=True)
+        if completed is not link
+    )
 
 
 def completion_note(names: Sequence[str]) -> str:

@@ -43,7 +43,7 @@ from symgen.methods.constraint_force.forces import (
 )
 from symgen.methods.constraint_force.operational import parallel_mobility, serial_mobility
 from symgen.methods.constraint_force.quantities import QUANTITIES
-from symgen.methods.shared.method import Method, Variant
+from symgen.methods.shared.method import Method, Variant, always
 
 
 def refusal(mechanism: Mechanism) -> str | None:
@@ -55,11 +55,6 @@ def refusal(mechanism: Mechanism) -> str | None:
         f"constraint_force divides by the inertia of every link, and link '{defective[0]}' of '{mechanism.name}' {defective[1]}; "
         "lump it into its neighbour with --lock, give it moments of inertia, or use another method (riccati, udut)"
     )
-
-
-def inverts_inertias(mechanism: Mechanism) -> bool:
-    """Return True: 𝓜⁻¹ is needed for every robot."""
-    return True
 
 
 def cancels(mechanism: Mechanism) -> bool:
@@ -94,7 +89,7 @@ METHOD = Method(
     refusal=refusal,
     cancels=cancels,
     regroups=False,  # every link's own inertia is inverted
-    inverts_inertias=inverts_inertias,
+    inverts_inertias=always,  # 𝓜⁻¹
     couples_joints=True,
     quantities=QUANTITIES,
 )

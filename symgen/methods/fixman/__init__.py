@@ -29,7 +29,7 @@ from symgen.methods.fixman.factor import (
 from symgen.methods.fixman.levels import mass_matrix_solve as level_by_level
 from symgen.methods.fixman.quantities import QUANTITIES
 from symgen.methods.fixman.segments import mass_matrix_solve as in_segments
-from symgen.methods.shared.method import Method, Variant, never
+from symgen.methods.shared.method import Method, Variant, always, never
 
 
 def stands_for(mechanism: Mechanism) -> str:
@@ -52,11 +52,6 @@ def cancels_in_space(mechanism: Mechanism) -> bool:
 def inverts_inertias(mechanism: Mechanism) -> bool:
     """True if the form that the robot has divides by 6x6 inertias, as the spatial one does."""
     return stands_for(mechanism) == "spatial"
-
-
-def inverts_in_space(mechanism: Mechanism) -> bool:
-    """Return True: ∂q/∂ξ 𝓜⁻¹ (∂q/∂ξ)ᵀ needs the inverse inertia of every link."""
-    return True
 
 
 def cancels(mechanism: Mechanism) -> bool:
@@ -93,7 +88,7 @@ METHOD = Method(
             factor=spatial_factor,  # WC (11)-(19)
             refusal=spatial_refusal,
             cancels=cancels_in_space,
-            inverts_inertias=inverts_in_space,
+            inverts_inertias=always,  # ∂q/∂ξ 𝓜⁻¹ (∂q/∂ξ)ᵀ
         ),
     },
     stands_for=stands_for,

@@ -36,6 +36,11 @@ def never(mechanism: Mechanism) -> bool:
     return False
 
 
+def always(mechanism: Mechanism) -> bool:
+    """Return True: a property of a method that every robot has."""
+    return True
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Variant:
     """Variant of a method, requested as "method:variant".
