@@ -32,8 +32,9 @@ def map(function: Call, /, *arrays: Any, threads: int = 1, status: bool = False)
     nothing else. The results have the solver's real type; `dask.compute(R, p)` computes several
     results together.
 
-    `threads` is the number of threads for each chunk. `status=True`, for checked functions, adds an int32 array with the status
-    of each state, 0 if it is accepted; results of refused states are NaN. Without it a refused state raises StateError.
+    `threads` is the number of threads for each chunk. `status=True`, for checked functions, adds an
+    int32 array with the status of each state, 0 if it is accepted; results of refused states are
+    NaN. Without it a refused state raises StateError.
 
     Raises ArgumentError, a ValueError, for a wrong shape, type or number of arrays, BuildError as
     `symgen.compile`, and ToolMissing if Dask is not installed.

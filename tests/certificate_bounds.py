@@ -1,8 +1,8 @@
 """Recorded bounds of divisors and of round-off: `python -m tests.certificate_bounds --write` records them.
 
-`certificate/test_certificate_bounds.py` compares the certificates with the recorded bounds, so that a
-bound that became looser is seen. A bound that became tighter is recorded with the change that caused
-it.
+`certificate/test_certificate_bounds.py` compares the certificates with the recorded bounds, so that
+a bound that became looser is seen. A bound that became tighter is recorded with the change that
+caused it.
 """
 
 from __future__ import annotations

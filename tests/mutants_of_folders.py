@@ -7,9 +7,9 @@ or an operator. The files are those of loops, segments, parallel scans, function
 and functions for a GPU, with the headers that they include.
 
 `verify` is called with the names of the functions. It then reads the text, runs it, and compares
-functions with each other, but does not compare files with freshly generated ones. An error that this
-call does not refuse must leave every result of the compiled function unchanged. The command without
-names compares every file byte for byte, and must refuse the remaining errors.
+functions with each other, but does not compare files with freshly generated ones. An error that
+this call does not refuse must leave every result of the compiled function unchanged. The command
+without names compares every file byte for byte, and must refuse the remaining errors.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     python -m tests.pairs [OPTION[+OPTION] ...]
 
-An option is one of OPTIONS; by default, each option alone and all pairs are tested. For each choice,
-a folder is generated, compiled and verified, and its self-test is run. The folder holds all
+An option is one of OPTIONS; by default, each option alone and all pairs are tested. For each
+choice, a folder is generated, compiled and verified, and its self-test is run. The folder holds all
 functions, and all derivatives except those whose C and whose answers are identical to those of an
 earlier choice that passed. The robot is the smallest one that has the chosen options.
 `tests/system/test_pairs.py` builds the same requests up to the cases of the self-test, but compiles

@@ -2,17 +2,20 @@
 figures.
 
 `prove` reads the printed C and follows it statement by statement for |x| <= 2^15, with one rounding
-to nearest per operation. (A fused a*b + c rounds once instead of twice, so the bound holds as well.)
+to nearest per operation. (A fused a*b + c rounds once instead of twice, so the bound holds as
+well.)
 
-1. `turns`: k is an integer, and r = x - k·pi/2 is small: |r| <= R. For each k the selection is exact: `turned` is cos(k·pi/2),
-   `across` is -sin(k·pi/2), and products with 0, 1 and -1 and sums with 0 round nothing.
-2. `nearest_multiple`: the least distance of a number of the type from k·pi/2: |r| >= r_min if k > 0.
-3. `reduction`: the error of the computed r is at most E(|r|). Every value is α·x + β·k plus rounding
-   errors δ, with exact rationals α and β, and is a multiple of a known power of two. A value of at
-   most p bits is exact (a generalised Sterbenz lemma); any other value adds a new δ of half a unit.
-   Rounding errors that are subtracted again cancel, as in the C.
-4. `polynomials`: running error bounds (Higham, Accuracy and Stability, 3.3) over short pieces of |r|
-   in ball arithmetic, starting from E.
+1. `turns`: k is an integer, and r = x - k·pi/2 is small: |r| <= R. For each k the selection is
+   exact: `turned` is cos(k·pi/2), `across` is -sin(k·pi/2), and products with 0, 1 and -1 and sums
+   with 0 round nothing.
+2. `nearest_multiple`: the least distance of a number of the type from k·pi/2: |r| >= r_min if k >
+   0.
+3. `reduction`: the error of the computed r is at most E(|r|). Every value is α·x + β·k plus
+   rounding errors δ, with exact rationals α and β, and is a multiple of a known power of two. A
+   value of at most p bits is exact (a generalised Sterbenz lemma); any other value adds a new δ of
+   half a unit. Rounding errors that are subtracted again cancel, as in the C.
+4. `polynomials`: running error bounds (Higham, Accuracy and Stability, 3.3) over short pieces of
+   |r| in ball arithmetic, starting from E.
 5. `remainders`: the polynomials compared with the alternating series of sine and cosine, in ball
    arithmetic over the same pieces.
 

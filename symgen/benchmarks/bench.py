@@ -61,8 +61,8 @@ BUSY_SHARE, BUSY_LOAD = 0.95, 1.5
 class Timing:
     """Times of one way to call one function, in nanoseconds a call: the median and every round.
 
-    `share` is the part of the race's time in which this process ran. `load` is the mean number of processes ready to run, over a
-    minute.
+    `share` is the part of the race's time in which this process ran. `load` is the mean number of
+    processes ready to run, over a minute.
     """
 
     contestant: str
@@ -196,8 +196,8 @@ def bench(
     """Time functions of a mechanism, such as "forward_dynamics" or "forward_dynamics=riccati"; None
     means every function.
 
-    `contact` and `baumgarte` are those of `symgen.program`, `form` that of `symgen.generate`. Raises RequestError for unknown
-    names and BuildError without a C compiler.
+    `contact` and `baumgarte` are those of `symgen.program`, `form` that of `symgen.generate`.
+    Raises RequestError for unknown names and BuildError without a C compiler.
     """
     tell = progress or (lambda what, done, total: None)
     functions = None if functions is None else tuple(functions)

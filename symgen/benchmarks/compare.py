@@ -104,8 +104,9 @@ class Row:
     """One method: its figures by the keys of COLUMNS, and a sentence for each missing figure (""
     for all of them).
 
-    `unjudged` holds the reason for each real type in which the answer is not judged, by the key of its round-off. `twin` names a
-    method with identical rows, and so the same C and the same figures.
+    `unjudged` holds the reason for each real type in which the answer is not judged, by the key of
+    its round-off. `twin` names a method with identical rows, and so the same C and the same
+    figures.
     """
 
     method: str

@@ -109,8 +109,8 @@ def propagate(
     exact_bounds: Mapping[int, tuple[float, float]] | None = None,
     requested_rows: Iterable[int] | None = None,
 ) -> dict[int, Rounded]:
-    """Return every row over `boxes` (by argument, one Interval per flat element), or only those that
-    `requested_rows` depend on.
+    """Return every row over `boxes` (by argument, one Interval per flat element), or only those
+    that `requested_rows` depend on.
 
     `known[r]` has bounds of the exact value of row r. If a divisor may be 0 the bounds are
     infinite.

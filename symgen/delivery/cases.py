@@ -55,9 +55,9 @@ class Equation(NamedTuple):
 class SelfTestCase:
     """One state and the answer there, for the self-test.
 
-    `arguments` and `results` are flat and in the order of the C call. `tolerances` bounds the absolute error of every entry of
-    every result. A result with an entry in `equations` is judged by that equation. Arguments should be exact in the program's
-    real type.
+    `arguments` and `results` are flat and in the order of the C call. `tolerances` bounds the
+    absolute error of every entry of every result. A result with an entry in `equations` is judged
+    by that equation. Arguments should be exact in the program's real type.
     """
 
     function: str
@@ -393,9 +393,9 @@ def _blocks_of_function(
 ) -> dict[str, Any]:
     """Return the context of one function for blocks of states.
 
-    `blocks` says for each array where its states are stored. `laid` and `room` are the numbers in all arrays and in those of the
-    results. `alone` and `exactly` are the arguments of the functions of one state and of many. `last` are the workspace arguments of a
-    looped function.
+    `blocks` says for each array where its states are stored. `laid` and `room` are the numbers in
+    all arrays and in those of the results. `alone` and `exactly` are the arguments of the functions
+    of one state and of many. `last` are the workspace arguments of a looped function.
     """
     room = _states(real.lanes) + real.lanes
     arrays: list[dict[str, Any]] = []

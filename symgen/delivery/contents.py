@@ -31,9 +31,10 @@ UNPROVED_PIVOTS = (
 class FolderContents:
     """Programs of a mechanism by function, and the other facts that the folder states.
 
-    `name` replaces the robot's as the C name. `options` and `text` are those of the programs, which the manifest records.
-    `evidence` is plain data for the manifest and the README ("cost" and "proof": `symgen.delivery.evidence`). `divisor_bounds` are
-    certified bounds of divisors by function and row (`Source`). `left_out` has the reasons why other functions are not in the
+    `name` replaces the robot's as the C name. `options` and `text` are those of the programs, which
+    the manifest records. `evidence` is plain data for the manifest and the README ("cost" and
+    "proof": `symgen.delivery.evidence`). `divisor_bounds` are certified bounds of divisors by
+    function and row (`Source`). `left_out` has the reasons why other functions are not in the
     folder, `missing` those for requested functions.
     """
 

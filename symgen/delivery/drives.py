@@ -106,8 +106,9 @@ def _of_joints(mechanism: Mechanism, kinds: frozenset[str]) -> tuple[str, ...]:
 def of_readme(mechanism: Mechanism, parameters: Iterable[str] = ()) -> dict[str, Any]:
     """Return the README's rows of drives, of gravity compensation, and the friction speed.
 
-    `drives` has a row for each joint with a drive or with run-time parameters of one. `friction_speed` is empty without friction.
-    `compensated` has a row for each inertia with gravity compensation.
+    `drives` has a row for each joint with a drive or with run-time parameters of one.
+    `friction_speed` is empty without friction. `compensated` has a row for each inertia with
+    gravity compensation.
     """
     adjusted = {adjustable.joint for adjustable in adjustable_parameters(mechanism, parameters)}
     rows = [

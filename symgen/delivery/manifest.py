@@ -199,8 +199,8 @@ def command(contents: FolderContents, facts: Mapping[str, Any]) -> list[str]:
     """Return the words of the canonical command, which runs in the folder and writes the same bytes
     to ../NAME-again.
 
-    `facts` are those of the manifest. The command states every choice, but no property of the machine. NAME.toml has the
-    choices of the reader (gravity, locked joints, snaps).
+    `facts` are those of the manifest. The command states every choice, but no property of the
+    machine. NAME.toml has the choices of the reader (gravity, locked joints, snaps).
     """
     options, name = facts["options"], facts["robot"]
     words = ["symgen", "generate", f"{name}.toml", "-o", f"../{name}-again"]

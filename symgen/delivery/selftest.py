@@ -1,9 +1,10 @@
 """Reference states and answers for NAME_selftest.c: exact answers at seeded states, with tolerances
 for the round-off of the C.
 
-The answers come from the reference at 60 digits and more, not from the program under test. The tolerance is that of `verify`:
-`depth` + 2 units of round-off of the natural size of each entry. A solution of M x = b is judged by M x − b, joint by joint,
-because an error of the answer itself says little if M is ill-conditioned.
+The answers come from the reference at 60 digits and more, not from the program under test. The
+tolerance is that of `verify`: `depth` + 2 units of round-off of the natural size of each entry. A
+solution of M x = b is judged by M x − b, joint by joint, because an error of the answer itself says
+little if M is ill-conditioned.
 """
 
 from __future__ import annotations

@@ -60,14 +60,15 @@ def verify(
 ) -> Report:
     """Check functions of a robot at seeded random states, and return a Report.
 
-    `functions` are names such as "forward_dynamics" or "forward_dynamics=riccati"; None means every function. `robot` is a Mechanism, a
-    built-in name, the path of a description, or a folder of `symgen generate`. For a folder the C in it is checked, and the manifest
-    states functions, methods and options. Without `functions`, every other file of the folder is compared too. A built-in robot's name
-    means the folder of that name in the working directory if symgen generated it; a Path always means a path. `Report.folder` names
-    the folder.
+    `functions` are names such as "forward_dynamics" or "forward_dynamics=riccati"; None means every
+    function. `robot` is a Mechanism, a built-in name, the path of a description, or a folder of
+    `symgen generate`. For a folder the C in it is checked, and the manifest states functions,
+    methods and options. Without `functions`, every other file of the folder is compared too. A
+    built-in robot's name means the folder of that name in the working directory if symgen generated
+    it; a Path always means a path. `Report.folder` names the folder.
 
-    `trig` and `checked` select the C. `compiled` False uses no C compiler: floating point is then observed on the Program over NumPy's
-    numbers, and the report says that the C's is not judged.
+    `trig` and `checked` select the C. `compiled` False uses no C compiler: floating point is then
+    observed on the Program over NumPy's numbers, and the report says that the C's is not judged.
 
     If M is singular, functions that divide by it are refused and the joint is named: in the report
     if `functions` is None, else by a RequestError. Also raises RequestError for unknown names and
@@ -172,7 +173,8 @@ def check_printed(
 ) -> tuple[list[Check], list[str]]:
     """Return the checks of a folder's files, and a note about files that are not symgen's.
 
-    `programs` are those of the folder's functions, `divisor_bounds` the certified bounds of their divisors.
+    `programs` are those of the folder's functions, `divisor_bounds` the certified bounds of their
+    divisors.
     """
     manifest = json.loads((path / "manifest.json").read_bytes())
     subject = f"{folder.name}: files"

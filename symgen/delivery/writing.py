@@ -95,14 +95,20 @@ def generate(
 ) -> dict[str, Any]:
     """Write the folder of C for a robot to `out`, whole or not at all, and return its manifest.
 
-    - `functions` as in `symgen.pipeline.build.requested`. `real` None is float if the target's FPU is single precision, else double.
-    - `frame`, `payload`, `wrench`, `jacobian_frame`, `jacobian_order`, `task_rows`, `contact`, `effort` and `baumgarte` are options of
-      `symgen.program`. `parameters` name numbers that may change at run time.
-    - `form` is 'unrolled', 'looped' or 'auto', which loops over tables of links if the rows would be too many.
-    - `name` is the prefix of every C name. None is the robot's name, changed if it is no C name (`manifest["robot"]`).
+    - `functions` as in `symgen.pipeline.build.requested`. `real` None is float if the target's FPU
+      is single precision, else double.
+    - `frame`, `payload`, `wrench`, `jacobian_frame`, `jacobian_order`, `task_rows`, `contact`,
+      `effort` and `baumgarte` are options of `symgen.program`. `parameters` name numbers that may
+      change at run time.
+    - `form` is 'unrolled', 'looped' or 'auto', which loops over tables of links if the rows would
+      be too many.
+    - `name` is the prefix of every C name. None is the robot's name, changed if it is no C name
+      (`manifest["robot"]`).
     - `trig` None is 'libm' on a target, else 'auto' (`symgen.vocabulary.options.TRIG`).
-    - `wrap` names wrappers ('cpp17', 'casadi') or 'cuda' for kernels. `batch` adds every function for many states.
-    - `target` (`symgen.machine.targets`) adds firmware/ and, unless `evidence` is False, the cost sheet and the proofs.
+    - `wrap` names wrappers ('cpp17', 'casadi') or 'cuda' for kernels. `batch` adds every function
+      for many states.
+    - `target` (`symgen.machine.targets`) adds firmware/ and, unless `evidence` is False, the cost
+      sheet and the proofs.
     - `checked` functions return a status and store results only if it is OK.
     - `functions_only` writes the functions, their headers and wrappers, and nothing else.
 

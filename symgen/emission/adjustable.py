@@ -32,7 +32,9 @@ STATUSES = {
 
 
 class Parameter(NamedTuple):
-    """`words` make the name of its field, `what` says what it is; as many `defaults` as it has numbers."""
+    """`words` make the name of its field, `what` says what it is; as many `defaults` as it has
+    numbers.
+    """
 
     words: tuple[str, ...]
     what: str

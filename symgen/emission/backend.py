@@ -39,8 +39,8 @@ def unrolled(programs: Mapping[str, Form]) -> dict[str, Program]:
 class Source(Protocol):
     """Prints the text of one function.
 
-    `divisor_bounds` maps the row of each divisor to its certified lower bound. Only a checked function,
-    which compares its divisors with these bounds, has `divisor_bounds`.
+    `divisor_bounds` maps the row of each divisor to its certified lower bound. Only a checked
+    function, which compares its divisors with these bounds, has `divisor_bounds`.
     """
 
     def __call__(
@@ -51,9 +51,9 @@ class Source(Protocol):
 class Texts(Protocol):
     """Prints all files of several functions: texts by file name, headers first.
 
-    `programs`, `replacements` and `divisor_bounds` have the name of a function as the key. A function in
-    `replacements` is not printed; the text in `replacements` is used instead. `divisor_bounds` holds for
-    each function the bounds that `Source` takes.
+    `programs`, `replacements` and `divisor_bounds` have the name of a function as the key. A
+    function in `replacements` is not printed; the text in `replacements` is used instead.
+    `divisor_bounds` holds for each function the bounds that `Source` takes.
     """
 
     def __call__(
@@ -102,8 +102,8 @@ class Printer:
     - `texts`: all files of several functions. `source`: the text of the file of one function.
     - `headers`: files that the functions include. `sincos`: text of the file that defines the
       printer's own sine and cosine, for one real type.
-    - `parameters`: name in the text of every argument and result of a function. `calls`: mathematical
-      functions that the text may call, by operation.
+    - `parameters`: name in the text of every argument and result of a function. `calls`:
+      mathematical functions that the text may call, by operation.
     - `definition`: facts of a function for a wrapper whose language has the same statements.
     - `parts`: number of pieces into which a long function is split, and how many numbers these
       pieces share on the stack; (0, 0) for a function in one piece.
@@ -114,8 +114,8 @@ class Printer:
     - `forbids_aliasing`: True if results may not overlap arguments.
     - `unscheduled`: True if gcc's first instruction scheduling makes the function slower.
     - `adjustable`: files that set the parameters which may change at run time.
-    - `assembling`: files that assemble closed kinematic loops, header first. `assembly`: facts that a
-      caller of the assembly needs.
+    - `assembling`: files that assemble closed kinematic loops, header first. `assembly`: facts that
+      a caller of the assembly needs.
     - `ulps`: error bound of sines and cosines in units in the last place, by `TextOptions.trig`.
     - `farthest`: largest angle (rad) for which the error of the printer's own sines is proved.
     - `statuses`: meaning of every status that a checked function returns, in the order 0, 1, …
@@ -157,9 +157,9 @@ class Wrapper:
     The functions of a wrapper call the printed functions, or repeat their statements.
 
     - `name`: name of the wrapper in `--wrap`.
-    - `files`: returns the texts of the wrapper's files by file name. It takes the functions, the target
-      and the `divisor_bounds` of `Batches`. Header files are installed beside the printer's headers, and C files
-      become a separate shared library. CUDA's compiler compiles `.cu` files.
+    - `files`: returns the texts of the wrapper's files by file name. It takes the functions, the
+      target and the `divisor_bounds` of `Batches`. Header files are installed beside the printer's
+      headers, and C files become a separate shared library. CUDA's compiler compiles `.cu` files.
     - `loops`: True if the wrapper accepts functions with loops over links.
     """
 

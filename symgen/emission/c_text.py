@@ -27,7 +27,9 @@ def comment(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """`text` on one line of printable characters of any alphabet, unable to end a comment or to continue a line."""
+    """`text` on one line of printable characters of any alphabet, unable to end a comment or to
+    continue a line.
+    """
     line = "".join(c if c.isprintable() else " " for c in text).replace("\\", "/")
     # The slashes are parted as often as needed: '**//' must not become '*/' by one replacement.
     while "*/" in line or "/*" in line:
@@ -99,7 +101,9 @@ _DOTS = {"\u0307": "dot", "\u0308": "ddot"}
 
 
 def ascii_text(text: str) -> str:
-    """`text` in ASCII: 'rad/s²' -> 'rad/s^2', 'M⁻¹' -> 'M^-1', 'θ' -> 'theta', 'für' -> 'fur', '手' -> '<U+624B>'."""
+    """`text` in ASCII: 'rad/s²' -> 'rad/s^2', 'M⁻¹' -> 'M^-1', 'θ' -> 'theta', 'für' -> 'fur', '手'
+    -> '<U+624B>'.
+    """
     if text.isascii():
         return text
     words: list[str] = []

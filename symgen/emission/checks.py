@@ -235,7 +235,9 @@ def statuses(forms: Iterable[Form], target: Target) -> list[dict[str, Any]]:
 
 
 def lines(parts: Sequence[str], operator: str, indent: int) -> str:
-    """`parts` joined by an operator, in parentheses where there are several, over lines that are indented."""
+    """`parts` joined by an operator, in parentheses where there are several, over lines that are
+    indented.
+    """
     grouped = [f"({part})" for part in parts] if len(parts) > 1 else parts
     joined = f" {operator} ".join(
         part.replace(" ", "\0") for part in grouped

@@ -180,8 +180,9 @@ def turn_of(program: Program, target: Target) -> Turn | None:
 class PrintedFunction:
     """A Program that is printed as one function, with all that decides its text.
 
-    `divisor_bounds` are certified bounds of rows for a checked function; `turn` gives sines and cosines where the text has its own.
-    `part` is how many statements a part has, about; None: the function stays in one piece.
+    `divisor_bounds` are certified bounds of rows for a checked function; `turn` gives sines and
+    cosines where the text has its own. `part` is how many statements a part has, about; None: the
+    function stays in one piece.
     """
 
     program: Program

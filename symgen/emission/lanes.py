@@ -56,8 +56,8 @@ def function(
 ) -> dict[str, Any]:
     """Return the facts of a function of lanes that its template prints.
 
-    `together` are the angles whose sines are taken between two loops, the rows of each; the turn of the function, if any, gives
-    those of one angle inside a loop. All lanes share `shared_arrays`.
+    `together` are the angles whose sines are taken between two loops, the rows of each; the turn of
+    the function, if any, gives those of one angle inside a loop. All lanes share `shared_arrays`.
     """
     program, target = printed.program, printed.target
     writer, compared = _writer(printed, together, shared_arrays), printed.comparisons

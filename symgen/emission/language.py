@@ -17,11 +17,13 @@ SUM, PRODUCT, UNARY, ATOM = range(4)
 class Language:
     """How rows are spelt.
 
-    No local is called as one of `reserved`. `operators` hold, by operation, the sign with the blanks around it and how tightly it
-    binds; what binds alike is grouped from the left. (around, inside) in `apart`: an operation that stands in parentheses inside
-    another one though the grammar asks for none. `declaration` is the line of a local: {kind}, {name}, {value}. `element` is that
-    of an array: {array}, {index}, which counts from `first`. A line stays within `width` columns, and an expression of more than
-    `inline` becomes a local of its own. `storage` stands before the type of a function: a public one, a static one, and a part of one.
+    No local is called as one of `reserved`. `operators` hold, by operation, the sign with the
+    blanks around it and how tightly it binds; what binds alike is grouped from the left. (around,
+    inside) in `apart`: an operation that stands in parentheses inside another one though the
+    grammar asks for none. `declaration` is the line of a local: {kind}, {name}, {value}. `element`
+    is that of an array: {array}, {index}, which counts from `first`. A line stays within `width`
+    columns, and an expression of more than `inline` becomes a local of its own. `storage` stands
+    before the type of a function: a public one, a static one, and a part of one.
     """
 
     reserved: frozenset[str]

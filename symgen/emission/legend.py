@@ -34,8 +34,8 @@ _SUM = re.compile(r"c_\d+([pm]\d+)+")
 
 
 def legend(programs: Iterable[Form]) -> dict[str, Any]:
-    """`papers` that the comments cite, as "RK: …"; `six`, what is made of vectors of six; of these `at_the_centre` of mass;
-    `sums`, the first name of the cosine of a sum of angles.
+    """`papers` that the comments cite, as "RK: …"; `six`, what is made of vectors of six; of these
+    `at_the_centre` of mass; `sums`, the first name of the cosine of a sum of angles.
 
     What is stated by another convention is no part of `six` but of `otherwise`, and `stated` says
     how.

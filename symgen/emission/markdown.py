@@ -27,7 +27,9 @@ def cell(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """`text` on one line as words between others: what Markdown or HTML would read is escaped, and no address becomes a link."""
+    """`text` on one line as words between others: what Markdown or HTML would read is escaped, and
+    no address becomes a link.
+    """
     escaped = re.sub(r"([`*\[\]<>&|~#!])", r"\\\1", one_line(text))
     escaped = re.sub(
         r"(?<![^\W_])_|_(?![^\W_])", r"\\_", escaped

@@ -12,8 +12,8 @@ and AArch64. Each operation is the same, and so are the bits. Angles beyond the 
 to <math.h>, each for itself. That one is among them shows in the sum of their sizes, which is no
 less than any of them: rounding keeps the order, and nothing negative is added.
 
-`python -m tests.sincos_constants` computes the constants in `symgen.vocabulary.sines`. `tests/sincos_proof.py` proves the bound `ULPS` from
-the printed text.
+`python -m tests.sincos_constants` computes the constants in `symgen.vocabulary.sines`.
+`tests/sincos_proof.py` proves the bound `ULPS` from the printed text.
 """
 
 from __future__ import annotations

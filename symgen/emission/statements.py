@@ -4,15 +4,17 @@ language.
 A function with loops is lowered to these statements, one function of Python a stage, instead of
 being written in a template.
 
-**Values.** A value is text, a number, an `Element` (`x[i]`), an `Address` (`&x[i]`), a `Row` (`x[i]` of an array of rows, which is
-passed as an array), a `Cast`, `All` of several conditions, or a tuple of values, which stand one behind the other. Text holds
-names, numbers and operators and no square bracket, so every access to an array is visible to `check` and `in_lanes`.
-`expression("{} + {}", a, b)` builds a tuple by a pattern. A line break in text starts a new line at the indentation of the
-statement.
+**Values.** A value is text, a number, an `Element` (`x[i]`), an `Address` (`&x[i]`), a `Row`
+(`x[i]` of an array of rows, which is passed as an array), a `Cast`, `All` of several conditions, or
+a tuple of values, which stand one behind the other. Text holds names, numbers and operators and no
+square bracket, so every access to an array is visible to `check` and `in_lanes`. `expression("{} +
+{}", a, b)` builds a tuple by a pattern. A line break in text starts a new line at the indentation
+of the statement.
 
-**Statements.** `Function`, `Declare` (of a local, and of a parameter where it stands in `Function.parameters`), `Assign`, `Call`,
-`For`, `While`, `If`, `Block`, `Return`, `Unused` (a parameter that is not read), `Comment`, `Blank`, `Pragma`. `body(a, b, c)` builds
-a body whose parts may be several statements, or None.
+**Statements.** `Function`, `Declare` (of a local, and of a parameter where it stands in
+`Function.parameters`), `Assign`, `Call`, `For`, `While`, `If`, `Block`, `Return`, `Unused` (a
+parameter that is not read), `Comment`, `Blank`, `Pragma`. `body(a, b, c)` builds a body whose parts
+may be several statements, or None.
 
 **Lanes.** `in_lanes(statements, arrays, count)` makes a vector of `count` lanes of every element of
 `arrays`: declarations get a last dimension, elements get the index `lane`, and each run of
@@ -93,8 +95,8 @@ class Declare:
     """A local or a parameter of type `kind`, which may begin with `const`. An array has a `size`; a
     parameter's may be empty text.
 
-    `pointer` is POINTER or FIXED for a local that points into an array: then `size` is that of a row of the array. `attribute`
-    stands behind the size; `comment` stands behind the statement.
+    `pointer` is POINTER or FIXED for a local that points into an array: then `size` is that of a
+    row of the array. `attribute` stands behind the size; `comment` stands behind the statement.
     """
 
     kind: str
@@ -157,7 +159,9 @@ class While:
 
 @dataclass(frozen=True)
 class If:
-    """`body` where `condition` holds, `otherwise` where it does not. An `If` as `otherwise` is an `else if`."""
+    """`body` where `condition` holds, `otherwise` where it does not. An `If` as `otherwise` is an
+    `else if`.
+    """
 
     condition: Value
     body: tuple[Statement, ...]
@@ -471,11 +475,12 @@ Sizes = tuple[int | str, ...]
 def check(functions: Iterable[Function], known_names: Mapping[str, Sizes]) -> tuple[Function, ...]:
     """Return the functions unchanged; raise ProgramError with the function and the name at fault.
 
-    `known_names` are the tables of the file with their sizes, and its macros and functions. The rules: a local is declared once in its
-    scope and those around it, before its use, and its name is no keyword and nothing that <math.h> declares; an array has
-    elements, and as many indices as dimensions; an index that is a number, or counts between two numbers, is within the size;
-    what is constant is not assigned, nor is an index inside its loop; a function that returns a value does so in its last
-    statement, and nowhere else.
+    `known_names` are the tables of the file with their sizes, and its macros and functions. The
+    rules: a local is declared once in its scope and those around it, before its use, and its name
+    is no keyword and nothing that <math.h> declares; an array has elements, and as many indices as
+    dimensions; an index that is a number, or counts between two numbers, is within the size; what
+    is constant is not assigned, nor is an index inside its loop; a function that returns a value
+    does so in its last statement, and nowhere else.
     """
     functions, names = tuple(functions), dict(known_names)
     for function in functions:

@@ -1,8 +1,9 @@
 """Rows as statements of a language: which of them become locals and under which names, and where
 parentheses stand.
 
-Parentheses are written where the grammar would group otherwise, and where the language asks for more (`Language.apart`).
-`symgen.readback.rows` proves of the C that the text means the rows, operand by operand.
+Parentheses are written where the grammar would group otherwise, and where the language asks for
+more (`Language.apart`). `symgen.readback.rows` proves of the C that the text means the rows,
+operand by operand.
 """
 
 from __future__ import annotations

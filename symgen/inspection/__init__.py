@@ -41,8 +41,8 @@ def inspect(
 
     Results (M, tau, c, g, J …) are those of the generated program. A method's letters (P, psi, U,
     H_theta_L …) refer to the declared link frames, at their origins (SA's at the mass centres),
-    without inertia moved to a parent. If a method adds moments of inertia that no motion depends on,
-    a SymgenWarning says so.
+    without inertia moved to a parent. If a method adds moments of inertia that no motion depends
+    on, a SymgenWarning says so.
 
     `form`: "closed" for one expression, "recursive" for named equations down to the inputs,
     "multiangle" for the canonical form, "looped" for the equations of one link of a whole result.

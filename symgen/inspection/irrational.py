@@ -176,7 +176,8 @@ def _rounded(form: MultiAngle, digits: int, is_sum: bool = False) -> MultiAngle:
     """Return a form with numbers rounded to `digits` digits of the largest one.
 
     All numbers of a sum are rounded, and to no more than `digits` decimal places, as
-    `round_coefficients` does. In a quotient, numbers of short numerators and denominators stay exact.
+    `round_coefficients` does. In a quotient, numbers of short numerators and denominators stay
+    exact.
     """
     sums: dict[Wave, dict[Monomial, Fraction]] = {}
     for wave, monomial, x in form.terms:

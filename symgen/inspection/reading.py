@@ -177,8 +177,8 @@ class Recursive:
 
 @dataclass(frozen=True)
 class Reading:
-    """`value`: an expression, a Matrix, Recursive, Loops, General, Steps, a MultiAngle or a Canonical; `notes`: one
-    sentence each.
+    """`value`: an expression, a Matrix, Recursive, Loops, General, Steps, a MultiAngle or a
+    Canonical; `notes`: one sentence each.
     """
 
     value: Any

@@ -76,8 +76,8 @@ def parse_velocity(mechanism: Mechanism, text: str) -> int:
 
 
 def find_entry(mechanism: Mechanism, text: str, names: Sequence[str], entry_kind: str) -> int:
-    """Return the index of an entry of q or v (`entry_kind`: coordinates or velocities) by its name among
-    `names`.
+    """Return the index of an entry of q or v (`entry_kind`: coordinates or velocities) by its name
+    among `names`.
     """
     entries_of_joint = [name for name in names if name.startswith(f"{text}.")]
     for joint, coupling in zip(mechanism.joints, mechanism.joint_couplings, strict=True):

@@ -1,10 +1,9 @@
 """Results as loops over links: the sweeps of a `LoopProgram` as named equations of one link, for
 reading.
 
-A carry is a value passed from a link to the next one in a sweep. Carries, and values saved for a later
-sweep, have only an index in the C; here they get names. `F_p` is the parent's F,
-`F_c` the sum of the children's. The names are those of one link in the C; positions in a block
-count from 1.
+A carry is a value passed from a link to the next one in a sweep. Carries, and values saved for a
+later sweep, have only an index in the C; here they get names. `F_p` is the parent's F, `F_c` the
+sum of the children's. The names are those of one link in the C; positions in a block count from 1.
 """
 
 from __future__ import annotations
@@ -56,10 +55,11 @@ class SweepFormulas(NamedTuple):
 class Loops:
     """A result as loops over links.
 
-    `final_equations`: the equations after the sweeps, if the result belongs to no link; they use the carries
-    of link `on`, or of the base if it is -1. For link i, `parents[i]` is its parent (-1: base),
-    `kinds[of[i]]` its joint type, and `tables[i]` its constants, named `columns[of[i]]`. Names of
-    columns that are equal in all links are joined by " = ", and the first one is used in equations.
+    `final_equations`: the equations after the sweeps, if the result belongs to no link; they use
+    the carries of link `on`, or of the base if it is -1. For link i, `parents[i]` is its parent
+    (-1: base), `kinds[of[i]]` its joint type, and `tables[i]` its constants, named
+    `columns[of[i]]`. Names of columns that are equal in all links are joined by " = ", and the
+    first one is used in equations.
     """
 
     label: str

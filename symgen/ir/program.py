@@ -26,9 +26,9 @@ BY_SERIES = (*STUMPFF, "arc", "arc_square", "still")
 """Functions of a rotation angle that only Programs to be differentiated contain
 (`symgen.pipeline.differentiation.series`).
 
-`arc` and `arc_square` have operands x and c, where c is the cosine of an angle θ and x = θ/sin θ. `arc` has the value x and
-`arc_square` the value x²(1 − c²); both are differentiated as functions of c alone. `still` has the value of its operand and
-the derivative 0.
+`arc` and `arc_square` have operands x and c, where c is the cosine of an angle θ and x = θ/sin θ.
+`arc` has the value x and `arc_square` the value x²(1 − c²); both are differentiated as functions of
+c alone. `still` has the value of its operand and the derivative 0.
 """
 ARITY: dict[str, int] = {
     "const": 0,

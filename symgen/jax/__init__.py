@@ -46,8 +46,9 @@ def functions(
 ) -> Functions:
     """Return the functions of a robot for JAX, one attribute each.
 
-    `real` is 'double' or 'float'. None is the type of JAX: 'double' if jax_enable_x64 is set, else 'float'. The other arguments
-    are those of `symgen.compile`, except `parameters`, `checked`, `blocks` and the form 'looped', which are rejected.
+    `real` is 'double' or 'float'. None is the type of JAX: 'double' if jax_enable_x64 is set, else
+    'float'. The other arguments are those of `symgen.compile`, except `parameters`, `checked`,
+    `blocks` and the form 'looped', which are rejected.
 
     Raises ToolMissing without JAX, ArgumentError for a rejected option and for 'double' without
     jax_enable_x64, and the errors of `symgen.compile`.

@@ -34,8 +34,8 @@ _REGISTERED: set[str] = set()
 class Functions:
     """Functions of one robot in JAX, one attribute each; see `symgen.jax.functions`.
 
-    `functions` are their names, `mechanism` is the robot, `real` the type. A pickle holds the request; loading it compiles the
-    functions again, or takes them from the cache.
+    `functions` are their names, `mechanism` is the robot, `real` the type. A pickle holds the
+    request; loading it compiles the functions again, or takes them from the cache.
     """
 
     def __init__(
@@ -134,8 +134,8 @@ class Functions:
 class Call:
     """One function that is registered with XLA as `target`.
 
-    `jacobian(function, by)` returns the Call whose results are the derivatives of each result with respect to each argument of
-    `by`, along the `steps` of positions.
+    `jacobian(function, by)` returns the Call whose results are the derivatives of each result with
+    respect to each argument of `by`, along the `steps` of positions.
     """
 
     def __init__(

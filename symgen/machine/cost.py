@@ -124,8 +124,8 @@ class Written(NamedTuple):
 
 
 class Source(NamedTuple):
-    """C that is measured: the backend's with `text` and the certified bounds `divisor_bounds`, or the C
-    `written` in a folder.
+    """C that is measured: the backend's with `text` and the certified bounds `divisor_bounds`, or
+    the C `written` in a folder.
     """
 
     text: TextOptions = PLAIN

@@ -39,8 +39,9 @@ class State:
 
     `half_tangents[i]` is tan(q_i/2) if entry i is an angle, and `coordinates[i]` is entry i where
     it is a length or a component of a unit quaternion. The angle of a helical joint is needed in
-    both ways; its two numbers may be independent of each other. `constant` converts a constant of the description
-    into this kind of number. Unless the numbers are `inexact`, it is given rationals only.
+    both ways; its two numbers may be independent of each other. `constant` converts a constant of
+    the description into this kind of number. Unless the numbers are `inexact`, it is given
+    rationals only.
     """
 
     half_tangents: Sequence[Any]

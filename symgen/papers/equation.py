@@ -17,10 +17,11 @@ class Equation(Generic[Operators]):
     """One equation.
 
     `number` is the number in the paper, `statement` the general form in LaTeX, `says` a sentence
-    about it. `left` and `right` compute its two sides from the operators of a robot. The two sides share only the
-    operators that the statement names; a definition is computed in a second way instead, which `says` explains.
-    `letters` are the letters (`Letter.name`) that a document shows with this equation. `corrected` is True if the
-    printed equation has an error, which `says` names.
+    about it. `left` and `right` compute its two sides from the operators of a robot. The two sides
+    share only the operators that the statement names; a definition is computed in a second way
+    instead, which `says` explains. `letters` are the letters (`Letter.name`) that a document shows
+    with this equation. `corrected` is True if the printed equation has an error, which `says`
+    names.
     """
 
     number: str

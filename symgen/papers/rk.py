@@ -366,10 +366,10 @@ class Operators:
 class Motion:
     """A motion of a robot: rates and forces of its joints, and wrenches on its links.
 
-    `rates` and `joint_forces` have one vector per joint, in the order of the links; `load` are wrenches by link, at
-    the link's origin: φ(1,0) f(0) (2.28) on the tip. Gravity is that of the description. Values
-    are columns in the order of the operators, by the operator form of §3; those named `by_link`
-    are computed by the recursions of §2 instead.
+    `rates` and `joint_forces` have one vector per joint, in the order of the links; `load` are
+    wrenches by link, at the link's origin: φ(1,0) f(0) (2.28) on the tip. Gravity is that of the
+    description. Values are columns in the order of the operators, by the operator form of §3; those
+    named `by_link` are computed by the recursions of §2 instead.
     """
 
     def __init__(

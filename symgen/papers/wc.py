@@ -355,8 +355,9 @@ class Operators:
     """The partition of a robot at one state, over the numbers of `chain`.
 
     `b` is the right side of (6); random numbers by default. q are the soft variables of all links,
-    then the hard ones. On a serial chain H_11, H_12 and H_22 are block tridiagonal. On a tree, links
-    of one parent are coupled as well, and the elimination of H_22 fills blocks between branches.
+    then the hard ones. On a serial chain H_11, H_12 and H_22 are block tridiagonal. On a tree,
+    links of one parent are coupled as well, and the elimination of H_22 fills blocks between
+    branches.
     """
 
     def __init__(self, chain: Chain, b: Sequence[Any] | None = None) -> None:

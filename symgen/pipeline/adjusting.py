@@ -48,10 +48,11 @@ ANY = (Fraction(2), Fraction(-3), Fraction(-9))
 class Adjusting:
     """Run-time numbers of a robot.
 
-    `parameters` are in order, and `defaults` are their numbers in the description. `bare` is the robot without the inertia
-    that may change, so that no frame depends on it; its frames are laid out by `slides`. `prepared` describes the array that the
-    functions take, `regroup` computes it, and `judge` tests whether the numbers are physical. Conditions that the description
-    itself violates are not tested.
+    `parameters` are in order, and `defaults` are their numbers in the description. `bare` is the
+    robot without the inertia that may change, so that no frame depends on it; its frames are laid
+    out by `slides`. `prepared` describes the array that the functions take, `regroup` computes it,
+    and `judge` tests whether the numbers are physical. Conditions that the description itself
+    violates are not tested.
     """
 
     parameters: tuple[Adjustable, ...]

@@ -492,7 +492,8 @@ class StatesCall:
     """One call of a function for many states: the memory before it, and what should be there behind
     it.
 
-    `room` is the size that the caller's array needs, and `stated_size` the argument that says how large it is.
+    `room` is the size that the caller's array needs, and `stated_size` the argument that says how
+    large it is.
     """
 
     def __init__(

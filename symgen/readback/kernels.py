@@ -328,7 +328,8 @@ def _cases(device: _Device) -> Iterator[Case]:
 class _KernelCall(StatesCall):
     """One call of a function that launches a kernel, and the run of the kernel.
 
-    `workspaces` is the number of threads that have a workspace; `grid` replaces the grid of the launch.
+    `workspaces` is the number of threads that have a workspace; `grid` replaces the grid of the
+    launch.
     """
 
     def __init__(

@@ -100,8 +100,9 @@ _ATTRIBUTE = r"\b(?:SYMBOL_PART|SYMBOL_LINE)\b"
 class Lines:
     """C text of a function of loops without its known directives; each line keeps its number.
 
-    `raw` is the text with the lines of the blocks `_PART` and `_OPENMP` left empty. `text` is `raw` without attributes,
-    and with the pragma of every parallel loop. `differences` reports the directives of `raw` that generated C has not.
+    `raw` is the text with the lines of the blocks `_PART` and `_OPENMP` left empty. `text` is `raw`
+    without attributes, and with the pragma of every parallel loop. `differences` reports the
+    directives of `raw` that generated C has not.
     """
 
     def __init__(

@@ -1,9 +1,10 @@
 """The emitted C, parsed back, is the Program row for row.
 
-`compare` parses the text with pycparser and matches every operation of it with a row: the same operation, the same
-operands in the same order, each literal equal to its constant rounded once to the real type. Rows are matched by
-structure from the leaves up, so the names of locals prove nothing and only help to say where a difference lies.
-Nothing else may stand in the text: no other statement, no other directive, no store but each result's own.
+`compare` parses the text with pycparser and matches every operation of it with a row: the same
+operation, the same operands in the same order, each literal equal to its constant rounded once to
+the real type. Rows are matched by structure from the leaves up, so the names of locals prove
+nothing and only help to say where a difference lies. Nothing else may stand in the text: no other
+statement, no other directive, no store but each result's own.
 
 A long function calls static parts of its own, each once. They are gone through where they are
 called. What one of them puts into the work array stands there until something else is put in its
@@ -49,9 +50,10 @@ def compare(
 ) -> list[str]:
     """List the differences between the C and the Program; [] if they agree.
 
-    `text` is NAME_<function>.c and `header`, when given, NAME.h, whose macros are then checked as well. `checked` is None for a
-    function that returns nothing, and for one that returns a status the bounds of its divisors, by row, as they were certified.
-    `preprocessed`, when given, is the output of the compiler's preprocessor for `text`; then it is parsed instead of `text`, with the
+    `text` is NAME_<function>.c and `header`, when given, NAME.h, whose macros are then checked as
+    well. `checked` is None for a function that returns nothing, and for one that returns a status
+    the bounds of its divisors, by row, as they were certified. `preprocessed`, when given, is the
+    output of the compiler's preprocessor for `text`; then it is parsed instead of `text`, with the
     prototypes of the header. The result has one sentence per difference, with its line of the C.
     """
     try:

@@ -42,7 +42,8 @@ def compare(
     """List what keeps a text without directives and qualifiers from being the loop program for a
     thread.
 
-    `sines`: a checked function compares angles with the range of the text's own sines. `work` is the size of a thread's workspace.
+    `sines`: a checked function compares angles with the range of the text's own sines. `work` is
+    the size of a thread's workspace.
     """
     if checked:
         form = with_checked_rows(form, lambda step: compared(step, sines))

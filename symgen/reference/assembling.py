@@ -80,8 +80,9 @@ class Assembly:
     dependent: tuple[int, ...]
     """`rank` entries of v that A determines from the others; used to close drawn states."""
     eliminated: tuple[int, ...]
-    """`rank` entries of v that functions in independent coordinates eliminate: all but the declared independent ones,
-    or else the last entries of v that can be eliminated."""
+    """`rank` entries of v that functions in independent coordinates eliminate: all but the declared
+    independent ones, or else the last entries of v that can be eliminated.
+    """
     start: float
     """Largest entry of C at the declared start (m, rad)."""
     actuated: tuple[int, ...] = ()

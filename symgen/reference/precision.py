@@ -2,8 +2,8 @@
 
 A declaration is exact (`Fraction`, `Angle`) and is converted into a scalar type once. Over
 `arb(digits)` the entries of a NumPy object array are `flint.arb` balls: intervals given by midpoint
-and radius that contain the exact value, so each result has an error bound. python-flint keeps its working
-precision in a global context, which `Scalars.working` opens.
+and radius that contain the exact value, so each result has an error bound. python-flint keeps its
+working precision in a global context, which `Scalars.working` opens.
 """
 
 from __future__ import annotations

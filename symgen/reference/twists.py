@@ -28,8 +28,8 @@ from symgen.vocabulary.arrays import Convention
 def convert_jacobian(convention: Convention, turn: Array, origin: Array, jacobian: Array) -> Array:
     """Return the Jacobian (..., 6, NV) in a convention.
 
-    `jacobian` (..., 6, NV) is in the convention "aligned", angular rows first. `turn` (..., 3, 3) is R
-    and `origin` (..., 3) is p.
+    `jacobian` (..., 6, NV) is in the convention "aligned", angular rows first. `turn` (..., 3, 3)
+    is R and `origin` (..., 3) is p.
     """
     angular, linear = jacobian[..., :3, :], jacobian[..., 3:, :]
     if convention.frame == "local":

@@ -18,8 +18,8 @@
 They can also be caught as Python's own exceptions, with `except ValueError` and `except
 LookupError`.
 
-`SymgenWarning` is the only class of warnings. `warn` issues a warning at the line of the user's program that called symgen. The
-command line collects warnings with `collected` and prints them.
+`SymgenWarning` is the only class of warnings. `warn` issues a warning at the line of the user's
+program that called symgen. The command line collects warnings with `collected` and prints them.
 """
 
 from __future__ import annotations

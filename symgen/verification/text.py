@@ -75,8 +75,8 @@ def check_device(
 ) -> list[Check]:
     """Return one check for each function.
 
-    `texts` are the GPU files by name, `header` is NAME.h, `divisor_bounds` the certified bounds of divisors
-    by function.
+    `texts` are the GPU files by name, `header` is NAME.h, `divisor_bounds` the certified bounds of
+    divisors by function.
     """
     checks = []
     for function, program in programs.items():

@@ -714,7 +714,9 @@ def test_the_relative_error_of_a_pivot_needs_the_outer_pivots() -> None:
 
 @pytest.mark.parametrize("name", ["puma560", "tree4", "chain5"])
 def test_a_certificate_belongs_to_the_joint_of_its_pivot(name: str) -> None:
-    """`exact_bound` is the inertia of that joint, `lower_bound` the rest after round-off; leaves attain it."""
+    """`exact_bound` is the inertia of that joint, `lower_bound` the rest after round-off; leaves
+    attain it.
+    """
     mechanism, program = robot(name), derived_program(name, "composite_body")
     samples, owns = states(mechanism, 400), own_inertias(mechanism)
     D = dict(enumerate(pivots(mechanism, samples["q"]).T))

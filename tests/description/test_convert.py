@@ -1,4 +1,6 @@
-"""`convert`: the robot read back equals the original at 80 digits, and everything left out is reported."""
+"""`convert`: the robot read back equals the original at 80 digits, and everything left out is
+reported.
+"""
 
 from __future__ import annotations
 

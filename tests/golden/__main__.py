@@ -1,4 +1,6 @@
-"""`python -m tests.golden` rewrites generated/; `python -m tests.golden DIR` writes the same into DIR."""
+"""`python -m tests.golden` rewrites generated/; `python -m tests.golden DIR` writes the same into
+DIR.
+"""
 
 from __future__ import annotations
 

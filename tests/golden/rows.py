@@ -20,8 +20,8 @@ FILES = Path(__file__).resolve().parent / "robots"
 class Robot:
     """A robot by name or file, how it is read, and two of its links.
 
-    `task` are the rows of a task that its second link can have. `closure` takes the place of CLOSURE in the file. `tags` has
-    "loops" where joints close loops.
+    `task` are the rows of a task that its second link can have. `closure` takes the place of
+    CLOSURE in the file. `tags` has "loops" where joints close loops.
     """
 
     source: str

@@ -1,4 +1,6 @@
-"""`inspect --form looped`: the printed loops over links, run link by link, give the values of the Program's rows."""
+"""`inspect --form looped`: the printed loops over links, run link by link, give the values of the
+Program's rows.
+"""
 
 from __future__ import annotations
 

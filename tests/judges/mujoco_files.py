@@ -59,8 +59,8 @@ class Verdict:
 
     `theirs` and `ours` are the sentences by which MuJoCo and symgen refuse the file. `moved` is the
     largest rotation of the `snaps` and `turned` their sum (rad). `snapped` is the largest error of
-    the Programs with snapping on, as `generate` has it by default, and `another` is true if snapping
-    gives another robot. `errors` are those with snapping off.
+    the Programs with snapping on, as `generate` has it by default, and `another` is true if
+    snapping gives another robot. `errors` are those with snapping off.
     """
 
     file: str

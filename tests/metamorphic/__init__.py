@@ -1,8 +1,9 @@
 """Metamorphic relations: one problem told in two ways, or at two states, has one answer.
 
-They judge what no oracle shares: `mechanism.py`, the joint types and the readers, which the derivation and the reference both
-trust, and the reference itself. Each relation takes a `Setting` and gives a `Case`, or None where it does not apply.
-`compare` evaluates both sides in balls, once by the Programs and once by the reference, and says which of the two broke it.
+They judge what no oracle shares: `mechanism.py`, the joint types and the readers, which the
+derivation and the reference both trust, and the reference itself. Each relation takes a `Setting`
+and gives a `Case`, or None where it does not apply. `compare` evaluates both sides in balls, once
+by the Programs and once by the reference, and says which of the two broke it.
 """
 
 from __future__ import annotations

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 class Tangents:
     """Derivatives of a change of description at one state.
 
-    `arguments` maps (states, scalars) and `results` maps (results, states, scalars) to the other description.
+    `arguments` maps (states, scalars) and `results` maps (results, states, scalars) to the other
+    description.
     """
 
     arguments: Callable[[States, Scalars], States]

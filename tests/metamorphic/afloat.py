@@ -50,9 +50,9 @@ def momentum_kept(setting: Setting) -> Case | None:
     """Forces of joints push both ways: only weight, which has no moment about the mass centre,
     changes the momentum.
 
-    None where no root floats, and where M is singular. A step of forward dynamics and `integrate` misses that by the square of
-    its time, as it does the way of the mass centre and the work of all forces. Its order over many steps stands in
-    `tests/methods/test_momentum_conservation.py`.
+    None where no root floats, and where M is singular. A step of forward dynamics and `integrate`
+    misses that by the square of its time, as it does the way of the mass centre and the work of all
+    forces. Its order over many steps stands in `tests/methods/test_momentum_conservation.py`.
     """
     old, links = setting.mechanism, replace(setting.links, wrench=None)
     root = only_root(old)

@@ -1,4 +1,5 @@
-"""`constraint_force`: the partition M⁻¹ = H_aa − H_ab H_bb⁻¹ H_abᵀ and its parts, in exact arithmetic.
+"""`constraint_force`: the partition M⁻¹ = H_aa − H_ab H_bb⁻¹ H_abᵀ and its parts, in exact
+arithmetic.
 
 The robots have quarter turns and decimal lengths, the angles rational sines and cosines. Programs
 and the Newton-Euler recursion of this file, in base axes, must therefore agree exactly. For two and

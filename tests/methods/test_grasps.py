@@ -1,4 +1,6 @@
-"""`riccati:grasps`, arms that hold one object (RK Part II): every closure, several arms, reference and elimination."""
+"""`riccati:grasps`, arms that hold one object (RK Part II): every closure, several arms, reference
+and elimination.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`integrate`, q ⊕ v dt: power series, Pinocchio, rest, many turns, operation counts, proofs and planted errors."""
+"""`integrate`, q ⊕ v dt: power series, Pinocchio, rest, many turns, operation counts, proofs and
+planted errors.
+"""
 
 from __future__ import annotations
 

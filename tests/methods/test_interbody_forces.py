@@ -1,4 +1,6 @@
-"""`interbody_forces`, the wrench of the parent on each link: closed forms, weights, regrouped inertias, depth."""
+"""`interbody_forces`, the wrench of the parent on each link: closed forms, weights, regrouped
+inertias, depth.
+"""
 
 from __future__ import annotations
 

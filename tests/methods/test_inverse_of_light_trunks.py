@@ -1,8 +1,8 @@
 """M⁻¹ of a floating trunk of one milligram that carries a hundred kilograms.
 
 M⁻¹ is symmetric and symgen computes one half of it. A column of the result is therefore not the
-solution of M x = e by one elimination, and its residual may be hundreds of times that of a solution.
-`verify` and the self-test judge each entry by the effect of M's round-off on that entry.
+solution of M x = e by one elimination, and its residual may be hundreds of times that of a
+solution. `verify` and the self-test judge each entry by the effect of M's round-off on that entry.
 """
 
 from __future__ import annotations

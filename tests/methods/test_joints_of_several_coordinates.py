@@ -70,7 +70,9 @@ def test_slices_are_consecutive_and_entries_have_distinct_names() -> None:
 
 @pytest.mark.parametrize("kind", SEVERAL)
 def test_motion_columns_are_those_declared_by_the_joint_type(kind: str) -> None:
-    """`along`, which the reference uses, equals the columns that the derivation obtains by differentiation."""
+    """`along`, which the reference uses, equals the columns that the derivation obtains by
+    differentiation.
+    """
     of_type, H = joint_type(kind), closed_forms.joint_form(kind).motion_subspace
     assert H.shape == (6, of_type.nv)
     if of_type.along is not None:

@@ -431,7 +431,9 @@ def test_verify_fails_differentiated_rows_at_small_rotations(function: str) -> N
 def test_programs_of_rotations_are_differentiated_by_series(
     function: str, wrt: str, mode: str
 ) -> None:
-    """`symgen.derivative` returns the requested derivative; differentiated rows would be off by 21 at 1e-17 rad."""
+    """`symgen.derivative` returns the requested derivative; differentiated rows would be off by 21
+    at 1e-17 rad.
+    """
     base = symgen.program("free_body", function)
     derivative = symgen.derivative(base, wrt, mode)
     assert derivative == symgen.program("free_body", f"{function}:{mode}({wrt})")

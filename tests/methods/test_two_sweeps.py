@@ -1,4 +1,6 @@
-"""`riccati:two_sweeps`: its results, the arguments that its first sweep reads, and its cost beside FD4."""
+"""`riccati:two_sweeps`: its results, the arguments that its first sweep reads, and its cost beside
+FD4.
+"""
 
 from __future__ import annotations
 

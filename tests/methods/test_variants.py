@@ -145,7 +145,9 @@ def test_variants_that_share_a_derivation_equal_their_own_derivation() -> None:
 def test_cancellation_is_a_property_of_the_variant_and_the_robot(
     mechanism: Mechanism,
 ) -> None:
-    """`fixman:spatial` subtracts large terms on every robot, `fixman:planar` on rigid links but not on point masses."""
+    """`fixman:spatial` subtracts large terms on every robot, `fixman:planar` on rigid links but not
+    on point masses.
+    """
     assert methods.find("fixman:spatial").cancels(mechanism)
     assert methods.find("fixman:planar").cancels(mechanism) == (mechanism.name != "arm")
     assert methods.find("fixman").cancels(mechanism) == methods.find(

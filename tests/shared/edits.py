@@ -1,8 +1,8 @@
 """Seeded errors: edits of symgen's text, each one thing that a tired hand gets wrong.
 
-A flipped sign, an index off by one, another constant, a dropped term, a negated condition, a comparison the other way
-round. Not made: what no test could see (annotations, docstrings, texts, `__repr__`, assertions, sizes of caches, -1 of
-`reshape`, which NumPy reads like -2).
+A flipped sign, an index off by one, another constant, a dropped term, a negated condition, a
+comparison the other way round. Not made: what no test could see (annotations, docstrings, texts,
+`__repr__`, assertions, sizes of caches, -1 of `reshape`, which NumPy reads like -2).
 """
 
 from __future__ import annotations

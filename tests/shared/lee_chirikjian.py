@@ -67,9 +67,10 @@ def published_rows(n: int, as_printed: bool = False) -> list[dict[int, Any]]:
     """∂θ_i/∂x_j of LC (20)-(21): cos θ_i = d_i·d_{i−1} / (L_i L_{i−1}) differentiated with the
     lengths held constant.
 
-    Over the symbols of `points`, theta_i and L_i. Each row differs from the exact one by multiples of ∂L only, so the
-    Schur complement (12) is the same. Singular where sin θ_i = 0. Link 1 is measured from x_{−1} = −e_1.
-    `as_printed` keeps the slip in the last term of (21), d_{i−1} for d_i.
+    Over the symbols of `points`, theta_i and L_i. Each row differs from the exact one by multiples
+    of ∂L only, so the Schur complement (12) is the same. Singular where sin θ_i = 0. Link 1 is
+    measured from x_{−1} = −e_1. `as_printed` keeps the slip in the last term of (21), d_{i−1} for
+    d_i.
     """
     theta = sp.symbols(f"theta1:{n + 1}", real=True)
     length = (sp.S.One, *sp.symbols(f"L1:{n + 1}", positive=True))

@@ -25,7 +25,9 @@ Answer = tuple[list[list[Any]], list[Any], list[Any]]
 
 @dataclass(frozen=True)
 class ClosedForm:
-    """`answer(constant, sine, cosine, q, v)` → M, c (gravity included), g of `mechanism`; `source` says where it is printed."""
+    """`answer(constant, sine, cosine, q, v)` → M, c (gravity included), g of `mechanism`; `source`
+    says where it is printed.
+    """
 
     mechanism: Mechanism
     answer: Callable[..., Answer]

@@ -56,9 +56,11 @@ def random_mechanism(
     joints: Sequence[str] = ("revolute",),
     general: bool = True,
 ) -> Mechanism:
-    """`n` joints of the kinds in `joints`, as a "chain" or a random "tree", every link with a full inertia.
+    """`n` joints of the kinds in `joints`, as a "chain" or a random "tree", every link with a full
+    inertia.
 
-    `general`: rotations by arbitrary angles about x, y and z and slanted axes; else quarter turns and axes along x, y or z.
+    `general`: rotations by arbitrary angles about x, y and z and slanted axes; else quarter turns
+    and axes along x, y or z.
     """
     random = Random(f"{n}/{seed}/{kind}/{general}/{joints}")
 

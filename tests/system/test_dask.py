@@ -1,4 +1,6 @@
-"""`symgen.dask.map`: results equal to the bit those of a call, on workers without a compiler and with little memory."""
+"""`symgen.dask.map`: results equal to the bit those of a call, on workers without a compiler and
+with little memory.
+"""
 
 from __future__ import annotations
 

@@ -42,8 +42,8 @@ def test_an_identity_holds_for_the_reference_and_sees_an_error_of_each_function(
 
 @pytest.mark.parametrize(("name", "title"), CASES)
 def test_the_size_of_an_identity_is_the_recorded_one(name: str, title: str) -> None:
-    """A larger size hides errors, a smaller one refuses correct code. After a change on purpose, run
-    `python -m tests.identity_sizes --write`.
+    """A larger size hides errors, a smaller one refuses correct code. After a change on purpose,
+    run `python -m tests.identity_sizes --write`.
     """
     assert sizes_of(name, title) == pytest.approx(recorded()[name][title], rel=1e-4, abs=0)
 

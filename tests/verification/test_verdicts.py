@@ -192,7 +192,9 @@ def test_freedom_grows_with_lighter_links_and_does_not_depend_on_units() -> None
 
 
 def test_the_expected_loss_does_not_depend_on_the_joint_origin_along_its_axis() -> None:
-    """`fixman` places the joint wrench where the axes are nearest, so the declared origin must not matter."""
+    """`fixman` places the joint wrench where the axes are nearest, so the declared origin must not
+    matter.
+    """
     original = light_chain("1e-3")
     joint, offset = original.joints[-1], (Fraction(0), Fraction(2), Fraction(0))
     assert joint.axis == Y_AXIS

@@ -1,4 +1,6 @@
-"""`verify DIR` judges every file of a folder, lists what it cannot judge, and never ends in a traceback."""
+"""`verify DIR` judges every file of a folder, lists what it cannot judge, and never ends in a
+traceback.
+"""
 
 from __future__ import annotations
 

@@ -20,9 +20,9 @@ class Places:
     """Positions of symgen's numbers in the vectors of a peer. This class is for a peer with
     symgen's conventions (Pinocchio).
 
-    `order[k]` (nv,) is the index of velocity k: peers number a branch to its end before the next. `starts[i]` is the first index of
-    joint i in the peer's q (nq,), `sizes[i]` its number of entries: one more than symgen's if the last one, an angle, is stored as
-    cosine and sine.
+    `order[k]` (nv,) is the index of velocity k: peers number a branch to its end before the next.
+    `starts[i]` is the first index of joint i in the peer's q (nq,), `sizes[i]` its number of
+    entries: one more than symgen's if the last one, an angle, is stored as cosine and sine.
     """
 
     def __init__(

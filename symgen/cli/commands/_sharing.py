@@ -147,9 +147,9 @@ def generated_folder(
 ) -> Path | None:
     """Return the folder of `symgen generate` that ROBOT names; None for a robot.
 
-    `done` is the participle of the command ('verified'), `usual` are the command's own defaults. If a folder in the working
-    directory and a built-in robot share a name, a note says which is taken. Raises RequestError for options that the folder
-    has already decided.
+    `done` is the participle of the command ('verified'), `usual` are the command's own defaults. If
+    a folder in the working directory and a built-in robot share a name, a note says which is taken.
+    Raises RequestError for options that the folder has already decided.
     """
     from symgen.description.folders import folder_to_judge
     from symgen.description.namesakes import namesake
@@ -254,7 +254,8 @@ def say_notes(mechanism: Mechanism, robot: str, drives: str | None = None) -> No
     """Print the loud notes on stderr, similar ones in one line, and the drives that `--drives`
     would apply if it is not given.
 
-    `symgen.cli` prints the warnings, last. On a terminal, lines are shortened between words, and two of a kind are printed.
+    `symgen.cli` prints the warnings, last. On a terminal, lines are shortened between words, and
+    two of a kind are printed.
     """
     from symgen.mechanism.notes import LOUD, combined_notes
 

@@ -9,9 +9,9 @@ hinges and slides that actuators drive are recorded as actuated.
 
 `equality` couples joints and closes loops. A follower obeys y − y₀ = a₀ + a₁ (x − x₀), if the
 polynomial has no higher terms. `connect` joins two points, `weld` two frames. MuJoCo enforces them
-softly. If the file does not give the second point or frame, it is computed at qpos0. There every body
-has its declared pose, so the displacement is an exact product of declared poses.
-Equalities of tendons are noted and not applied.
+softly. If the file does not give the second point or frame, it is computed at qpos0. There every
+body has its declared pose, so the displacement is an exact product of declared poses. Equalities of
+tendons are noted and not applied.
 
 Bodies without a name are called `body1`, `body2` … by their number in MuJoCo, joints by their body.
 """

@@ -11,8 +11,8 @@ URDF; `snap = "off"` keeps them.
     [base]                            # optional: the base link's name and inertia
     name = "base"
 
-By frames. A body's frame is the joint's frame moved by the joint. The pose of the joint's frame in the parent's frame is
-`xyz` and `rpy` (R = Rz(yaw) Ry(pitch) Rx(roll)), or exact `steps`.
+By frames. A body's frame is the joint's frame moved by the joint. The pose of the joint's frame in
+the parent's frame is `xyz` and `rpy` (R = Rz(yaw) Ry(pitch) Rx(roll)), or exact `steps`.
 
     [[body]]
     name = "link1"

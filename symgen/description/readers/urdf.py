@@ -81,8 +81,8 @@ def _read_expanded(
     """Return the tree of the expanded macros in `data`. The hash of the description is that of the
     expanded text.
 
-    `finished` is True for a file without the suffix .xacro. If it is a URDF, calls of macros that it
-    does not define are left out.
+    `finished` is True for a file without the suffix .xacro. If it is a URDF, calls of macros that
+    it does not define are left out.
     """
     root, notes = parse(data, file)
     source = text_of(data)

@@ -20,8 +20,8 @@ def omitted_drive_values(
     """Return one sentence for each drive value that the format cannot represent, with its joints.
 
     The format represents the values with the names in `representable`, if they are applied, and in
-    `representable_unapplied`, if they are only declared. Either needs one value for all velocities of
-    a joint.
+    `representable_unapplied`, if they are only declared. Either needs one value for all velocities
+    of a joint.
     """
     joints_of_applied: defaultdict[str, list[str]] = defaultdict(list)
     joints_of_unapplied: defaultdict[str, list[str]] = defaultdict(list)

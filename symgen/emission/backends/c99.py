@@ -76,8 +76,9 @@ def source(
 ) -> str:
     """The text of NAME_<function>.c; RequestError when a constant does not fit into the real type.
 
-    `divisor_bounds` are certified lower bounds of rows that are divisors, for a checked function. `part` is how many statements a part
-    has, about; None: a short function stays in one piece, and a long one is cut as `_parts` says.
+    `divisor_bounds` are certified lower bounds of rows that are divisors, for a checked function.
+    `part` is how many statements a part has, about; None: a short function stays in one piece, and
+    a long one is cut as `_parts` says.
     """
     if program.looped:
         if program.part_count:

@@ -196,8 +196,8 @@ def check_step(
     """Return the array for the numbers of a step that are compared, and the comparisons that follow
     the step's call.
 
-    `user` is the step that divides by these numbers. Only lanes where the condition `only_where` holds are compared. Both lists
-    are empty for a step without such numbers.
+    `user` is the step that divides by these numbers. Only lanes where the condition `only_where`
+    holds are compared. Both lists are empty for a step without such numbers.
     """
     rows = next((port.rows for port in step.outputs if port.name == CHECKED), ())
     if not rows:

@@ -1,9 +1,10 @@
 """Sweeps along links as statements: one function a kind of stage.
 
-`lower` returns the function of one state, or that of a block of states, whose arrays have lanes. Both go through the stages of
-the form in order: a sweep along a chain, a sweep through a tree, a sweep without a carry, sines in blocks; then the epilogue. A
-checked function of one state ends its loops as soon as its status is no longer OK. In lanes all states go to the end, each
-with a status of its own.
+`lower` returns the function of one state, or that of a block of states, whose arrays have lanes.
+Both go through the stages of the form in order: a sweep along a chain, a sweep through a tree, a
+sweep without a carry, sines in blocks; then the epilogue. A checked function of one state ends its
+loops as soon as its status is no longer OK. In lanes all states go to the end, each with a status
+of its own.
 """
 
 from __future__ import annotations

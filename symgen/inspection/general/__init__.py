@@ -9,6 +9,6 @@ coefficient that is a polynomial of degree two at most in all indices. Formulas 
 short chains are compared with every block of a longer one. Rates and accelerations are replaced by
 their `partial_sums` if that leaves fewer terms.
 
-For planar chains, `planar` states some letters with any number of links as sums with symbolic ranges.
-`proof` compares them with the formulas for every n.
+For planar chains, `planar` states some letters with any number of links as sums with symbolic
+ranges. `proof` compares them with the formulas for every n.
 """

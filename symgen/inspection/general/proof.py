@@ -1,10 +1,10 @@
 """Proof that formulas of a planar chain hold for every number of links n ≥ 2.
 
-`definitions` states letters as sums over links, with n and the request's indices as symbols. A term is a
-function that its kind and its positions determine. So the formulas equal the definition if, for each
-kind, the difference of the coefficients is zero at all positions and indices. That difference is a
-polynomial on each of finitely many regions, and `regions` decides whether it is zero. The decision
-covers all values of the indices and of n at once; no chain is evaluated.
+`definitions` states letters as sums over links, with n and the request's indices as symbols. A term
+is a function that its kind and its positions determine. So the formulas equal the definition if,
+for each kind, the difference of the coefficients is zero at all positions and indices. That
+difference is a polynomial on each of finitely many regions, and `regions` decides whether it is
+zero. The decision covers all values of the indices and of n at once; no chain is evaluated.
 """
 
 from __future__ import annotations

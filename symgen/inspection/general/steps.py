@@ -105,11 +105,11 @@ def _riccati(links: Chain, tip_inertia: Array) -> rk.Operators:
 class Rule:
     """Step of one letter.
 
-    `offsets` are the links of its indices, counted from i; None is a link j > i. `block` computes it
-    from the operators of a chain of links i and i + 1 if `of_child`, else of link i alone. The
-    articulated-body inertia of the last of these links is given. If `wrench` is a letter, its wrench
-    at the last of these links is given in place of it, in the axes of that link. This is the second
-    argument of `block`.
+    `offsets` are the links of its indices, counted from i; None is a link j > i. `block` computes
+    it from the operators of a chain of links i and i + 1 if `of_child`, else of link i alone. The
+    articulated-body inertia of the last of these links is given. If `wrench` is a letter, its
+    wrench at the last of these links is given in place of it, in the axes of that link. This is the
+    second argument of `block`.
     """
 
     offsets: tuple[int | None, ...]
@@ -150,11 +150,11 @@ ALPHA = (
 class Recursion:
     """Recursion of a method's inertias of articulated or composite bodies.
 
-    `source` names its equations. `state` is the letter of the inertia, and `inertia` computes that of a link,
-    in the axes of the link, from the `operators` of a chain. `with_tip` returns the operators of a
-    chain whose last link has a given one. `rules` are the steps of each letter. `results` are the letters
-    that are results of functions, by any method. `unlisted` is a wrench that is no letter of the method:
-    its steps are shown below those of a letter that they lead to.
+    `source` names its equations. `state` is the letter of the inertia, and `inertia` computes that
+    of a link, in the axes of the link, from the `operators` of a chain. `with_tip` returns the
+    operators of a chain whose last link has a given one. `rules` are the steps of each letter.
+    `results` are the letters that are results of functions, by any method. `unlisted` is a wrench
+    that is no letter of the method: its steps are shown below those of a letter that they lead to.
     """
 
     method: str
@@ -348,10 +348,10 @@ class Steps:
     wrench, and `offset` its link, counted from i. `last` is the second index of a letter of any two
     links, such as j, or "". The last `reach` links have no block. `cases` are (link, block): a link
     such as 0 or n − 1, or None for all links that no other case has. In a block, q0 and q1 are the
-    coordinates of links i and i + 1. entry_R_C is entry (R, C) of the inertia or wrench, which has the
-    `pattern`. `method` has the letters, and `source` names the equations. `product` is the recursion of
-    a letter of two links whose step this is, or "". `below` are the steps of the wrench `state`, if no
-    request shows them.
+    coordinates of links i and i + 1. entry_R_C is entry (R, C) of the inertia or wrench, which has
+    the `pattern`. `method` has the letters, and `source` names the equations. `product` is the
+    recursion of a letter of two links whose step this is, or "". `below` are the steps of the
+    wrench `state`, if no request shows them.
     """
 
     label: str

@@ -153,8 +153,8 @@ class _Checker:
     ) -> None:
         """Check the ports of one step of a sweep.
 
-        `step_name` names the step in messages. The step writes its saved values from index `saved_at` of
-        the link's row of the workspace on.
+        `step_name` names the step in messages. The step writes its saved values from index
+        `saved_at` of the link's row of the workspace on.
         """
         form, carry_size = self.form, len(sweep.initial)
         sizes = {CONSTANTS: link_class.width, SAVED: form.work, CARRY: carry_size}

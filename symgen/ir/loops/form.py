@@ -1,4 +1,5 @@
-"""`LoopProgram`: a function of a robot as loops over its links, with its cost and its evaluation over any number type.
+"""`LoopProgram`: a function of a robot as loops over its links, with its cost and its evaluation
+over any number type.
 
 `Form` is such a program, or a Program with rows for all links.
 """

@@ -163,9 +163,9 @@ class ParallelScan:
     """A pass over pairs of elements: upward every pair becomes one element, downward the values
     return (Blelloch).
 
-    `initial` is the DOWNSWEEP value of all elements together. Only the first `valid` numbers of the last element's
-    UPSWEEP value and the first `last_valid` of its DOWNSWEEP value are used, since that element has no joint behind it;
-    the others are zero.
+    `initial` is the DOWNSWEEP value of all elements together. Only the first `valid` numbers of the
+    last element's UPSWEEP value and the first `last_valid` of its DOWNSWEEP value are used, since
+    that element has no joint behind it; the others are zero.
     """
 
     up: Program

@@ -56,7 +56,8 @@ def with_inputs(step: Program, numbers: Sequence[int]) -> Program:
 class Angle(NamedTuple):
     """A step that saves the sine and the cosine of one angle and does nothing else.
 
-    `program` has the angle as its one result; `operations` has "sin" or "cos" for each saved number.
+    `program` has the angle as its one result; `operations` has "sin" or "cos" for each saved
+    number.
     """
 
     program: Program

@@ -130,8 +130,8 @@ class JointType:
       of the moved frame in the joint's frame. It may use the symbols of `steps(q)`, so that a
       shared product is computed once.
     - `steps(q)` returns those symbols with their expressions, in order.
-    - `elementary_motions(p)` describes the same motion to the reference, which shares no code with the
-      derivation: a product of elementary motions about the declared axis, from left to right.
+    - `elementary_motions(p)` describes the same motion to the reference, which shares no code with
+      the derivation: a product of elementary motions about the declared axis, from left to right.
     - `limited` is False where a declared range has no meaning. `drawn` is the symbol of the joint
       in a picture.
     - `along` is None where each velocity is the rate of a coordinate. Otherwise the joint has no

@@ -16,8 +16,8 @@ with H_aa = 𝓦_aᵀ 𝓐 𝓦_a, H_ab = 𝓦_aᵀ 𝓐 𝓦, H_bb = 𝓦ᵀ �
 of links i and j at O_i and O_j. It is zero unless both joints are on one link, so 𝓐 of a chain is
 block tridiagonal, and no block is a sum along the chain.
 
-`constraint_force:parallel` eliminates H_bb by block cyclic reduction, and uses prefix scans for quantities along the chain. Its
-depth is O(log N).
+`constraint_force:parallel` eliminates H_bb by block cyclic reduction, and uses prefix scans for
+quantities along the chain. Its depth is O(log N).
 
 A joint of n_i degrees of freedom has n_i columns of W_a and 6 − n_i of W. A free joint has no W:
 M⁻¹ of free bodies is H_aa.

@@ -68,8 +68,8 @@ class Method:
     `source`: the paper, its year if known, and its equations. `functions`: the functions that the
     method has an algorithm for, name -> derivation. `factor`: the factorization of M. M⁻¹ b, M⁻¹,
     det M, ln det M, forward dynamics and Λ⁻¹ follow from it, unless `functions` has them.
-    mass_matrix_and_bias follows from mass_matrix in the same way. `compositions`: the functions that the
-    method composes of finished functions, name -> how it calls them.
+    mass_matrix_and_bias follows from mass_matrix in the same way. `compositions`: the functions
+    that the method composes of finished functions, name -> how it calls them.
 
     `variants`: its variants. `stands_for`: returns the variant that the plain method name denotes
     on a robot. `refusal`: returns why a robot is refused. A method that finds the reason only while

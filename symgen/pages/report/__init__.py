@@ -1,4 +1,5 @@
-"""`report`: one robot's facts as one self-contained HTML page: tree, pose, inertias, sparsity, costs, verification.
+"""`report`: one robot's facts as one self-contained HTML page: tree, pose, inertias, sparsity,
+costs, verification.
 
     symgen.pages.report.report(mechanism, "panda.html")
 
@@ -42,7 +43,8 @@ def report(
 ) -> Path:
     """Write the page to `out`, whole or not at all, and return its path.
 
-    `states` is the number of seeded states at which the functions are verified. Raises RequestError if `out` cannot be written.
+    `states` is the number of seeded states at which the functions are verified. Raises RequestError
+    if `out` cannot be written.
     """
     tell = progress or (lambda step, done, total: None)
     path = Path(out)

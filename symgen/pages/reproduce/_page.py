@@ -24,8 +24,9 @@ class Page:
     """One result: `says`, the paper's statement with its place; `measured`, the measurement;
     `differs`, where the two differ.
 
-    `columns` and `rows` are the CSV, `notes` the meaning of each column. `draw(figure)` makes the picture, `height` inches high.
-    `machine` is what the figures depend on, empty if they are the same on every machine; `busy` is what disturbed a measurement.
+    `columns` and `rows` are the CSV, `notes` the meaning of each column. `draw(figure)` makes the
+    picture, `height` inches high. `machine` is what the figures depend on, empty if they are the
+    same on every machine; `busy` is what disturbed a measurement.
     """
 
     source: str

@@ -74,7 +74,8 @@ def derivative(
 
     Positions change by a step, q ⊕ dq, of the length of v. The derivative of a function that
     integrates positions of joints with several degrees of freedom is that of the same request by
-    `symgen.program`: the derivatives of the Program's own rows have a precision loss at small rotations.
+    `symgen.program`: the derivatives of the Program's own rows have a precision loss at small
+    rotations.
 
     Raises ArgumentError for an unknown argument or mode, for a derivative of a derivative, and for
     such a Program if its rows were changed; TooLong beyond the row budget.

@@ -26,8 +26,9 @@ from symgen.vocabulary import derivatives
 class Equation:
     """The equation G(x, y) = b of a solution.
 
-    `program` computes b. `unknowns` maps each y as an argument of G to the result of the solution; `rights` maps each b as a result
-    of G to the argument of the solution. All other arguments of G are arguments of the solution.
+    `program` computes b. `unknowns` maps each y as an argument of G to the result of the solution;
+    `rights` maps each b as a result of G to the argument of the solution. All other arguments of G
+    are arguments of the solution.
     """
 
     program: Program

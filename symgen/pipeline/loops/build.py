@@ -340,7 +340,8 @@ def unlike_links(
 ) -> OutOfReach:
     """Return the error that a function has no looped form, because its links need different steps.
 
-    `detail` names rows of the sample chain, which a user does not know; it is written to the log only.
+    `detail` names rows of the sample chain, which a user does not know; it is written to the log
+    only.
     """
     LOG.info("%s by %s does not repeat link for link: %s", function, method, detail)
     return OutOfReach(
@@ -372,8 +373,8 @@ def _links_and_constants(
 def placed_links(mechanism: Mechanism, model_pass: ModelPass = None) -> Model:
     """Return the links in frames that need few multiplications; several roots share one base frame.
 
-    `model_pass`: `regroup` moves the part of a link's inertia that has no effect on its own joint to
-    the parent, `complete_moments` adds moments that no motion depends on.
+    `model_pass`: `regroup` moves the part of a link's inertia that has no effect on its own joint
+    to the parent, `complete_moments` adds moments that no motion depends on.
     """
     model = reframe(mechanism)
     if sum(link.parent == BASE for link in model.links) > 1:

@@ -28,9 +28,10 @@ class Interface:
     the element.
 
     - `chain`, `run`: the sample chain; the rows of a method on it, with their names.
-    - `uniform`: the rows of each link. The links in `middle` that are of one class have the same rows.
-    - `at_rest`: True if the virtual base, link 0 of the sample chain, is the fixed base of the robot.
-      All its arguments are then zero.
+    - `uniform`: the rows of each link. The links in `middle` that are of one class have the same
+      rows.
+    - `at_rest`: True if the virtual base, link 0 of the sample chain, is the fixed base of the
+      robot. All its arguments are then zero.
     """
 
     def __init__(

@@ -107,8 +107,8 @@ def _parity(x: int, ones: int) -> int:
 class Match(NamedTuple):
     """Signs of one link relative to the example of its class.
 
-    `signs` are those of each row, `read` those of values from neighbours, by side and row; `swapped` are rows with
-    their operands in the other order.
+    `signs` are those of each row, `read` those of values from neighbours, by side and row;
+    `swapped` are rows with their operands in the other order.
     """
 
     signs: list[int]

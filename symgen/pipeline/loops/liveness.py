@@ -34,7 +34,8 @@ def plan_saved(
 ) -> SavedRows:
     """Choose the rows that each sweep saves: as few as possible.
 
-    `carries` are the rows that each sweep passes on; `results` are rows and the sweeps that give them.
+    `carries` are the rows that each sweep passes on; `results` are rows and the sweeps that give
+    them.
     """
     expensive = [chain.rows[r].op in EXPENSIVE for r in link.rows]
     from_neighbours = [any(ref.side for ref in link.refs[k]) for k in range(len(link.rows))]

@@ -5,10 +5,11 @@ Each identity has a function here, which evaluates it at `count` states and retu
 This is a pair: the difference of the two sides (count, n), and the reference size of the terms,
 with which the verification compares the difference.
 
-`f("mass_matrix")["M"]` is the result M of the function `mass_matrix`. `f.time_derivatives` gives time
-derivatives of results while q moves along v. A time derivative may be zero although its terms are
-not. The reference size of a derivative therefore includes the size of the differentiated result.
-`sizes.of(function, result)` is the size of a result: the magnitude of the terms of its computation.
+`f("mass_matrix")["M"]` is the result M of the function `mass_matrix`. `f.time_derivatives` gives
+time derivatives of results while q moves along v. A time derivative may be zero although its terms
+are not. The reference size of a derivative therefore includes the size of the differentiated
+result. `sizes.of(function, result)` is the size of a result: the magnitude of the terms of its
+computation.
 """
 
 from __future__ import annotations

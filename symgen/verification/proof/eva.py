@@ -103,10 +103,11 @@ def prove(
     """Return Eva's result for each function's C, for all values of the arguments within their
     ranges.
 
-    `ranges` holds (least, most) for every element of every argument by its name. `divisor_bounds` are
-    admitted bounds of rows that are divisors or arguments of a logarithm or root: such a row is at
-    least its bound (a negative one: at most). `sizes` bound the magnitude of rows. They are
-    admitted only if the `divisor_bounds` alone prove nothing, from the first on, and as few as possible.
+    `ranges` holds (least, most) for every element of every argument by its name. `divisor_bounds`
+    are admitted bounds of rows that are divisors or arguments of a logarithm or root: such a row is
+    at least its bound (a negative one: at most). `sizes` bound the magnitude of rows. They are
+    admitted only if the `divisor_bounds` alone prove nothing, from the first on, and as few as
+    possible.
 
     Raises RequestError for a missing or invalid range, BuildError if Frama-C is missing or refuses
     the text. Without functions the result is empty, and Frama-C does not run.

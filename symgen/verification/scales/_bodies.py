@@ -22,8 +22,8 @@ from symgen.verification.reference_results import ReferenceResults
 class PartSizes(NamedTuple):
     """Sizes of a part relative to the joints that move it.
 
-    `turns` is 1 for a rotating joint, `levers` is (count, k), `inertia` is a norm, and `gravcomp` is the magnitude of its gravity
-    compensation.
+    `turns` is 1 for a rotating joint, `levers` is (count, k), `inertia` is a norm, and `gravcomp`
+    is the magnitude of its gravity compensation.
     """
 
     joints: list[int]
