@@ -59,7 +59,8 @@ def map(function: Call, /, *arrays: Any, threads: int = 1, status: bool = False)
     if len(arrays) != len(kernel.inputs):
         names = ", ".join(port.name for port in kernel.inputs)
         raise ArgumentError(
-            f"{kernel.function}: {len(arrays)} arrays are given, but it takes {len(kernel.inputs)}: {names}"
+            f"{kernel.function}: {len(arrays)} arrays are given, but it takes {len(kernel.inputs)}:"
+            f" {names}"
         )
     if status and not kernel.checked:
         raise ArgumentError(f"{kernel.function} has no status; compile it with checked=True")

@@ -66,9 +66,15 @@ def main() -> int:
         return 2
     version = re.findall(r"V(\d+\.\d+\.\d+)", version_text)[0]
     lines = [
-        f"By nvcc {version} for {ARCHITECTURE} with `{ONE_ROUNDING}`; `python -m tests.cuda_sheet` rewrites this table:",
+        (
+            f"By nvcc {version} for {ARCHITECTURE} with `{ONE_ROUNDING}`; `python -m"
+            " tests.cuda_sheet` rewrites this table:"
+        ),
         "",
-        "| robot | function | real | operations | parts | registers | stack, bytes | spilled, bytes | seconds |",
+        (
+            "| robot | function | real | operations | parts | registers | stack, bytes | spilled,"
+            " bytes | seconds |"
+        ),
         "|---|---|---|---|---|---|---|---|---|",
     ]
     lines += [

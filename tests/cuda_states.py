@@ -50,8 +50,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for real in ("double", "float"):
         for flags in ((ONE_ROUNDING,), ()):
             print(
-                f"{chosen.robot}, {real}, {'a*b + c fused' if not flags else 'one rounding per operation'}, {architecture}: "
-                "ns a state"
+                f"{chosen.robot}, {real},"
+                f" {'a*b + c fused' if not flags else 'one rounding per operation'},"
+                f" {architecture}: ns a state"
             )
             print("states     " + "".join(f"{title:>10}" for title in FUNCTIONS.values()))
             build = partial(_build, flags=flags, architecture=architecture)

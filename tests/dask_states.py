@@ -160,31 +160,49 @@ def measured(states: int, chunk: int, workers: int, limit: int) -> Figures:
 def table(figures: Figures) -> str:
     """Return the figures, and estimates of 10⁸ and 10¹⁰ states on a hundred machines."""
     lines = [
-        f"Measured on {date.today()} on {platform.machine()} with Python {platform.python_version()}, Dask {dask.__version__} "
-        f"and {figures.workers} workers of one thread on this machine, where {figures.load:.1f} other processes were at work before:",
+        (
+            f"Measured on {date.today()} on {platform.machine()} with Python"
+            f" {platform.python_version()}, Dask {dask.__version__} and {figures.workers} workers"
+            f" of one thread on this machine, where {figures.load:.1f} other processes were at work"
+            " before:"
+        ),
         "",
         "| | |",
         "|---|---|",
         f"| states of Panda, in chunks of {figures.chunk:,} | {figures.states:,} |",
         f"| the arrays, which are never whole | {figures.states * ARRAYS * 7 * 8 / 1e9:.1f} GB |",
         f"| time, with {figures.start:.1f} s of start before it | {figures.seconds:.1f} s |",
-        f"| states a second: drawn, forward, inverse, compared | {figures.states / figures.seconds:,.0f} |",
-        f"| a worker's time for a state | {figures.workers * figures.seconds / figures.states * 1e9:,.0f} ns |",
+        (
+            "| states a second: drawn, forward, inverse, compared |"
+            f" {figures.states / figures.seconds:,.0f} |"
+        ),
+        (
+            "| a worker's time for a state |"
+            f" {figures.workers * figures.seconds / figures.states * 1e9:,.0f} ns |"
+        ),
         f"| forward and inverse dynamics of a state, timed alone | {figures.alone * 1e9:,.0f} ns |",
-        f"| the most memory of a worker, of {figures.limit / 1e6:,.0f} MB that it may take | {figures.memory / 1e6:,.0f} MB |",
+        (
+            f"| the most memory of a worker, of {figures.limit / 1e6:,.0f} MB that it may take |"
+            f" {figures.memory / 1e6:,.0f} MB |"
+        ),
         f"| the largest difference of a torque | {figures.worst:.1e} Nm |",
         f"| tasks in this graph | {figures.tasks:,} |",
-        f"| tasks of next to nothing that the scheduler passes on in a second | {figures.passed_on:,.0f} |",
+        (
+            "| tasks of next to nothing that the scheduler passes on in a second |"
+            f" {figures.passed_on:,.0f} |"
+        ),
         "",
     ]
     for states, name in ((10**8, "10⁸"), (10**10, "10¹⁰")):
         work, scheduler = figures.elsewhere(states, MACHINES)
         lines.append(
-            f"- {name} states on {MACHINES} machines like this one, {MACHINES * figures.workers} workers: {work:,.1f} s of "
-            f"work for each, {scheduler:,.1f} s for the one scheduler. The longer of the two is what it takes."
+            f"- {name} states on {MACHINES} machines like this one, {MACHINES * figures.workers}"
+            f" workers: {work:,.1f} s of work for each, {scheduler:,.1f} s for the one scheduler."
+            " The longer of the two is what it takes."
         )
     lines.append(
-        f"- The scheduler keeps up with so many workers where a chunk has {figures.keeps_up(MACHINES):,} states."
+        "- The scheduler keeps up with so many workers where a chunk has"
+        f" {figures.keeps_up(MACHINES):,} states."
     )
     return "\n".join(lines) + "\n"
 

@@ -102,7 +102,10 @@ def text() -> str:
         states = first["states"]
         sections += [
             f"## {first['title']}, {real}\n",
-            f"`{first['compiler']}`, `{first['optimize']} {' '.join(first['flags'])}`; `{first['emulator']}`.\n",
+            (
+                f"`{first['compiler']}`, `{first['optimize']} {' '.join(first['flags'])}`;"
+                f" `{first['emulator']}`.\n"
+            ),
             *([f"Cycles: {first['timing']}\n"] if first["timing"] else []),
         ]
         for robot, facts in sheets.items():

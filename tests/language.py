@@ -30,8 +30,9 @@ LONGEST = 30
 OPENINGS = re.compile(r"(What|Of|That|Whether|Those|Likewise|The same)\b")
 VAGUE_VARIABLES = "found one own told given other known place"
 VAGUE_FUNCTIONS = (
-    "turned moved told carried placed made whole given drawn known held together settled taken apart "
-    "kept joined alone felt said borne asked ways parted wanted handed shown once stated meant reached"
+    "turned moved told carried placed made whole given drawn known held together settled taken"
+    " apart kept joined alone felt said borne asked ways parted wanted handed shown once stated"
+    " meant reached"
 )
 DISPLAY = re.compile(r"^\s{2,}|^\s*[-|*]|[=∂Σ→]|`{3}|:$")
 

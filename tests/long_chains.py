@@ -280,8 +280,10 @@ def text(times: Times, version: str) -> str:
     compiler = facts["compiler"].partition(" -")[0]
     lines += [
         "",
-        f"{facts['processor']}; {facts['system']}; {compiler} with `{' '.join(flags())}`; symgen {facts['symgen']}; "
-        f"Pinocchio {version}, from Python.",
+        (
+            f"{facts['processor']}; {facts['system']}; {compiler} with `{' '.join(flags())}`;"
+            f" symgen {facts['symgen']}; Pinocchio {version}, from Python."
+        ),
     ]
     return "\n".join(lines) + "\n"
 

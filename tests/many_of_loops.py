@@ -44,7 +44,8 @@ def main(counts: list[int]) -> None:
             blocks = least(call, [samples])
             single, batched = (seconds / states / n * 1e9 for seconds in (single_calls, blocks))
             print(
-                f"N = {n:5}  {function:16}  one by one {single:6.1f}, in blocks {batched:6.1f} ns a link, {batched / single:.2f}",
+                f"N = {n:5}  {function:16}  one by one {single:6.1f}, in blocks {batched:6.1f} ns a"
+                f" link, {batched / single:.2f}",
                 flush=True,
             )
 

@@ -195,7 +195,10 @@ class Ledger:
 
     @staticmethod
     def key(edit: Edit, source: bytes) -> str:
-        return f"{edit.file}:{edit.line} [{edit.start}] {edit.text} @ {hashlib.sha256(source).hexdigest()[:12]}"
+        return (
+            f"{edit.file}:{edit.line} [{edit.start}] {edit.text} @"
+            f" {hashlib.sha256(source).hexdigest()[:12]}"
+        )
 
     def note(self, key: str, what: Any) -> None:
         with self.lock:
@@ -284,7 +287,8 @@ def main() -> None:
                 trees.put(tree)
             ledger.note(keys[edit], outcome._asdict())
             print(
-                f"{'killed  ' if outcome.killed else 'SURVIVED'} {outcome.seconds:6.1f} s  {edit.file}:{edit.line} {edit.text}",
+                f"{'killed  ' if outcome.killed else 'SURVIVED'} {outcome.seconds:6.1f} s "
+                f" {edit.file}:{edit.line} {edit.text}",
                 flush=True,
             )
 

@@ -69,7 +69,10 @@ class Slip:
 
     def described(self, text: str) -> str:
         line = text.count("\n", 0, self.start)
-        return f"{self.file}:{line + 1}: {text[self.start : self.end]} -> {self.new}: {text.splitlines()[line].strip()}"
+        return (
+            f"{self.file}:{line + 1}: {text[self.start : self.end]} -> {self.new}:"
+            f" {text.splitlines()[line].strip()}"
+        )
 
 
 def slips(file: str, text: str) -> Iterator[Slip]:
@@ -358,8 +361,8 @@ def main() -> int:
             ]
             effective = [slip for slip in survivors if plot.changes_results(slip)]
             print(
-                f"{kind}: {len(planted)} errors, {sum(detected)} seen, {len(survivors) - len(effective)} change nothing, "
-                f"{len(effective)} missed",
+                f"{kind}: {len(planted)} errors, {sum(detected)} seen,"
+                f" {len(survivors) - len(effective)} change nothing, {len(effective)} missed",
                 flush=True,
             )
             for slip in effective:

@@ -339,19 +339,22 @@ def main() -> int:
             ]
             total += counts
             print(
-                f"{robot:17}  {real:6}  {counts[0]:6}  {counts[1]:4}  {counts[2]:4}  {counts[3]:4}  {counts[4]:13}",
+                f"{robot:17}  {real:6}  {counts[0]:6}  {counts[1]:4}  {counts[2]:4}  {counts[3]:4} "
+                f" {counts[4]:13}",
                 flush=True,
             )
             lines += [
-                f"missed: {robot} {real} {f} line {error.line}: {error.new!r}, {verdict.far:.3g} bounds off"
+                f"missed: {robot} {real} {f} line {error.line}: {error.new!r}, {verdict.far:.3g}"
+                " bounds off"
                 for f, error, verdict in planted_errors
                 if verdict.missed
             ]
     print("\n".join(lines))
     share = total[4] / max(1, total[2])
     print(
-        f"{total[0]} errors, {total[1]} of which change a bit; {total[2]} are more than {FAR} bounds off. The self-test sees "
-        f"{total[3]}, and of those that are so far off {total[4]}: {100 * share:.2f} %"
+        f"{total[0]} errors, {total[1]} of which change a bit; {total[2]} are more than {FAR}"
+        f" bounds off. The self-test sees {total[3]}, and of those that are so far off {total[4]}:"
+        f" {100 * share:.2f} %"
     )
     return 0 if share >= 0.995 else 1
 

@@ -108,7 +108,10 @@ class Slip:
         """Return the place, the two tokens and the line."""
         line = text.count("\n", 0, self.start)
         before = text[self.start : self.end]
-        return f"{self.file}:{line + 1}: {before} -> {self.new}: {text.splitlines()[line].strip()[:150]}"
+        return (
+            f"{self.file}:{line + 1}: {before} -> {self.new}:"
+            f" {text.splitlines()[line].strip()[:150]}"
+        )
 
 
 def slips(file: str, text: str, pick: random.Random) -> list[Slip]:
@@ -457,16 +460,18 @@ def main(words: Sequence[str] | None = None) -> int:
         total = judged(kind, options.each, options.seed)
         counts.append(total)
         print(
-            f"{kind}: {total.planted} errors, {total.read} refused by reading, {total.refused} by verify"
+            f"{kind}: {total.planted} errors, {total.read} refused by reading, {total.refused} by"
+            " verify"
         )
     planted, by_reading, by_verify, by_whole_command, harmful = (
         sum(getattr(total, key) for total in counts)
         for key in ("planted", "read", "refused", "whole", "harmful")
     )
     print(
-        f"{planted} errors: reading refuses {100 * by_reading / planted:.2f} %, verify of the functions {100 * by_verify / planted:.2f} %, "
-        f"the whole command {100 * by_whole_command / planted:.2f} %; "
-        f"{harmful} of those that verify of the functions passes change a result"
+        f"{planted} errors: reading refuses {100 * by_reading / planted:.2f} %, verify of the"
+        f" functions {100 * by_verify / planted:.2f} %, the whole command"
+        f" {100 * by_whole_command / planted:.2f} %; {harmful} of those that verify of the"
+        " functions passes change a result"
     )
     return int(harmful > 0 or by_whole_command < OWED * planted)
 

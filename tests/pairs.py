@@ -364,8 +364,9 @@ def main(arguments: Sequence[str]) -> int:
         start = perf_counter()
         delivered, compiled, wrong = run(chosen, judged)
         print(
-            f"{'+'.join(sorted(chosen)) or 'none':<24}{delivered:>5} functions, {compiled:>3} compiled "
-            f"{perf_counter() - start:>7.1f} s  {f'{len(wrong)} wrong' if wrong else 'right'}",
+            f"{'+'.join(sorted(chosen)) or 'none':<24}{delivered:>5} functions, {compiled:>3}"
+            f" compiled {perf_counter() - start:>7.1f} s "
+            f" {f'{len(wrong)} wrong' if wrong else 'right'}",
             flush=True,
         )
         for name, error in wrong.items():

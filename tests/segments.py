@@ -151,7 +151,8 @@ def main(counts: list[int]) -> None:
             for name, seconds in best.items():
                 share = seconds / best["looped, serial"]
                 print(
-                    f"N = {n:5}  {name:18} {seconds * 1e9 / n:6.1f} ns a link, {share:.2f} of serial",
+                    f"N = {n:5}  {name:18} {seconds * 1e9 / n:6.1f} ns a link, {share:.2f} of"
+                    " serial",
                     flush=True,
                 )
             for groups in (2, 4, 8):
@@ -175,8 +176,9 @@ def _by_threads(
         omp.omp_set_num_threads(threads)
         times[threads] = min(_timed(function, arrays) for _ in range(400))
         print(
-            f"N = {len(form):5}  {form.part_count:2} segments, {threads} thread{'s' * (threads > 1):1} "
-            f"{times[threads] * 1e9 / len(form):6.1f} ns a link, {times[threads] / times[1]:.2f} of one thread",
+            f"N = {len(form):5}  {form.part_count:2} segments, {threads}"
+            f" thread{'s' * (threads > 1):1} {times[threads] * 1e9 / len(form):6.1f} ns a link,"
+            f" {times[threads] / times[1]:.2f} of one thread",
             flush=True,
         )
 

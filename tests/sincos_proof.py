@@ -478,7 +478,7 @@ if __name__ == "__main__":
     for kind in PRECISION:
         proof = prove(text(kind), kind)
         print(
-            f"{kind}: sine {proof.sine:.4f}, cosine {proof.cosine:.4f} units in the last place; |k| <= {proof.most}, r off by "
-            f"{proof.reduced:.3g} and r - tail by {proof.remaining:.3g} or less; "
-            f"|r| >= {proof.nearest:.6g} (k = {proof.nearest_k})"
+            f"{kind}: sine {proof.sine:.4f}, cosine {proof.cosine:.4f} units in the last place; |k|"
+            f" <= {proof.most}, r off by {proof.reduced:.3g} and r - tail by {proof.remaining:.3g}"
+            f" or less; |r| >= {proof.nearest:.6g} (k = {proof.nearest_k})"
         )

@@ -142,7 +142,10 @@ class Bench:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.robot}: nanoseconds a call, medians of {ROUNDS} interleaved rounds over {STATES} random states",
+            (
+                f"{self.robot}: nanoseconds a call, medians of {ROUNDS} interleaved rounds over"
+                f" {STATES} random states"
+            ),
             "",
         ]
         beside = "peers from Python (time over ours, called alike)"
@@ -167,9 +170,15 @@ class Bench:
         lines += table(rows, texts=(0, 1, 8))
         lines += [
             "",
-            "C: a loop over the states inside C (throughput); dependent: each call waits for the one before (latency)",
+            (
+                "C: a loop over the states inside C (throughput); dependent: each call waits for"
+                " the one before (latency)"
+            ),
             f"blocks: {TIMES * STATES} states in one call of solver.function(…), a state",
-            "bound: call() of solver.bind(…), and so is casadi called; Python: solver.function(…), and so are the others",
+            (
+                "bound: call() of solver.bind(…), and so is casadi called; Python:"
+                " solver.function(…), and so are the others"
+            ),
         ]
         lines += [f"refused: {name}: {why}" for name, why in self.refused.items()]
         lines += [f"left out: {name}: {why}" for name, why in self.absent.items()]
@@ -389,10 +398,18 @@ def machine_facts(build: Build, peers: Iterable[Peer]) -> dict[str, str]:
     load = _load()
     facts = {
         "processor": processor(),
-        "system": f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors, "
-        f"load {'unknown' if load is None else f'{load:.1f}'}",
-        "compiler": f"{_first_line([*find_compiler(), '--version'])} {' '.join((*build.flags, *scheduling(build)))}",
-        "python": f"{platform.python_implementation()} {platform.python_version()}, NumPy {np.__version__}",
+        "system": (
+            f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors, "
+            f"load {'unknown' if load is None else f'{load:.1f}'}"
+        ),
+        "compiler": (
+            f"{_first_line([*find_compiler(), '--version'])}"
+            f" {' '.join((*build.flags, *scheduling(build)))}"
+        ),
+        "python": (
+            f"{platform.python_implementation()} {platform.python_version()}, NumPy"
+            f" {np.__version__}"
+        ),
         "symgen": __version__,
     }
     return facts | {peer.name: peer.version for peer in peers}

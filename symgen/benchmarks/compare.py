@@ -83,7 +83,8 @@ COLUMNS: dict[str, Column] = {
     "stack_bytes": Column("stack B", "bytes of stack, without what sine and cosine take"),
     "nanoseconds": Column(
         "ns",
-        f"nanoseconds a call in C, median of {ROUNDS} interleaved rounds over {STATES} random states",
+        f"nanoseconds a call in C, median of {ROUNDS} interleaved rounds over {STATES} random"
+        " states",
     ),
     "round_off_double": Column(
         "double eps",

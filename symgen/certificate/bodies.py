@@ -211,7 +211,10 @@ class Bodies:
             first_entry(self.mechanism, ancestor) >= k
             for ancestor in ancestors(self.mechanism, body)
         ):
-            return f"an ancestor of joint '{self.mechanism.velocity_names[k]}' mimics it, or a joint beyond it"
+            return (
+                f"an ancestor of joint '{self.mechanism.velocity_names[k]}' mimics it, or a joint"
+                " beyond it"
+            )
         beyond = [j for j in self.outward(k) if self.mechanism.dofs[j][0] not in self.subtree(body)]
         return (
             f"'{self.mechanism.velocity_names[beyond[0]]}' is coupled with it from another branch"
@@ -312,7 +315,10 @@ class Bodies:
         p = link.parent
         for body in (b, p):
             if (body != i or body == b) and self.central[body] is None:
-                return f"body '{self.links[body].name}' has no moment of inertia about some axis through its mass centre"
+                return (
+                    f"body '{self.links[body].name}' has no moment of inertia about some axis"
+                    " through its mass centre"
+                )
         if len(H) > 1 and not orthonormal(H):
             return f"the motion columns of joint '{link.joint}' are not orthonormal"
         shares = []

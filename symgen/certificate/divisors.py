@@ -411,8 +411,8 @@ def rounded_down(value: Fraction) -> Fraction:
 IDLE = Fraction(3, 2)
 """Minimum of 3 (1 − s) + s² t over 0 ≤ s ≤ 1 for t ≥ 3/2; for smaller t the minimum is t."""
 SINGULAR = (
-    "it is zero where the rows of A depend on each other; no bound is known, and --checked compares it with the smallest "
-    "normal number"
+    "it is zero where the rows of A depend on each other; no bound is known, and --checked compares"
+    " it with the smallest normal number"
 )
 """Reason why an undamped matrix has no bound."""
 LOST = "no column of A is known to be longer than zero"
@@ -429,7 +429,10 @@ class ConstraintPivots(NamedTuple):
 
     def describe_pivot(self, k: int) -> str:
         """Return a description of a pivot."""
-        return f"({'damped ' if self.damped else ''}row {len(self.recognition.samples.joints) - k} of A M^-1 A^T)"
+        return (
+            f"({'damped ' if self.damped else ''}row {len(self.recognition.samples.joints) - k} of"
+            " A M^-1 A^T)"
+        )
 
 
 @dataclass(frozen=True)

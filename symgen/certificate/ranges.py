@@ -48,7 +48,10 @@ _SWITCH: Range = (Fraction(0), Fraction(1))
 _STATED = {
     "pi": "pi: inertial parameters within ±100 kg, kg m and kg m²",
     "dt": "dt: time steps within ±1 s",
-    "payload": "payload: a load that a body can be, mass up to 5 kg, centre within ±0.2 m along each axis, moments to 0.2 kg m²",
+    "payload": (
+        "payload: a load that a body can be, mass up to 5 kg, centre within ±0.2 m along each axis,"
+        " moments to 0.2 kg m²"
+    ),
     "wrench": "wrench: moments up to 10 N m, forces up to 100 N",
     "gains": "gains: K_p from 0 to 10000 1/s^2, K_d from 0 to 200 1/s",
 }
@@ -89,7 +92,8 @@ class Ranges:
         for port in program.inputs:
             if port.name not in self.of:
                 raise RequestError(
-                    f"{program.function} takes '{port.name}', for which no range is known; leave it out with -f"
+                    f"{program.function} takes '{port.name}', for which no range is known; leave it"
+                    " out with -f"
                 )
         return {port.name: self.of[port.name] for port in program.inputs}
 
@@ -109,7 +113,8 @@ def declared_ranges(
     """
     if acceleration <= 0:
         raise ArgumentError(
-            "the range of accelerations must be positive; give --acceleration in rad/s² and m/s², as 10"
+            "the range of accelerations must be positive; give --acceleration in rad/s² and m/s²,"
+            " as 10"
         )
     of_joints = _OfJoints()
     for index, (joint, limits) in enumerate(zip(mechanism.joints, mechanism.ranges, strict=True)):
@@ -117,7 +122,10 @@ def declared_ranges(
             of_joints.add_positions(mechanism, index, joint, limits)
             of_joints.add_rates(mechanism, index, joint, limits)
     positions, assumed = tuple(of_joints.positions), of_joints.assumed
-    everywhere = f"all joints: accelerations within ±{float(acceleration):g} rad/s² or m/s² (no description limits them)"
+    everywhere = (
+        f"all joints: accelerations within ±{float(acceleration):g} rad/s² or m/s² (no description"
+        " limits them)"
+    )
     n = mechanism.nv
     return Ranges(
         {

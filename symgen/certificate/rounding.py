@@ -70,11 +70,15 @@ class Arithmetic:
     def assumptions(self) -> list[str]:
         """The assumptions of the bounds, in sentences."""
         lengths = [
-            f"the length of a quaternion is 1 within {LENGTH} u; exact results are those of the normalized quaternion"
+            f"the length of a quaternion is 1 within {LENGTH} u; exact results are those of the"
+            " normalized quaternion"
         ]
         return [
-            f"{self.real}: every operation rounded to nearest in this type, u = 2^{round(np.log2(self.unit))}, none contracted "
-            "to a fused one; no overflow; underflow gradual or to zero",
+            (
+                f"{self.real}: every operation rounded to nearest in this type, u ="
+                f" 2^{round(np.log2(self.unit))}, none contracted to a fused one; no overflow;"
+                " underflow gradual or to zero"
+            ),
             f"sine and cosine within {self.trig:g} ulp of the exact value of the argument",
             f"arguments are numbers of type {self.real}; exact results are those of these numbers",
             *(lengths if self.unit_entries else []),
@@ -84,8 +88,8 @@ class Arithmetic:
     def of_angles(self) -> str:
         """The additional assumption for an atan2."""
         return (
-            f"atan2 within {self.angle:g} ulp of the exact value of the arguments; at half a turn, where it jumps, a bound "
-            "is that of a whole turn"
+            f"atan2 within {self.angle:g} ulp of the exact value of the arguments; at half a turn,"
+            " where it jumps, a bound is that of a whole turn"
         )
 
 

@@ -114,7 +114,10 @@ def sentence(error: Exception) -> str:
     if isinstance(error, SymgenError):
         text = str(error)
     elif isinstance(error, MemoryError):
-        text = "the memory is used up; lock joints that do not matter with --lock, or ask for fewer functions with -f"
+        text = (
+            "the memory is used up; lock joints that do not matter with --lock, or ask for fewer"
+            " functions with -f"
+        )
     elif isinstance(error, RecursionError):
         text = "the description is nested too deeply to be followed; flatten it"
     elif isinstance(error, OSError):
@@ -127,7 +130,10 @@ def sentence(error: Exception) -> str:
     elif isinstance(error, ModuleNotFoundError) and not str(error.name).startswith("symgen"):
         text = f"the package '{error.name}' is not installed; reinstall symgen with what it needs"
     else:
-        text = f"internal error ({type(error).__name__}: {error}); please report it with the command and the description"
+        text = (
+            f"internal error ({type(error).__name__}: {error}); please report it with the command"
+            " and the description"
+        )
     return " ".join(text.split())
 
 
@@ -223,9 +229,15 @@ def overview() -> str:
     lines += [
         "",
         "'symgen COMMAND --help' lists the options of a command.",
-        "ROBOT is a built-in name (symgen robots), a path (.urdf, .xacro, .xml, .mjcf, .sdf, .world, .toml, .csv),",
+        (
+            "ROBOT is a built-in name (symgen robots), a path (.urdf, .xacro, .xml, .mjcf, .sdf,"
+            " .world, .toml, .csv),"
+        ),
         "or a folder that symgen generated.",
-        "exit code: 0 done, 1 the answer is no, 2 the request cannot be carried out (one sentence on stderr)",
+        (
+            "exit code: 0 done, 1 the answer is no, 2 the request cannot be carried out (one"
+            " sentence on stderr)"
+        ),
     ]
     return "\n".join(lines) + "\n"
 

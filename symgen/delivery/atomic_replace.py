@@ -101,21 +101,25 @@ def _resolved_folder(folder: Path) -> Path:
     for path in (folder, *folder.parents):
         if path.is_symlink() and _leads_to_itself(path):
             raise RequestError(
-                f"{path} is a symbolic link that leads back to itself; remove it, or choose another folder"
+                f"{path} is a symbolic link that leads back to itself; remove it, or choose another"
+                " folder"
             )
     folder = Path(os.path.realpath(folder))
     if folder == folder.parent:
         raise RequestError(
-            f"{folder} is the root of the file system and cannot be replaced; name a folder, such as ./c"
+            f"{folder} is the root of the file system and cannot be replaced; name a folder, such"
+            " as ./c"
         )
     if (relation := _working_directory_in(folder)) != "":
         raise RequestError(
-            f"{folder} {relation} and cannot be replaced; name a folder inside the working directory, such as ./c"
+            f"{folder} {relation} and cannot be replaced; name a folder inside the working"
+            " directory, such as ./c"
         )
     obstacle = next((path for path in folder.parents if path.exists() and not path.is_dir()), None)
     if obstacle is not None:
         raise RequestError(
-            f"{obstacle} is not a folder, so that no folder {folder} can be made; choose another one"
+            f"{obstacle} is not a folder, so that no folder {folder} can be made; choose"
+            " another one"
         )
     return folder
 
@@ -145,7 +149,8 @@ def _replace(work_folder: Path, folder: Path, files: Mapping[str, str], robot: s
                 else "it may not be on disk yet, so write it again"
             )
             raise RequestError(
-                f"{folder} is written, but the disk refused afterwards: {_reason(error)}; {consequence}"
+                f"{folder} is written, but the disk refused afterwards: {_reason(error)};"
+                f" {consequence}"
             ) from None
         raise
 
@@ -448,6 +453,7 @@ def _written(folder: Path, robot: str, functions_only: bool) -> set[str]:
         raise strange
     if robot not in functions and not functions_only:
         raise RequestError(
-            f"{folder} holds the functions of '{min(functions)}' alone; choose another folder, or an empty one"
+            f"{folder} holds the functions of '{min(functions)}' alone; choose another folder, or"
+            " an empty one"
         )
     return functions.get(robot, set())

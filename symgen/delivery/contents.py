@@ -21,8 +21,9 @@ from symgen.vocabulary.options import PLAIN, ProgramOptions, TextOptions
 from symgen.vocabulary.target import Target
 
 UNPROVED_PIVOTS = (
-    "each pivot of M is compared with half of the inertia of the joint's own link and rotor, computed from the run-time "
-    "parameters; it is not proved that round-off is smaller than the other half"
+    "each pivot of M is compared with half of the inertia of the joint's own link and rotor,"
+    " computed from the run-time parameters; it is not proved that round-off is smaller than the"
+    " other half"
 )
 """Omission of checked functions whose numbers may change at run time."""
 

@@ -51,8 +51,8 @@ def writer_of(out: str | PathLike[str], to: str | None = None) -> Any:
         suffix_phrase = f"a file of suffix '{suffix}'" if suffix else "a name without suffix"
         endings = ", ".join(sorted(suffixes()))
         raise RequestError(
-            f"{os.fspath(out)}: no format goes with {suffix_phrase}; give a name that ends in {endings}, or say --to "
-            f"{'|'.join(writers())}"
+            f"{os.fspath(out)}: no format goes with {suffix_phrase}; give a name that ends in"
+            f" {endings}, or say --to {'|'.join(writers())}"
         )
     return suffixes()[suffix]
 

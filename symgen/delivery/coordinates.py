@@ -121,11 +121,13 @@ def of_header(mechanism: Mechanism) -> tuple[str, ...]:
     if not several(mechanism):
         return ()
     lines = [
-        "A joint of one coordinate has one entry of q and one of v, in the order of the joints, from joint 0. Other joints:"
+        "A joint of one coordinate has one entry of q and one of v, in the order of the joints,"
+        " from joint 0. Other joints:"
     ]
     if mechanism.coupled:
         lines = [
-            "Mimic joints (followers) have no entries of q and v. Entries of the other joints, counted from 0:"
+            "Mimic joints (followers) have no entries of q and v. Entries of the other joints,"
+            " counted from 0:"
         ]
     for index, (joint, words) in enumerate(zip(mechanism.joints, entries(mechanism), strict=True)):
         if _several(joint):
@@ -135,15 +137,18 @@ def of_header(mechanism: Mechanism) -> tuple[str, ...]:
     lines.append("a and tau have the entries of v.")
     if mechanism.coupled:
         lines.append(
-            "tau of a leader includes the forces of its followers, each times the factor of the follower."
+            "tau of a leader includes the forces of its followers, each times the factor of the"
+            " follower."
         )
     if listed := linear_first(mechanism):
         lines.append(
-            f"The linear part is first in {listed}; in other vectors of six the angular part is first."
+            f"The linear part is first in {listed}; in other vectors of six the angular part is"
+            " first."
         )
     if listed := quaternions(mechanism):
         lines.append(
-            f"The functions assume unit quaternions: normalize {listed} after each integration step. 0, 0, 0, 1 is the identity."
+            f"The functions assume unit quaternions: normalize {listed} after each integration"
+            " step. 0, 0, 0, 1 is the identity."
         )
     return tuple(lines)
 
@@ -167,7 +172,8 @@ def _of_q(joint: Joint, first: int) -> str:
         names = [position.name for position in run]
         if placed:
             phrases.append(
-                f"{_span('q', first + entry, len(names))} place {' '.join(name[-1] for name in names)} ({unit})"
+                f"{_span('q', first + entry, len(names))} place"
+                f" {' '.join(name[-1] for name in names)} ({unit})"
             )
         else:
             phrases += [
@@ -192,7 +198,8 @@ def _of_v(joint: Joint, first: int) -> str:
         axes = ["xyz"[axis] for _, axis in run]
         velocity_kind = "linear" if unit == "m/s" else "angular"
         phrases.append(
-            f"{_span('v', first + entry, len(axes))} {velocity_kind} velocity {' '.join(axes)} ({unit})"
+            f"{_span('v', first + entry, len(axes))} {velocity_kind} velocity {' '.join(axes)}"
+            f" ({unit})"
         )
         entry += len(axes)
     return ", ".join([*phrases, "in the body's axes"])

@@ -83,7 +83,10 @@ def _of_weight(mechanism: Mechanism) -> tuple[str, ...]:
     if not mechanism.compensated_parts:
         return ()
     return (
-        "Part of the weight of some links is compensated (gravcomp). tau and c do not include the compensated part.",
+        (
+            "Part of the weight of some links is compensated (gravcomp). tau and c do not include"
+            " the compensated part."
+        ),
         "g, U, Y and the forces between bodies include the whole weight.",
     )
 
@@ -99,7 +102,10 @@ def _of_joints(mechanism: Mechanism, kinds: frozenset[str]) -> tuple[str, ...]:
     return (
         f"Drives are modelled: {', and '.join(clauses)}{'' if terms else '.'}",
         *([f"  {terms}{speed}"] if terms else []),
-        f"{'of each joint. ' if terms else ''}g, C, U, Y, forces between bodies and momenta do not include drives.",
+        (
+            f"{'of each joint. ' if terms else ''}g, C, U, Y, forces between bodies and momenta do"
+            " not include drives."
+        ),
     )
 
 

@@ -532,7 +532,8 @@ def _divisor_bounds(divisors: Iterable[Facts]) -> tuple[str, str]:
     """Return the certified divisors with their lower bounds, and the other divisors."""
     all_divisors = list(divisors)
     held = [
-        f"{_divisor(divisor, 'a sum of squares')} ≥ {_rounded(divisor['certified'], 6, ROUND_FLOOR)}"
+        f"{_divisor(divisor, 'a sum of squares')} ≥"
+        f" {_rounded(divisor['certified'], 6, ROUND_FLOOR)}"
         for divisor in all_divisors
         if divisor["certified"] is not None
     ]
@@ -559,7 +560,9 @@ def _bound(value: float | None) -> str:
 def _rounded(value: float, digits: int, rounding: str) -> str:
     """Return a number rounded to significant digits in one direction."""
     with localcontext(prec=digits, rounding=rounding):
-        return f"{float(+Decimal(repr(value))):.{digits}g}"  # a decimal with at most so many digits is unchanged
+        return (  # a decimal with at most so many digits is unchanged
+            f"{float(+Decimal(repr(value))):.{digits}g}"
+        )
 
 
 def _over(function: Facts, sheet: Facts) -> str:

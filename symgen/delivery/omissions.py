@@ -121,7 +121,10 @@ def _limits(mechanism: Mechanism) -> Iterable[Omission]:
             joints[joint.name] = declared
     if joints:
         joint_count = len(mechanism.joints) if mechanism.coupled else mechanism.nv
-        text = f"limits of position, velocity and effort are declared for {len(joints)} of {joint_count} joints and not enforced"
+        text = (
+            f"limits of position, velocity and effort are declared for {len(joints)} of"
+            f" {joint_count} joints and not enforced"
+        )
         yield {"kind": "limits", "text": text, "joints": joints}
 
 

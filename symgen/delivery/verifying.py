@@ -97,8 +97,8 @@ def verify(
     )
     if changed is not None:
         raise ArgumentError(
-            f"the folder {folder} is verified as it was generated, so {changed} does not apply; generate it again "
-            "with it, or give symgen.load of the description"
+            f"the folder {folder} is verified as it was generated, so {changed} does not apply;"
+            " generate it again with it, or give symgen.load of the description"
         )
     functions = (
         None
@@ -196,7 +196,10 @@ def check_printed(
         commands = " and ".join(
             f"'symgen {'prove' if key == 'proof' else key}'" for key in recorded
         )
-        why = f"the record of {' and '.join(recorded)} in manifest.json is not verified; run {commands} again to renew it"
+        why = (
+            f"the record of {' and '.join(recorded)} in manifest.json is not verified; run"
+            f" {commands} again to renew it"
+        )
         checks.append(Check("files", f"{folder.name}: evidence", 0.0, 0.0, FILES, unjudged=why))
     return checks, _foreign_files(path, printed)
 
@@ -251,8 +254,9 @@ def report_of_other_version(
     functions = {check.subject for check in open_ if check.kind == "text"}
     judged = [label for label in labels.values() if label not in functions]
     note = (
-        f"this folder was written by symgen {version}; judged: {', '.join(judged) or 'no function'}; "
-        f"not judged: {', '.join([*unread, 'files other than the functions'])}"
+        f"this folder was written by symgen {version}; judged:"
+        f" {', '.join(judged) or 'no function'}; not judged:"
+        f" {', '.join([*unread, 'files other than the functions'])}"
     )
     return replace(report, checks=tuple(checks), notes=(*report.notes, note))
 
@@ -347,7 +351,10 @@ def _unlike(path: Path, expected: bytes) -> str:
     if content.replace(b"\r\n", b"\n") == expected:
         return "has other line ends"
     lines = zip_longest(content.split(b"\n"), expected.split(b"\n"))
-    return f"differs from line {next(n for n, (line, wanted_line) in enumerate(lines, 1) if line != wanted_line)} on"
+    return (
+        "differs from line"
+        f" {next(n for n, (line, wanted_line) in enumerate(lines, 1) if line != wanted_line)} on"
+    )
 
 
 def _foreign_files(path: Path, names: Iterable[str]) -> list[str]:

@@ -234,5 +234,6 @@ def _refuse_name(name: str | None) -> None:
         raise ArgumentError(f"name is {name!r}; give a text such as 'arm'")
     if (fault := name_fault(name)) != "":
         raise ArgumentError(
-            f"{quote(name)} cannot be the name in C (--name), since it {fault}; take '{identifier(name)}'"
+            f"{quote(name)} cannot be the name in C (--name), since it {fault}; take"
+            f" '{identifier(name)}'"
         )

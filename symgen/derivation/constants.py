@@ -144,8 +144,8 @@ def normalize(value: Constant) -> Constant:
         if value.contains(ball):
             if value.rad() > arb(10) ** -50:
                 raise PrecisionLoss(
-                    f"numbers of the description differ so much in size that {digits()} digits cannot tell a sum from "
-                    "zero; look for a misplaced exponent or unit"
+                    f"numbers of the description differ so much in size that {digits()} digits"
+                    " cannot tell a sum from zero; look for a misplaced exponent or unit"
                 )
             return exact
     return value
@@ -209,8 +209,8 @@ def to_fraction(value: Constant) -> Fraction:
         return Fraction(int(value.p), int(value.q))
     if value.rel_accuracy_bits() < KEPT_DIGITS * 3.33:
         raise PrecisionLoss(
-            f"numbers of the description differ so much in size that {digits()} digits leave fewer than {KEPT_DIGITS} of a "
-            "constant; look for a misplaced exponent or unit"
+            f"numbers of the description differ so much in size that {digits()} digits leave fewer"
+            f" than {KEPT_DIGITS} of a constant; look for a misplaced exponent or unit"
         )
     return _decimal_fraction(value.str(KEPT_DIGITS, radius=False))
 
@@ -231,8 +231,8 @@ def as_float(value: Constant) -> float:
         return float(to_fraction(value))
     except OverflowError:
         raise MechanismError(
-            "lengths or masses of the description add up to more than any double holds; look for a misplaced "
-            "exponent or unit"
+            "lengths or masses of the description add up to more than any double holds; look for a"
+            " misplaced exponent or unit"
         ) from None
 
 
@@ -250,8 +250,8 @@ def logarithm(value: Constant) -> Constant:
     """Return ln value; MechanismError if the value is not positive."""
     if not value > 0:
         raise MechanismError(
-            f"there is no logarithm of {as_float(value):.6g}: a pivot of the mass matrix is not positive; look "
-            "for a negative mass or moment of inertia"
+            f"there is no logarithm of {as_float(value):.6g}: a pivot of the mass matrix is not"
+            " positive; look for a negative mass or moment of inertia"
         )
     return normalize(arb(value).log())
 

@@ -96,7 +96,8 @@ class Linkage:
         # A link with slack has its vectors in rotated axes.
         shares_axes = any(not link.slack.is_zero for link in model.links)
         derivation.step(
-            f"joint angles: sines and cosines{', and lengths and inertias rotated by them' if shares_axes else ''}"
+            "joint angles: sines and"
+            f" cosines{', and lengths and inertias rotated by them' if shares_axes else ''}"
         )
         self.links = [self._geometry(i) for i in range(len(model.links))]
         self.dofs = [dof for link in self.links for dof in link.dofs]

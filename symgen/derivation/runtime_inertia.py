@@ -131,7 +131,8 @@ def regroup_inertia(
         if joint_class == "both" or link.parent < 0:
             continue
         derivation.step(
-            f"link {i + 1} ({link.name}): inertia that does not affect its joint is moved to its parent"
+            f"link {i + 1} ({link.name}): inertia that does not affect its joint is moved to its"
+            " parent"
         )
         retained, moved = _split(derivation, model, i, inertias[i])
         inertias[i], inertias[link.parent] = retained, inertias[link.parent] + moved

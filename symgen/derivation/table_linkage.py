@@ -422,7 +422,8 @@ class Tabled(Linkage):
         answers = {question(self.robot, j) for j in range(1, len(self.robot.links))} or {True}
         if len(answers) > 1:
             raise MethodRefusal(
-                "the links of the chain differ in how they are attached to their parents, so one loop step cannot serve all"
+                "the links of the chain differ in how they are attached to their parents, so one"
+                " loop step cannot serve all"
             )
         return answers.pop()
 

@@ -98,14 +98,14 @@ class _Assembly:
         self.steps += len(total)
         if self.steps > MOST_STEPS:
             raise location.error(
-                f"the poses of links have more than {MOST_STEPS} steps up to here, because of many fixed joints in "
-                "a row",
+                f"the poses of links have more than {MOST_STEPS} steps up to here, because of many"
+                " fixed joints in a row",
                 "connect each link of such a row to the first link by one fixed joint",
             )
         if not all(map(_is_writable, total[max(0, len(total) - len(extension)) :])):
             raise location.error(
-                "its pose on the body that carries it needs numbers beyond a double, or of more than "
-                f"{CANONICAL_DIGITS} digits",
+                "its pose on the body that carries it needs numbers beyond a double, or of more"
+                f" than {CANONICAL_DIGITS} digits",
                 "write poses with fewer digits",
             )
         return total
@@ -234,7 +234,8 @@ def _refuse_mimics(tree: Tree, motions: Mapping[str, Pose]) -> None:
     for connection in tree.connections:
         if connection.mimic is not None and connection.name not in motions:
             raise connection.location.error(
-                f"it mimics joint {quote(connection.mimic.joint)}, and mimic joints are refused (--mimic refuse)",
+                f"it mimics joint {quote(connection.mimic.joint)}, and mimic joints are refused"
+                " (--mimic refuse)",
                 "use --mimic independent, or lock this joint",
             )
 
@@ -334,7 +335,8 @@ def _refuse_unsupported(tree: Tree, motions: Mapping[str, Pose]) -> None:
                 else _REMEDIES.get(normalized_kind, "declare another type")
             )
             raise connection.location.error(
-                f"its type {quote(connection.kind)} is not supported (supported: {', '.join(kinds())}, fixed)",
+                f"its type {quote(connection.kind)} is not supported (supported:"
+                f" {', '.join(kinds())}, fixed)",
                 f"{remedy}, or lock the joint at zero to merge its links",
             )
 
@@ -345,7 +347,8 @@ def _refuse_missing_parameters(connection: Connection) -> None:
     missing = [parameter.name for parameter in parameters if parameter.name not in declared]
     if missing:
         raise connection.location.error(
-            f"a {connection.kind} joint declares {' and '.join(missing)}, which this format cannot declare",
+            f"a {connection.kind} joint declares {' and '.join(missing)}, which this format cannot"
+            " declare",
             "describe the robot in TOML",
         )
 
@@ -384,7 +387,10 @@ def _attach(
     carrier = base if parent.body == BASE else assembly.names[parent.body]
     mass = sum((i.mass for i in assembly.links[connection.child].inertials), Fraction(0))
     weight = fraction_text(mass)
-    text = f"{connection.child} ({weight if len(weight) <= LONGEST_MASS else f'{float(mass):.9g}'} kg) onto {carrier}"
+    text = (
+        f"{connection.child} ({weight if len(weight) <= LONGEST_MASS else f'{float(mass):.9g}'} kg)"
+        f" onto {carrier}"
+    )
     if is_fixed:
         assembly.notes.append(Note("lump", f"{text}, through the fixed joint {connection.name}"))
     else:
@@ -546,7 +552,8 @@ def _doubt(link: Link, inertial: Inertial, strict: bool, body: int) -> list[Note
         return [
             Note(
                 "info",
-                f"link {inertial.link or link.name} {doubt}; this has no effect, since the link is fixed",
+                f"link {inertial.link or link.name} {doubt}; this has no effect, since the link is"
+                " fixed",
             )
         ]
     if strict:
@@ -581,8 +588,8 @@ def _effective_loops(
         if distance > ROUNDED and loop.first.body != loop.second.body:
             continue  # no pose closes it; the assembly of loops reports that
         text = (
-            f"loop {name} constrains nothing and is left out: no joint moves its frame on {declared[name].second.link} against its "
-            f"frame on {declared[name].first.link}"
+            f"loop {name} constrains nothing and is left out: no joint moves its frame on"
+            f" {declared[name].second.link} against its frame on {declared[name].first.link}"
         )
         warning_text = (
             f"{text}, and they are apart by {distance:.2g} rad or parts of the robot's size"

@@ -301,7 +301,8 @@ def _pose_keys(
     ]
     if len(rotations) > 1 or (steps is not None and xyz is not None):
         raise location.error(
-            f"{' and '.join(rotations if len(rotations) > 1 else ['xyz', 'steps'])} both give its pose",
+            f"{' and '.join(rotations if len(rotations) > 1 else ['xyz', 'steps'])} both give its"
+            " pose",
             "keep one of them",
         )
     if quaternion is None:

@@ -43,7 +43,10 @@ def to_toml(mechanism: Mechanism) -> str:
 def _head(mechanism: Mechanism) -> list[str]:
     """Return the keys at the top, before any table."""
     lines = [
-        "# The canonical description: rotations snapped, fixed and locked joints lumped, every number exact (SI units).",
+        (
+            "# The canonical description: rotations snapped, fixed and locked joints lumped, every"
+            " number exact (SI units)."
+        ),
         f"name = {text(mechanism.name)}",
     ]
     if mechanism.source:
@@ -175,8 +178,8 @@ def _joint(joint: Joint) -> list[str]:
         lines.append(f"limits = {{ {', '.join(declared)} }}")
     if joint.mimic is not None:
         lines.append(
-            f"mimic = {{ joint = {text(joint.mimic.joint)}, multiplier = {number(joint.mimic.multiplier)}, "
-            f"offset = {number(joint.mimic.offset)} }}"
+            f"mimic = {{ joint = {text(joint.mimic.joint)}, multiplier ="
+            f" {number(joint.mimic.multiplier)}, offset = {number(joint.mimic.offset)} }}"
         )
     for name, _ in joint.drive.declared:
         values = joint.drive.numbers(name)

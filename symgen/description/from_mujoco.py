@@ -89,7 +89,8 @@ def from_mujoco(model: Any, **options: Unpack[RobotOptions]) -> Mechanism:
     for name in ("body_parentid", "body_iquat", "jnt_type", "dof_armature", "qpos0", "opt"):
         if not hasattr(model, name):
             raise ArgumentError(
-                f"{type(model).__name__} has no attribute '{name}' of a MuJoCo model; give a mujoco.MjModel"
+                f"{type(model).__name__} has no attribute '{name}' of a MuJoCo model; give a"
+                " mujoco.MjModel"
             )
     return load(
         ModelInMemory("MuJoCo model", lambda snapper: _Reading(model, snapper).tree()), **options
@@ -429,7 +430,8 @@ class _Reading:
             self.notes.append(
                 Note(
                     "info",
-                    "at some joints MuJoCo adds gravcomp to the actuator forces; here it is not part of tau",
+                    "at some joints MuJoCo adds gravcomp to the actuator forces; here it is not"
+                    " part of tau",
                 )
             )
         if model.opt.density or model.opt.viscosity:

@@ -64,7 +64,8 @@ def from_pinocchio(model: Any, **options: Unpack[RobotOptions]) -> Mechanism:
     for name in ("joints", "jointPlacements", "inertias", "parents", "frames", "gravity"):
         if not hasattr(model, name):
             raise ArgumentError(
-                f"{type(model).__name__} has no attribute '{name}' of a Pinocchio model; give a pinocchio.Model"
+                f"{type(model).__name__} has no attribute '{name}' of a Pinocchio model; give a"
+                " pinocchio.Model"
             )
     options.setdefault("drives", ("armature",))
     return load(ModelInMemory(_label(model), lambda snapper: _tree(model, snapper)), **options)
@@ -198,7 +199,8 @@ def _motions(
     else:
         raise location.error(
             f"its type {quote(joint.shortname())} is not supported",
-            f"use one of {', '.join(('R', 'P', 'H', 'RUB', *_SINGLE, *_SEQUENCES, 'Universal', 'Composite'))}",
+            "use one of"
+            f" {', '.join(('R', 'P', 'H', 'RUB', *_SINGLE, *_SEQUENCES, 'Universal', 'Composite'))}",
         )
 
 

@@ -199,7 +199,8 @@ def _locate(
         return robot, same_name_folder
     if isinstance(robot, Declared) or is_text(robot):
         raise ArgumentError(
-            "distribution (--from) needs the name of a file, not a description; leave distribution out"
+            "distribution (--from) needs the name of a file, not a description; leave"
+            " distribution out"
         )
     return in_distribution(os.fsdecode(robot), distribution, suffixes()), None
 
@@ -400,7 +401,8 @@ def _with_count(data: bytes, name: str, count: str | None) -> bytes:
         )
     if not re.fullmatch(r"[0-9]{1,6}", count) or not 1 <= int(count) <= LARGEST_CHAIN:
         raise ArgumentError(
-            f"{quote(count)} is not a number of links of '{name}'; give a whole number from 1 to {LARGEST_CHAIN}"
+            f"{quote(count)} is not a number of links of '{name}'; give a whole number from 1 to"
+            f" {LARGEST_CHAIN}"
         )
     return _REPEAT.sub(f"repeat = {int(count)}".encode(), data)
 
@@ -458,7 +460,10 @@ def _description_in_folder(folder: Path) -> Path:
     manifest = folder / "manifest.json"
     if not os.path.lexists(manifest):
         if marks.functions_alone(folder):
-            fault = "it has only functions, without the description and the manifest that name robot, frame and options"
+            fault = (
+                "it has only functions, without the description and the manifest that name robot,"
+                " frame and options"
+            )
             raise location.error(
                 fault, "generate again without --functions-only and use that folder"
             )
@@ -493,7 +498,8 @@ def in_distribution(
     beginning = f"package {quote(distribution)} holds"
     if not paths:
         raise ArgumentError(
-            f"{beginning} no robot files; if it downloads them on demand, give the path that it reports"
+            f"{beginning} no robot files; if it downloads them on demand, give the path that it"
+            " reports"
         )
     parts = Path(os.fspath(name)).parts
     matching = [path for path in paths if parts and _ends_with(path, parts)]
@@ -513,8 +519,8 @@ def _descriptions_in(distribution: str, readable: Collection[str]) -> list[Packa
         paths = files(distribution)
     except (PackageNotFoundError, ValueError):
         raise UnknownName(
-            f"the package {quote(distribution)} is not installed in this Python; install it, or give the path of "
-            "the file"
+            f"the package {quote(distribution)} is not installed in this Python; install it, or"
+            " give the path of the file"
         ) from None
     likely = {suffix for suffix in readable if suffix not in _SELDOM_ROBOTS}
     return sorted(path for path in paths or () if path.suffix.lower() in likely)

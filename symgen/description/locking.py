@@ -38,16 +38,16 @@ def _motion(connection: Connection, value: LockValue, location: Location, snappe
     if connection.kind not in kinds():
         if value not in (None, 0, "0", ""):
             raise ArgumentError(
-                f"joint {quote(connection.name)} of type {quote(connection.kind)} can be locked only at zero; "
-                "give no value"
+                f"joint {quote(connection.name)} of type {quote(connection.kind)} can be locked"
+                " only at zero; give no value"
             )
         return ()
     of_type = joint_type(connection.kind)
     if of_type.nq > 1:
         if value not in (None, 0, "0", ""):
             raise ArgumentError(
-                f"joint {quote(connection.name)} has {of_type.nq} coordinates and can be locked only at zero; "
-                "give no value"
+                f"joint {quote(connection.name)} has {of_type.nq} coordinates and can be locked"
+                " only at zero; give no value"
             )
         return ()
     position = locked_at(connection, value, location, snapper)

@@ -25,27 +25,42 @@ def missing_robot(text: str, builtin: Collection[str], readable: Collection[str]
     the suffixes of descriptions.
     """
     if _ADDRESS.match(text):
-        return f"{quote(text, 200)} is a web address, but symgen reads files; save it and give the path of the file"
+        return (
+            f"{quote(text, 200)} is a web address, but symgen reads files; save it and give the"
+            " path of the file"
+        )
     path = Path(text)
     if path.name == text and not path.suffix:
         beside = [name for name in _descriptions(Path(), readable) if Path(name).stem == text]
         if beside:
             return f"there is no file or built-in robot {quote(text)}; did you mean '{beside[0]}'?"
-        return f"there is no file or built-in robot {quote(text, 200)}; {_builtin_hint(text.partition(':')[0], builtin)}"
+        return (
+            f"there is no file or built-in robot {quote(text, 200)};"
+            f" {_builtin_hint(text.partition(':')[0], builtin)}"
+        )
     folder = path.parent
     if not _is_folder(folder):
         check = (
             "write out the path of the home folder" if text.startswith("~") else "check the path"
         )
-        return f"there is no file {quote(text, 200)}: the folder {quote(folder, 200)} does not exist; {check}"
+        return (
+            f"there is no file {quote(text, 200)}: the folder {quote(folder, 200)} does not exist;"
+            f" {check}"
+        )
     if path.name == text and path.stem in builtin:
-        return f"there is no file {quote(text)} in this folder; did you mean the built-in robot '{path.stem}'?"
+        return (
+            f"there is no file {quote(text)} in this folder; did you mean the built-in robot"
+            f" '{path.stem}'?"
+        )
     stems = {Path(name).stem: folder / name for name in reversed(_descriptions(folder, readable))}
     close = difflib.get_close_matches(path.stem, stems, n=1, cutoff=0.6)
     if close:
         return f"there is no file {quote(text, 200)}; did you mean '{stems[close[0]]}'?"
     folder_phrase = "in this folder" if folder == Path() else f"in {quote(folder, 200)}"
-    return f"there is no file {quote(path.name, 200)} {folder_phrase}; check the path, or use a robot that 'symgen robots' lists"
+    return (
+        f"there is no file {quote(path.name, 200)} {folder_phrase}; check the path, or use a robot"
+        " that 'symgen robots' lists"
+    )
 
 
 def folder_remedy(folder: Path, readable: Collection[str]) -> str:
@@ -53,7 +68,10 @@ def folder_remedy(folder: Path, readable: Collection[str]) -> str:
     files = [str(folder / name) for name in _descriptions(folder, readable)]
     if not files:
         return "give a description file, or a folder that symgen generated"
-    return f"give a description file, such as {shortened_list(files, 3)}, or a folder that symgen generated"
+    return (
+        f"give a description file, such as {shortened_list(files, 3)}, or a folder that symgen"
+        " generated"
+    )
 
 
 def link_hint(name: str, links: Iterable[str]) -> str:

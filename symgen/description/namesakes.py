@@ -26,7 +26,9 @@ class Namesake(NamedTuple):
         folder_text = (
             f"./{self.folder} names the folder"
             if self.generated
-            else f"the folder ./{self.folder} is not used: it has no manifest.json written by symgen"
+            else (
+                f"the folder ./{self.folder} is not used: it has no manifest.json written by symgen"
+            )
         )
         return f"'{robot}' is the built-in robot; {folder_text}"
 

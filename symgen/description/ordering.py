@@ -128,7 +128,8 @@ def _joints_by_child(tree: Tree, links: Mapping[str, Link]) -> dict[str, Connect
             )
         if connection.child in joint_above:
             raise connection.location.error(
-                f"link {quote(connection.child)} already has a parent through joint {quote(joint_above[connection.child].name)}",
+                f"link {quote(connection.child)} already has a parent through joint"
+                f" {quote(joint_above[connection.child].name)}",
                 "remove one of the two joints, or write TOML, where a [[loop]] closes it",
             )
         joint_above[connection.child] = connection
@@ -173,8 +174,8 @@ def order_joints(
     if joint_order == PINOCCHIO:
         if tree.pinocchio_order == UNKNOWN:
             raise ArgumentError(
-                f"{tree.location.file}: Pinocchio's order is unknown for this format; give joint_order as a list of "
-                "the joints, parents first"
+                f"{tree.location.file}: Pinocchio's order is unknown for this format; give"
+                " joint_order as a list of the joints, parents first"
             )
         if tree.pinocchio_order != AS_DECLARED:
             _refuse_other_coordinates(order, moving)
@@ -195,9 +196,9 @@ def _refuse_other_coordinates(order: Sequence[Connection], moving: Collection[st
                 and any(coordinate.unit == "rad" for coordinate in of_type.positions)
             ):
                 raise ArgumentError(
-                    f"joint {quote(connection.name)} is {connection.kind}: in Pinocchio's q its angle is two "
-                    "numbers, cosine and sine; lock it, or give joint_order as a list of the joints in Pinocchio's "
-                    "order and pass its angle"
+                    f"joint {quote(connection.name)} is {connection.kind}: in Pinocchio's q its"
+                    " angle is two numbers, cosine and sine; lock it, or give joint_order as a"
+                    " list of the joints in Pinocchio's order and pass its angle"
                 )
 
 
@@ -236,8 +237,8 @@ def _as_named(
         for connection in _carriers(joints[name], joint_above, ordered):
             if connection.name != name and connection.name in names and name in names:
                 raise ArgumentError(
-                    f"joint_order has joint {quote(name)} before {quote(connection.name)}, its ancestor; "
-                    "name parents before children"
+                    f"joint_order has joint {quote(name)} before {quote(connection.name)}, its"
+                    " ancestor; name parents before children"
                 )
             ordered[connection.name] = connection
     return list(ordered.values())
@@ -259,7 +260,8 @@ def _refuse_wrong_names(
     missing = [name for name in joints if name in moving and name not in names]
     if missing:
         raise ArgumentError(
-            f"joint_order leaves out joint {shortened_list(map(quote, missing), 1)}; name every joint that has coordinates"
+            f"joint_order leaves out joint {shortened_list(map(quote, missing), 1)}; name every"
+            " joint that has coordinates"
         )
 
 

@@ -29,7 +29,8 @@ def note_mimics(joints: Sequence[Joint], declared: set[str], coupled: bool = Fal
         return [
             Note(
                 "mimic",
-                f"coupled to their leaders, without coordinates of their own: {', '.join(couplings)}",
+                "coupled to their leaders, without coordinates of their own:"
+                f" {', '.join(couplings)}",
             )
         ]
     without_leader = [
@@ -62,7 +63,8 @@ def note_empty_ranges(mechanism: Mechanism) -> list[Note]:
             notes.append(
                 Note(
                     "warning",
-                    f"joint {joint.name} and its followers have no common position within their ranges",
+                    f"joint {joint.name} and its followers have no common position within their"
+                    " ranges",
                 )
             )
     return notes
@@ -92,7 +94,8 @@ def note_ignored_gravity_compensation(links: Sequence[str]) -> list[Note]:
     return [
         Note(
             "warning",
-            f"gravcomp of {shortened_list(links, SHOWN)} is not applied: these links have their full weight",
+            f"gravcomp of {shortened_list(links, SHOWN)} is not applied: these links have their"
+            " full weight",
         )
     ]
 
@@ -118,7 +121,8 @@ def note_massless_ends(joints: Sequence[Joint], parts: Mapping[int, Sequence[Par
         return [
             Note(
                 "warning",
-                f"joints {shortened_list(names, SHOWN)} move no mass: forward dynamics does not exist",
+                f"joints {shortened_list(names, SHOWN)} move no mass: forward dynamics does not"
+                " exist",
             )
         ]
     return [
@@ -140,8 +144,8 @@ def note_free_joints_in_a_row(
     return [
         Note(
             "warning",
-            f"the free joints {joints[joint.parent].name} and {joint.name} have only a massless link between them: "
-            "only their combined motion has an effect; remove one of them",
+            f"the free joints {joints[joint.parent].name} and {joint.name} have only a massless"
+            " link between them: only their combined motion has an effect; remove one of them",
         )
         for joint in joints
         if joint.parent != BASE
@@ -182,8 +186,8 @@ def note_fixed_base(
     return [
         Note(
             "warning",
-            f"{fixed_base}; use --base free (base='free') for a mobile robot, --base fixed (base='fixed') for a robot "
-            "on a fixed base",
+            f"{fixed_base}; use --base free (base='free') for a mobile robot, --base fixed"
+            " (base='fixed') for a robot on a fixed base",
         )
     ]
 

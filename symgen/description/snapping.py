@@ -73,7 +73,10 @@ class Snap:
 
     @property
     def text(self) -> str:
-        return f"{self.location.short}: {self.token} read as {self.meant} (moved by {self.angle_change:.1e} rad)"
+        return (
+            f"{self.location.short}: {self.token} read as {self.meant} (moved by"
+            f" {self.angle_change:.1e} rad)"
+        )
 
 
 def snap_tolerance(snap: str | float | Fraction | None) -> Fraction | None:

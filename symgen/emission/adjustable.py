@@ -24,9 +24,13 @@ from symgen.vocabulary.target import Target
 STATUSES = {
     "OK": "the parameters are prepared",
     "NOT_FINITE": "a parameter is infinite or not a number",
-    "NO_BODY": "a mass or a drive parameter is negative, or no rigid body has the moments of inertia",
+    "NO_BODY": (
+        "a mass or a drive parameter is negative, or no rigid body has the moments of inertia"
+    ),
     "NOTHING_MOVES": "a joint would move no mass",
-    "REFUSED": "a number that is computed from the parameters is not finite, or a divisor is too small",
+    "REFUSED": (
+        "a number that is computed from the parameters is not finite, or a divisor is too small"
+    ),
 }
 """Status codes of NAME_set_parameters, from 0 on: NAME_PARAMETERS_OK …"""
 

@@ -30,8 +30,8 @@ def unrolled(programs: Mapping[str, Form]) -> dict[str, Program]:
     unrolled_programs = {function: form for function, form in programs.items() if not form.looped}
     if looped_names := sorted(programs.keys() - unrolled_programs.keys()):
         raise RequestError(
-            f"{looped_names[0]} is a loop over links, which only C and --wrap cpp17 and cuda support; leave out other "
-            "wrappers, or take the unrolled form"
+            f"{looped_names[0]} is a loop over links, which only C and --wrap cpp17 and cuda"
+            " support; leave out other wrappers, or take the unrolled form"
         )
     return unrolled_programs
 

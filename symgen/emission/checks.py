@@ -27,7 +27,9 @@ STATUSES = {
     "DIVISOR": "a divisor, or the argument of a logarithm or a root, is too small or not finite",
     "NOT_UNIT": "a quaternion does not have length 1",
     "NO_WORK": "the workspace has too few numbers",
-    "RESULT_NOT_FINITE": "a result, or a number that it is computed from, is infinite or not a number",
+    "RESULT_NOT_FINITE": (
+        "a result, or a number that it is computed from, is infinite or not a number"
+    ),
 }
 """Statuses of a checked function by their value, from 0 on: NAME_OK …"""
 TERMS = 32

@@ -140,8 +140,8 @@ def _reject_vanishing_result(program: Program) -> None:
         if isinstance(value, Fraction) and value and not REALS[program.real].nearest(value):
             size = len(str(abs(value.numerator))) - len(str(value.denominator))
             raise RequestError(
-                f"{program.function} is a constant of about 1e{size}, which is zero in a {program.real}; use "
-                "other units or --real double"
+                f"{program.function} is a constant of about 1e{size}, which is zero in a"
+                f" {program.real}; use other units or --real double"
             )
 
 

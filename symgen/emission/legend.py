@@ -14,8 +14,14 @@ PAPERS = {
     "RK": "G. Rodriguez, K. Kreutz, Recursive Mass Matrix Factorization and Inversion, JPL, 1988",
     "SA": "S. K. Saha, The UDU^T Decomposition of Manipulator Inertia Matrix",
     "FF": "A. Fijany, R. Featherstone, A new factorization of the mass matrix, 2013",
-    "LC": "K. Lee, G. S. Chirikjian, A New Perspective on O(n) Mass-Matrix Inversion for Serial Revolute Manipulators, 2005",
-    "WC": "Y. Wang, G. S. Chirikjian, A New O(N) Method for Inverting the Mass Matrix for Serial Chains Composed of Rigid Bodies",
+    "LC": (
+        "K. Lee, G. S. Chirikjian, A New Perspective on O(n) Mass-Matrix Inversion for Serial"
+        " Revolute Manipulators, 2005"
+    ),
+    "WC": (
+        "Y. Wang, G. S. Chirikjian, A New O(N) Method for Inverting the Mass Matrix for Serial"
+        " Chains Composed of Rigid Bodies"
+    ),
 }
 """In ASCII; docs/explanation/mathematics.md has them in full."""
 OWN = {

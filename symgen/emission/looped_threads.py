@@ -38,8 +38,8 @@ def function(form: LoopProgram, target: Target, language: Language) -> dict[str,
     """
     if form.part_count:
         raise RequestError(
-            f"{form.function} by {form.method} computes several links of one state in SIMD lanes, which a GPU thread "
-            "does not have; leave out --wrap cuda, or use another method"
+            f"{form.function} by {form.method} computes several links of one state in SIMD lanes,"
+            " which a GPU thread does not have; leave out --wrap cuda, or use another method"
         )
     loops = LoopFunction(guarded(form, target) if target.checked else form, target, threads=True)
     tables, text = tables_and_loops(loops, language)

@@ -74,7 +74,8 @@ def source(form: LoopProgram, target: Target) -> str:
     lanes = REALS[form.real].lanes
     if form.part_count % lanes:
         raise RequestError(
-            f"{form.function} in {form.part_count} segments is no loop over {lanes} lanes; take a multiple of {lanes}"
+            f"{form.function} in {form.part_count} segments is no loop over {lanes} lanes; take a"
+            f" multiple of {lanes}"
         )
     chain, tables, functions = lower(form, target, states=False)
     if form.maps:
@@ -84,7 +85,10 @@ def source(form: LoopProgram, target: Target) -> str:
         )
     else:
         title = "for {} links in {} segments"
-        about = f"{form.link_cost} operations for each link, plus operations once for each segment. Operations for one link:"
+        about = (
+            f"{form.link_cost} operations for each link, plus operations once for each segment."
+            " Operations for one link:"
+        )
     angle_count = angles(chain.steps, lanes, form.real)
     vectors = Vectors(form.real, lanes, target.name, calls(form.real, target))
     return render(

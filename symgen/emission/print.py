@@ -88,7 +88,9 @@ def _statement(statement: s.Statement, language: Language, margin: str) -> Itera
             initial = "" if statement.value is None else f" = {text(statement.value)}"
             yield f"{margin}{declarator(statement)}{initial};{comment(statement.comment)}"
         case s.Assign(target, changed, sign):
-            yield f"{margin}{_assigned(text(target), text(changed), sign)};{comment(statement.comment)}"
+            yield (
+                f"{margin}{_assigned(text(target), text(changed), sign)};{comment(statement.comment)}"
+            )
         case s.Call():
             yield from _call(statement, language, margin)
         case s.For():

@@ -248,8 +248,8 @@ class Writer:
         """Raise RequestError where row i is a constant that is zero in the real type."""
         if self.rows[i].op == "const" and self.real.nearest(self.rows[i].value) == 0:
             raise RequestError(
-                f"{self.program.function} divides by a constant that is zero as a {self.program.real}; "
-                "use other units or --real double"
+                f"{self.program.function} divides by a constant that is zero as a"
+                f" {self.program.real}; use other units or --real double"
             )
 
     def _operand(self, i: int, rank: int, around: int = ATOM) -> str:

@@ -35,7 +35,8 @@ def parse_values(mechanism: Mechanism, text: str) -> Values:
         name, equals, number = (word.strip() for word in assignment.partition("="))
         if not equals or not name or not number:
             raise ArgumentError(
-                f"'{assignment.strip()}' is not an assignment; write --at q0=pi/2,q1=0 or --at JOINT=0.3"
+                f"'{assignment.strip()}' is not an assignment; write --at q0=pi/2,q1=0 or --at"
+                " JOINT=0.3"
             )
         key = _parse_input(mechanism, name)
         is_angle = key[0] != "q" or units[key[1]] == "rad"
@@ -107,6 +108,7 @@ def _parse_input(mechanism: Mechanism, name: str) -> tuple[str, int]:
             else ""
         )
         raise UnknownName(
-            f"'{name}' is outside this robot's {kind}; they count from 0 to {count - 1}{explanation}"
+            f"'{name}' is outside this robot's {kind}; they count from 0 to"
+            f" {count - 1}{explanation}"
         )
     return match[1], int(match[2])

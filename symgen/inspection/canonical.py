@@ -218,7 +218,8 @@ def canonical(
     divides = has_division(program, rows)
     if divides and not exact:
         raise TooLong(
-            f"{names.label} has no canonical form: it has a division, and constants of the robot are irrational"
+            f"{names.label} has no canonical form: it has a division, and constants of the robot"
+            " are irrational"
         )
     ring: Waves | HalfAngles = HalfAngles(unknowns) if divides else Waves(unknowns, exact)
     values = values_of_rows(ring, program, rows)
@@ -390,7 +391,8 @@ class Unknowns:
             lengths = exponents[len(self.rotating) + len(self.others) :]
             if sum(map(abs, exponents)) != 1 or sum(lengths) != 1 or x.q != 1:
                 raise TooLong(
-                    f"{self.names.label} has no canonical form: it has a sine of more than joint angles"
+                    f"{self.names.label} has no canonical form: it has a sine of more than joint"
+                    " angles"
                 )
             multiples[lengths.index(1)] = int(x.p)
         return multiples, offset
@@ -621,7 +623,8 @@ class HalfAngles:
     def divide(self, a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
         if b[0] == 0:
             raise TooLong(
-                f"{self.unknowns.names.label} has no canonical form: a divisor is zero in every state"
+                f"{self.unknowns.names.label} has no canonical form: a divisor is zero in every"
+                " state"
             )
         above, below = b[1], b[0]
         for scalar, _ in self.relations:

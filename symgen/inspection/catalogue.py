@@ -60,7 +60,8 @@ class PaperQuantity:
     def no_program(self, option: str) -> RequestError:
         """Return the error of an option that reads a program."""
         return RequestError(
-            f"{self.name} is an operator of the paper, which no generated function computes; leave {option} out"
+            f"{self.name} is an operator of the paper, which no generated function computes; leave"
+            f" {option} out"
         )
 
 
@@ -123,7 +124,8 @@ def choose(
         name for name, result in results().items() if FUNCTIONS[result.function].counts("NK")
     ]
     raise RequestError(
-        f"{choice.words.letter} does not depend on a task, so --task-rows does not apply; it applies to {' and '.join(task_results)}"
+        f"{choice.words.letter} does not depend on a task, so --task-rows does not apply; it"
+        f" applies to {' and '.join(task_results)}"
     )
 
 
@@ -153,7 +155,10 @@ def _choose(mechanism: Mechanism, request: str, method: str | None) -> Choice:
     if accepting:
         notes = (
             (
-                f"{words.letter} is that of {accepting[0]}; to see another {words.letter}, add {', '.join(other_choices)}",
+                (
+                    f"{words.letter} is that of {accepting[0]}; to see another {words.letter}, add"
+                    f" {', '.join(other_choices)}"
+                ),
             )
             if other_choices
             else ()
@@ -178,7 +183,8 @@ def _choose(mechanism: Mechanism, request: str, method: str | None) -> Choice:
     papers = papers_with(words.letter)
     if papers:
         alternatives = tuple(
-            f"{words.letter} is that of {papers[0]}; to see that of {name}, add --method {method_of(name)}"
+            f"{words.letter} is that of {papers[0]}; to see that of {name}, add --method"
+            f" {method_of(name)}"
             for name in papers[1:]
         )
         return Choice(
@@ -193,7 +199,8 @@ def _namesake(result: Result | None) -> list[str]:
         return []
     provider = methods.providers(result.function)[0]
     return [
-        f"{result.array.name} of {result.function} is a different quantity; --method {provider} shows it"
+        f"{result.array.name} of {result.function} is a different quantity; --method {provider}"
+        " shows it"
     ]
 
 

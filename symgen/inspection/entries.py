@@ -288,8 +288,8 @@ def derive_layout(
         }
     except DivisionByZero:
         raise RequestError(
-            f"{letter} of {method} divides by a quantity that is zero in every state of '{mechanism.name}': a joint moves no "
-            "inertia; 'symgen show' names it"
+            f"{letter} of {method} divides by a quantity that is zero in every state of"
+            f" '{mechanism.name}': a joint moves no inertia; 'symgen show' names it"
         ) from None
     atoms: list[Scalar] = []
     positions = {}
@@ -383,7 +383,8 @@ def quantity_answer(
     single = len(grid[0]) == 1
     if not (single and len(words.position) == 1) and len(words.position) != 2:
         raise ArgumentError(
-            f"'{words.what}' selects an entry of a {len(grid)}x{len(grid[0])} block; write {label}[row,column]"
+            f"'{words.what}' selects an entry of a {len(grid)}x{len(grid[0])} block; write"
+            f" {label}[row,column]"
         )
     r = parse_index(words.position[0], len(grid), f"the rows of {label}")
     c = (
@@ -403,8 +404,8 @@ def quantity_answer(
 def _not_empty(mechanism: Mechanism, grid: list[list[int]], label: str) -> None:
     if not any(grid):
         raise RequestError(
-            f"{label} of '{mechanism.name}' is empty: it has one row or column per constrained direction of a joint, "
-            "and a free joint constrains none"
+            f"{label} of '{mechanism.name}' is empty: it has one row or column per constrained"
+            " direction of a joint, and a free joint constrains none"
         )
 
 
@@ -487,11 +488,15 @@ def _why_zero(quantity: Quantity, label: str) -> str:
     """Return why a block is zero; UnknownName if blocks outside the pattern do not exist."""
     if not quantity.is_matrix:
         raise UnknownName(
-            f"{label} does not exist: [{','.join(quantity.indices)}] exists where {quantity.nonzero}"
+            f"{label} does not exist: [{','.join(quantity.indices)}] exists where"
+            f" {quantity.nonzero}"
         )
     if not quantity.nonzero:
         return f"{label} is zero"
-    return f"{label} is zero: blocks {heading('', quantity.indices)} are not zero where {quantity.nonzero}"
+    return (
+        f"{label} is zero: blocks {heading('', quantity.indices)} are not zero where"
+        f" {quantity.nonzero}"
+    )
 
 
 def _axes_of(mechanism: Mechanism, block: BlockPosition) -> str:
@@ -510,5 +515,6 @@ def _matrix_notes(quantity: Quantity, quantity_layout: Layout) -> list[str]:
     if all(block.left is None and block.right is None for block in quantity_layout.blocks.values()):
         return []
     return [
-        f"each block is in the axes of its own links {FRAMES}, taken {quantity.point}; angular part first"
+        f"each block is in the axes of its own links {FRAMES}, taken {quantity.point}; angular part"
+        " first"
     ]

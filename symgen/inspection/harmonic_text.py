@@ -56,8 +56,9 @@ def format_form(form: Form, format: str, most: int | None) -> str:
         )
     if format in ("python", "c"):
         raise RequestError(
-            f"this sum has {len(waves)} terms, and a shortened sum is not valid {'C' if format == 'c' else 'Python'}; "
-            "--full prints all terms, --form recursive the equations of the C"
+            f"this sum has {len(waves)} terms, and a shortened sum is not valid"
+            f" {'C' if format == 'c' else 'Python'}; --full prints all terms, --form recursive the"
+            " equations of the C"
         )
     largest = [
         _term(*item, format) for item in list(_printed_waves(form, largest=True).items())[:most]

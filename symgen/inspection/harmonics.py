@@ -65,8 +65,8 @@ def harmonic_coefficients(
     term_bound = 5**n * (1 + rates * (rates + 1) // 2)
     if term_bound > MOST_TERMS:
         raise RequestError(
-            f"{entry} depends on {n} angles and may have {term_bound} terms in multiple angles; read it with --form "
-            "recursive, or lock joints that do not matter with --lock"
+            f"{entry} depends on {n} angles and may have {term_bound} terms in multiple angles;"
+            " read it with --form recursive, or lock joints that do not matter with --lock"
         )
     polynomial = _over_polynomials(program, rows, rotating, others, entry).to_dict()
     if not exact:
@@ -144,8 +144,8 @@ def _over_polynomials(
                 else "use another method, such as composite_body or newton_euler"
             )
             raise RequestError(
-                f"{entry} by {program.method} is not a polynomial in sines and cosines: its equations contain a {op}; "
-                f"{remedy}"
+                f"{entry} by {program.method} is not a polynomial in sines and cosines: its"
+                f" equations contain a {op}; {remedy}"
             )
         for used in args:
             if last[used] == r:  # a polynomial can take megabytes

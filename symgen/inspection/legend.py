@@ -14,7 +14,9 @@ NAMES: Mapping[str, str] = {
     "cos": "cosine of the angle of the link in the plane, LC (14)",
     "sin": "sine of the angle of the link in the plane, LC (14)",
     "twice": "twice a component of the joint's unit quaternion",
-    "xx": "twice a component of the joint's unit quaternion (x, y, z, w), or twice a product of two",
+    "xx": (
+        "twice a component of the joint's unit quaternion (x, y, z, w), or twice a product of two"
+    ),
     # motion
     "omega": "angular velocity of a link, RK (2.2)",
     "omegadot": "angular acceleration of a link, RK (2.4)",
@@ -39,11 +41,18 @@ NAMES: Mapping[str, str] = {
     "x": "entry of the solution by substitution, SA (24)",
     "g": "gravity on a composite body",
     "Gamma": "sum of dw over the joints beyond a link; symgen's own (B4)",
-    "dw": "a quarter of the wrench that the velocity of a joint adds to its composite body; symgen's own (B2), (B3)",
+    "dw": (
+        "a quarter of the wrench that the velocity of a joint adds to its composite body; symgen's"
+        " own (B2), (B3)"
+    ),
     "d": "momentum of the carried links relative to a link; symgen's own (C3)",
     # Rodriguez & Kreutz
-    "P": "block of the articulated-body inertia between moments and angular accelerations, RK (4.5)",
-    "PB": "block of the articulated-body inertia between moments and linear accelerations, RK (4.5)",
+    "P": (
+        "block of the articulated-body inertia between moments and angular accelerations, RK (4.5)"
+    ),
+    "PB": (
+        "block of the articulated-body inertia between moments and linear accelerations, RK (4.5)"
+    ),
     "PC": "block of the articulated-body inertia between forces and linear accelerations, RK (4.5)",
     "G": "Kalman gain P H^T / D, RK (5.12)",
     "L": "Kalman gain as a wrench on the parent, RK (4.4)",
@@ -87,7 +96,9 @@ NAMES: Mapping[str, str] = {
     "e": "force of a hard coordinate, LC (13)",
     "A": "acceleration across one joint by a wrench across another, of free links",
     "H": "block of A in the bases of both joints, after the eliminations named less",
-    "b_less": "right-hand side of the constraint equation after the elimination of a joint, LC (12)",
+    "b_less": (
+        "right-hand side of the constraint equation after the elimination of a joint, LC (12)"
+    ),
     "eta": "acceleration across a joint from velocities and gravity",
     "gamma": "angular acceleration of a free link",
     "qddot": "joint acceleration, LC (12)",

@@ -101,8 +101,8 @@ class PaperOperators:
             )
         if self.rounded:
             return (
-                f"the operators of '{self.mechanism.name}' have no canonical form: its description has "
-                "irrational rotations"
+                f"the operators of '{self.mechanism.name}' have no canonical form: its description"
+                " has irrational rotations"
             )
         return None
 
@@ -232,7 +232,8 @@ def paper_letter(
         size = block.shape
         if len(words.position) != 2:
             raise ArgumentError(
-                f"'{words.what}' has {len(words.position)} positions in the block; write two, as in {label}[0,0]"
+                f"'{words.what}' has {len(words.position)} positions in the block; write two, as in"
+                f" {label}[0,0]"
             )
         row, column = (
             parse_index(text, size[side], f"{label}, whose {entry_kind}")
@@ -314,10 +315,12 @@ def check_form(letter: str, form: str | None, has_values: bool, has_symbols: boo
     """Raise RequestError for options that do not apply to a letter of a paper."""
     if form not in (None, "multiangle"):
         raise RequestError(
-            f"{letter} is an operator of the paper, which has a canonical form only; leave --form {form} out"
+            f"{letter} is an operator of the paper, which has a canonical form only; leave --form"
+            f" {form} out"
         )
     if has_values or has_symbols:
         option = "at" if has_values else "symbols"
         raise RequestError(
-            f"{letter} is an operator of the paper, over the symbols of the state; leave --{option} out"
+            f"{letter} is an operator of the paper, over the symbols of the state; leave"
+            f" --{option} out"
         )

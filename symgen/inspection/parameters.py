@@ -78,7 +78,8 @@ def parse_kinds(text: str | Iterable[str]) -> tuple[str, ...]:
         if name not in KINDS:
             available = ", ".join(f"{kind} ({meaning})" for kind, meaning in KINDS.items())
             raise UnknownName(
-                f"'{name}' is not a kind of parameter; --symbols takes all, none, or a list of {available}"
+                f"'{name}' is not a kind of parameter; --symbols takes all, none, or a list of"
+                f" {available}"
             )
     return tuple(kind for kind in KINDS if kind in requested)
 
@@ -154,8 +155,8 @@ def parameters(model: Model, keep: Iterable[str]) -> tuple[Parameter, ...]:
     requested = parse_kinds(keep)
     if has_gravity_compensation(model) and {"m", "c"} & {*requested}:
         raise RequestError(
-            f"links of '{model.name}' have gravity compensation (gravcomp), which is not available in symbols m and c; "
-            "keep l and I as symbols, or leave gravcomp out with --drives"
+            f"links of '{model.name}' have gravity compensation (gravcomp), which is not available"
+            " in symbols m and c; keep l and I as symbols, or leave gravcomp out with --drives"
         )
     result: list[Parameter] = []
 
@@ -184,7 +185,8 @@ def parameters(model: Model, keep: Iterable[str]) -> tuple[Parameter, ...]:
                     i,
                     f"_{pair}",
                     x,
-                    f"moment {pair} of {link_text} about its mass centre, axes of its frame (kg·m²)",
+                    f"moment {pair} of {link_text} about its mass centre, axes of its frame"
+                    " (kg·m²)",
                 )
             for axis, x in zip(AXES, link.shift, strict=True):
                 add(
@@ -281,8 +283,8 @@ def derive_symbolic(
             )
     except TooManyRows:
         raise RequestError(
-            f"{function} of '{mechanism.name}' by {method} has more than {MOST_ROWS} operations before "
-            "simplification; lock joints that do not matter with --lock"
+            f"{function} of '{mechanism.name}' by {method} has more than {MOST_ROWS} operations"
+            " before simplification; lock joints that do not matter with --lock"
         ) from None
     return program, kept_parameters
 

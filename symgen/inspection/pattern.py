@@ -78,7 +78,8 @@ def pattern(
     matrix = answer(mechanism, choice, frame, task_rows=task_rows)
     if not matrix.shape:
         raise RequestError(
-            f"{matrix.label} is a single number, which cannot be drawn; name a block or the whole matrix"
+            f"{matrix.label} is a single number, which cannot be drawn; name a block or the whole"
+            " matrix"
         )
     inputs = _inputs_read(matrix)
     states, user_values = _random_states(mechanism), at or {}
@@ -117,7 +118,8 @@ def _refuse_part_of_quaternion(mechanism: Mechanism, user_values: Values) -> Non
     for first in quaternions(mechanism):
         if 0 < sum(("q", first + k) in user_values for k in range(4)) < 4:
             raise RequestError(
-                f"q{first} … q{first + 3} are one unit quaternion x y z w; give all four at --at, or none"
+                f"q{first} … q{first + 3} are one unit quaternion x y z w; give all four at --at,"
+                " or none"
             )
 
 
@@ -187,8 +189,8 @@ def _values(matrix: Answer, at: Values) -> list[Any]:
     values = evaluate(entry_program, inputs, BALLS)["x"]
     if not all(x.is_finite() for x in values):
         raise RequestError(
-            f"{matrix.label} has an entry without a value at this pose: it divides by zero or takes the root or "
-            "logarithm of a nonpositive number; choose another --at"
+            f"{matrix.label} has an entry without a value at this pose: it divides by zero or takes"
+            " the root or logarithm of a nonpositive number; choose another --at"
         )
     return [x.mid() for x in values]
 

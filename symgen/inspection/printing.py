@@ -112,8 +112,8 @@ def _readable(text: str, format: str) -> str:
         deepest = max(deepest, depth)
     if deepest > DEEPEST:
         raise RequestError(
-            f"this formula nests {deepest} parentheses, more than {'C' if format == 'c' else 'Python'} is sure to "
-            "read; take --form recursive"
+            f"this formula nests {deepest} parentheses, more than"
+            f" {'C' if format == 'c' else 'Python'} is sure to read; take --form recursive"
         )
     return text
 

@@ -108,8 +108,9 @@ CLOSED_UP_TO = 600
 CLOSED_AT_MOST = 500_000
 """Most operations of a closed form: a page holds about a hundred."""
 NEIGHBOUR_NOTE = (
-    "decimal angles of the description are replaced by angles within 1e-78 rad whose cosines and sines are rational; "
-    "coefficients agree with those of the robot to 55 digits, and a factor that cancels at the declared angles only remains"
+    "decimal angles of the description are replaced by angles within 1e-78 rad whose cosines and"
+    " sines are rational; coefficients agree with those of the robot to 55 digits, and a factor"
+    " that cancels at the declared angles only remains"
 )
 
 
@@ -384,15 +385,20 @@ def _looped(
     )
     if not form.looped or form.part_count:
         raise RequestError(
-            f"{form.method} has no step per link that could be shown; use --method {form.method.split(':')[0]}"
+            f"{form.method} has no step per link that could be shown; use --method"
+            f" {form.method.split(':')[0]}"
         )
     columns = tuple(
-        f"{name}0, {name}1, ... are the columns of the link's joint, row by row; columns outside the sweep are zero"
+        f"{name}0, {name}1, ... are the columns of the link's joint, row by row; columns outside"
+        " the sweep are zero"
         for name, _ in form.columns
     )
     notes = (
-        f"{form.function} by {form.method}, for each of the {len(form)} links; F_p is the F of the parent, F_c the sum of "
-        "the F of the children; names are those of one link in the C, and entries of a block count from 1",
+        (
+            f"{form.function} by {form.method}, for each of the {len(form)} links; F_p is the F of"
+            " the parent, F_c the sum of the F of the children; names are those of one link in the"
+            " C, and entries of a block count from 1"
+        ),
         *columns,
         FRAMES,
     )
@@ -406,14 +412,15 @@ def _in_rows(mechanism: Mechanism, choice: Choice, options: FormulaOptions) -> R
     operations, notes = closed_form_size(entries.program, entries.rows, at), list(entries.notes)
     if form == "closed" and operations > CLOSED_AT_MOST:
         raise RequestError(
-            f"the closed form of {entries.label} has {_count(operations)} operations, too many to read; use the recursive "
-            "form, one entry of it, or a pose with --at"
+            f"the closed form of {entries.label} has {_count(operations)} operations, too many to"
+            " read; use the recursive form, one entry of it, or a pose with --at"
         )
     by_size = form is None and operations > options.closed_up_to
     if by_size:
         remedy = "; --form closed prints one formula" if operations <= CLOSED_AT_MOST else ""
         notes.append(
-            f"{entries.label} has {_count(operations)} operations in closed form, so named equations are shown{remedy}"
+            f"{entries.label} has {_count(operations)} operations in closed form, so named"
+            f" equations are shown{remedy}"
         )
     named = form == "recursive" or by_size
     formulas = equations(entries.program, entries.rows, at, named, entries.symbols)
@@ -466,7 +473,10 @@ def _numbering(formulas: Equations, frames: str, velocities: bool) -> list[str]:
     counted = "links, velocities, rows and columns" if velocities else "links, rows and columns"
     return [
         *notes,
-        f"names in equations count {counted} from 0, as in q0; the C counts them from 1, and calls {symbol} {c_name}{frames}",
+        (
+            f"names in equations count {counted} from 0, as in q0; the C counts them from 1, and"
+            f" calls {symbol} {c_name}{frames}"
+        ),
     ]
 
 
@@ -497,15 +507,15 @@ def _general(
     """
     if options.at or options.keep or options.frame:
         raise RequestError(
-            f"'{words.what}' stands for all links; leave --at, --symbols and --frame out, or write numbers "
-            "in place of the letters"
+            f"'{words.what}' stands for all links; leave --at, --symbols and --frame out, or write"
+            " numbers in place of the letters"
         )
     if options.form == "recursive":
         return _step(mechanism, words, indices, method)
     if options.form not in (None, "multiangle"):
         raise RequestError(
-            f"'{words.what}' stands for all links; leave --form out or take --form recursive, or write numbers in "
-            "place of the letters"
+            f"'{words.what}' stands for all links; leave --form out or take --form recursive, or"
+            " write numbers in place of the letters"
         )
     choices: list[Choice] = []
     absent: list[Sequence[int]] = []
@@ -550,14 +560,17 @@ def _general(
         formulas = replace(formulas, absent=True)
     formulas = with_proof(formulas, mechanism, words, indices, _origin(choices[-1]))
     notes = [
-        f"for a chain of n links like those of '{mechanism.name}', counted from 0; {formulas.evidence}",
+        (
+            f"for a chain of n links like those of '{mechanism.name}', counted from 0;"
+            f" {formulas.evidence}"
+        ),
         formulas.notation,
     ]
     if formulas.is_tridiagonal:
         letter = words.letter
         notes.append(
-            f"{letter} is tridiagonal, so its determinant is the continuant D[n]: D[-1] = 0, D[0] = 1, "
-            f"D[k+1] = {letter}[k,k]*D[k] - {letter}[k-1,k]*{letter}[k,k-1]*D[k-1]"
+            f"{letter} is tridiagonal, so its determinant is the continuant D[n]: D[-1] = 0, D[0] ="
+            f" 1, D[k+1] = {letter}[k,k]*D[k] - {letter}[k-1,k]*{letter}[k,k-1]*D[k-1]"
         )
     return Reading(formulas, tuple(notes))
 
@@ -587,12 +600,15 @@ def _step(
     choice = choose(links, f"{words.letter}[{numbers}]", method)
     if not _has_step(choice, words, indices):
         raise RequestError(
-            f"'{words.what}' has no recursion step that could be shown; there are: {', '.join(LETTERS_WITH_STEPS)}"
+            f"'{words.what}' has no recursion step that could be shown; there are:"
+            f" {', '.join(LETTERS_WITH_STEPS)}"
         )
     stepped = steps(mechanism, _method_of_letter(choice), words.what, words.letter, indices)
     notes = [
-        f"for a chain of n ≥ 3 links like those of '{mechanism.name}', counted from 0; the step is {stepped.source}, "
-        f"with symbols in place of {stepped.neighbour}",
+        (
+            f"for a chain of n ≥ 3 links like those of '{mechanism.name}', counted from 0; the step"
+            f" is {stepped.source}, with symbols in place of {stepped.neighbour}"
+        ),
         stepped.notation,
     ]
     variable, with_method = stepped.variable, f"with --method {stepped.method}"
@@ -602,8 +618,8 @@ def _step(
         notes.append(f"request '{inertia}[i]' {with_method} for the step of {inertia}")
     elif last and not stepped.product:
         notes.append(
-            f"the recursion starts at {state}[{last},{last}]; request '{state}[i,i]' {with_method} for it"
-            + (f", and '{state}[i,j]' for its step" if words.letter != state else "")
+            f"the recursion starts at {state}[{last},{last}]; request '{state}[i,i]' {with_method}"
+            " for it" + (f", and '{state}[i,j]' for its step" if words.letter != state else "")
         )
     elif words.letter != state:
         notes.append(f"request '{state}[{variable}]' {with_method} for the step of {state}")
@@ -624,7 +640,8 @@ def _check_letters(choice: Choice, indices: Sequence[Affine]) -> None:
     for index, size in zip(indices, choice.target.array.shape, strict=False):
         if index.variable and size not in ("NB", "NV", "NQ"):
             raise RequestError(
-                f"index '{index}' of {choice.words.letter} counts {size} rows or columns and not links; write a number"
+                f"index '{index}' of {choice.words.letter} counts {size} rows or columns and not"
+                " links; write a number"
             )
 
 

@@ -84,7 +84,8 @@ def find_entry(mechanism: Mechanism, text: str, names: Sequence[str], entry_kind
         if joint.name == text and coupling is not None:
             leader = mechanism.joints[coupling.leader].name
             raise ArgumentError(
-                f"joint '{text}' mimics '{leader}' and has no {entry_kind} of its own; name '{leader}'"
+                f"joint '{text}' mimics '{leader}' and has no {entry_kind} of its own; name"
+                f" '{leader}'"
             )
     if (
         text not in names
@@ -92,7 +93,8 @@ def find_entry(mechanism: Mechanism, text: str, names: Sequence[str], entry_kind
         and text in (joint.name for joint in mechanism.joints)
     ):
         raise ArgumentError(
-            f"joint '{text}' has {len(entries_of_joint)} {entry_kind}; name one of them: {', '.join(entries_of_joint)}"
+            f"joint '{text}' has {len(entries_of_joint)} {entry_kind}; name one of them:"
+            f" {', '.join(entries_of_joint)}"
         )
     return names.index(
         nearest(
@@ -123,13 +125,13 @@ def refuse_several(mechanism: Mechanism, subject: str, instead: str) -> None:
     for joint, coupling in zip(mechanism.joints, mechanism.joint_couplings, strict=True):
         if coupling is not None:
             raise RequestError(
-                f"{subject} needs joints of one coordinate each, and joint '{joint.name}' of '{mechanism.name}' "
-                f"mimics another; {instead}"
+                f"{subject} needs joints of one coordinate each, and joint '{joint.name}' of"
+                f" '{mechanism.name}' mimics another; {instead}"
             )
         if (joint.type.nq, joint.type.nv) != (1, 1):
             raise RequestError(
-                f"{subject} needs joints of one coordinate, and joint '{joint.name}' of '{mechanism.name}' has "
-                f"{joint.type.nq}; {instead}"
+                f"{subject} needs joints of one coordinate, and joint '{joint.name}' of"
+                f" '{mechanism.name}' has {joint.type.nq}; {instead}"
             )
 
 

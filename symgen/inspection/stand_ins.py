@@ -155,7 +155,8 @@ def field_of(numbers: Iterable[Algebraic]) -> Roots:
     for field in (Roots(generators), Roots(tuple(sorted({2, 3, *generators})))):  # as of π/12
         if len(field.generators) > MOST_GENERATORS:
             raise NoStandIn(
-                f"it has a division, and constants of the robot have more than {MOST_GENERATORS} square roots"
+                f"it has a division, and constants of the robot have more than {MOST_GENERATORS}"
+                " square roots"
             )
         if all(field.coordinates(value) is not None for value in values):
             return field
@@ -307,7 +308,8 @@ class Residues(Neighbour):
         coordinates = self.field.coordinates(number.value)
         if coordinates is None:
             raise NoStandIn(
-                "it has a division, and constants of the robot are not sums of square roots of integers"
+                "it has a division, and constants of the robot are not sums of square roots of"
+                " integers"
             )
         residue = sum(
             x.numerator * pow(x.denominator, -1, self.prime) * root

@@ -111,7 +111,10 @@ class Structure:
         ]
         lines += [
             "",
-            "depends on the parameters (of link i: m_i mass, h_i = m c, J_i moments about the origin of its frame,",
+            (
+                "depends on the parameters (of link i: m_i mass, h_i = m c, J_i moments about the"
+                " origin of its frame,"
+            ),
             "l_i position of that frame in its parent's)",
         ]
         lines += [
@@ -122,7 +125,10 @@ class Structure:
             lines.append(f"  {combination(terms)} = {float(value):.6g}")
         lines += [
             "",
-            f"A dependence that is listed is certain; one is missing with a probability below {self.chance:.0e}.",
+            (
+                "A dependence that is listed is certain; one is missing with a probability below"
+                f" {self.chance:.0e}."
+            ),
         ]
         return "\n".join(lines)
 

@@ -76,8 +76,8 @@ class Loops:
         """Return text, or LaTeX of one formula."""
         if format not in FORMATS:
             raise RequestError(
-                f"loops over links are written as {' or '.join(FORMATS)}; 'symgen generate --form looped' writes "
-                "their C"
+                f"loops over links are written as {' or '.join(FORMATS)}; 'symgen generate --form"
+                " looped' writes their C"
             )
         return "\n".join(_text(self)) if format == "text" else align_latex([*_latex(self)])
 

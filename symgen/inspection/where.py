@@ -26,7 +26,10 @@ from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import HOST, Links, Rows, TextOptions
 from symgen.vocabulary.target import Target
 
-COUNTS = "these are lines of the C: their names count links, rows and columns from 1, their arrays count from 0"
+COUNTS = (
+    "these are lines of the C: their names count links, rows and columns from 1, their arrays count"
+    " from 0"
+)
 _STORE = re.compile(r"\s*(\w+\[\d+\]) = (.*);")
 
 
@@ -73,8 +76,8 @@ def _of_letter(mechanism: Mechanism, choice: Choice) -> tuple[str, tuple[str, ..
             notes = _notes(method, entries.label, len(names), len(kept_names))
             return _lines(mechanism, function_program, set(kept_names)), (*notes, COUNTS)
     raise RequestError(
-        f"no line of the C by {method} computes {entries.label} alone: it is constant, or the passes merged it into other values; "
-        "--form recursive shows its equations"
+        f"no line of the C by {method} computes {entries.label} alone: it is constant, or the"
+        " passes merged it into other values; --form recursive shows its equations"
     )
 
 
@@ -96,8 +99,8 @@ def _notes(method: str, label: str, all_entries: int, kept_count: int) -> list[s
     notes = [f"the C computes in the frames that 'symgen show' lists{inertia_text}"]
     if all_entries > kept_count:
         notes.append(
-            f"{all_entries - kept_count} of the {all_entries} entries of {label} have no line of their own: the passes "
-            "merged them into other values"
+            f"{all_entries - kept_count} of the {all_entries} entries of {label} have no line of"
+            " their own: the passes merged them into other values"
         )
     return notes
 

@@ -28,7 +28,8 @@ def single_real(programs: Iterable[Form]) -> str:
     reals = sorted({program.real for program in programs})
     if len(reals) > 1:
         raise ArgumentError(
-            "the functions mix double and float; one header declares one real type, so request functions of one type"
+            "the functions mix double and float; one header declares one real type, so request"
+            " functions of one type"
         )
     if reals and reals[0] not in REALS:
         raise ArgumentError(f"real is '{reals[0]}'; it can be double or float")
@@ -71,7 +72,8 @@ def frame_and_wrench_counts(programs: Iterable[Form]) -> dict[str, int]:
         if len(counts_of[size]) > 1:
             first, second = sorted(counts_of[size])[:2]
             raise ArgumentError(
-                f"the functions mix {first} and {second} {items}; one header declares one number of them"
+                f"the functions mix {first} and {second} {items}; one header declares one number of"
+                " them"
             )
     return {size.lower(): max(counts, default=1) for size, counts in counts_of.items()}
 
@@ -98,7 +100,10 @@ def meaning(array: Array, sizes: Sizes) -> str:
     if array.shape != ("NQ",) or sizes.NQ == sizes.NV:
         return array.what
     before, bracket, units = array.what.partition(" (")
-    return f"{before} ({units.removesuffix(')') + ', ' if bracket else ''}quaternions x y z w of length 1)"
+    return (
+        f"{before} ({units.removesuffix(')') + ', ' if bracket else ''}quaternions x y z w of"
+        " length 1)"
+    )
 
 
 def size_definitions(programs: Iterable[Form]) -> list[dict[str, str | int]]:
@@ -116,7 +121,8 @@ def size_definitions(programs: Iterable[Form]) -> list[dict[str, str | int]]:
     for name, counts in counts_of.items():
         if len(counts) > 1:
             raise ArgumentError(
-                f"the functions mix {' and '.join(map(str, sorted(counts)))} for {name}; one header declares one"
+                f"the functions mix {' and '.join(map(str, sorted(counts)))} for {name}; one header"
+                " declares one"
             )
     return [{"size": name, "count": min(counts)} for name, counts in counts_of.items() if counts]
 

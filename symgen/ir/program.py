@@ -311,7 +311,8 @@ def check(program: Program) -> Program:
     for port in program.outputs:
         if len(port.rows) != port.size:
             raise ProgramError(
-                f"{program_name}: result '{port.name}' has {len(port.rows)} rows for shape {port.shape}"
+                f"{program_name}: result '{port.name}' has {len(port.rows)} rows for shape"
+                f" {port.shape}"
             )
         if any(not 0 <= r < len(program.rows) for r in port.rows):
             raise ProgramError(

@@ -74,18 +74,21 @@ def _refuse(options: SolverRequest) -> None:
     form = nearest(options["form"], FORMS, "form")
     if names_of(options["parameters"]):
         raise ArgumentError(
-            "parameters: JAX's functions have no run-time parameters; use a payload (payload=LINK), "
-            "or a solver of symgen.compile"
+            "parameters: JAX's functions have no run-time parameters; use a payload (payload=LINK),"
+            " or a solver of symgen.compile"
         )
     if options["checked"]:
         raise ArgumentError(
-            "checked: JAX's functions have no status; leave it out, or use a solver of symgen.compile"
+            "checked: JAX's functions have no status; leave it out, or use a solver of"
+            " symgen.compile"
         )
     if nearest(options["blocks"], BLOCK_CHOICES, "choice of blocks") != BLOCK_CHOICES[0]:
         raise ArgumentError(
-            "blocks: JAX's functions are compiled for blocks of states when they are first called; leave it out"
+            "blocks: JAX's functions are compiled for blocks of states when they are first called;"
+            " leave it out"
         )
     if form == LOOPED:
         raise ArgumentError(
-            "form 'looped': JAX's functions are made of rows; leave form out, or use a solver of symgen.compile"
+            "form 'looped': JAX's functions are made of rows; leave form out, or use a solver of"
+            " symgen.compile"
         )

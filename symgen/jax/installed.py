@@ -25,6 +25,6 @@ def refuse_narrow(real: str) -> None:
     """Raise ArgumentError if JAX would convert double to single precision."""
     if REALS[real] is DOUBLE and not installed().config.jax_enable_x64:
         raise ArgumentError(
-            "JAX computes in single precision by default; call jax.config.update('jax_enable_x64', True) first, or "
-            "pass real='float'"
+            "JAX computes in single precision by default; call jax.config.update('jax_enable_x64',"
+            " True) first, or pass real='float'"
         )

@@ -67,8 +67,9 @@ class Functions:
         """
         if derivatives.parse_derivative(function) is not None:
             raise RequestError(
-                f"{function} is a derivative, and JAX needs its derivative; use {derivatives.base_function(function)}:hvp, the "
-                "second derivative along a direction"
+                f"{function} is a derivative, and JAX needs its derivative; use"
+                f" {derivatives.base_function(function)}:hvp, the second derivative along a"
+                " direction"
             )
         all_arguments = FUNCTIONS[function].own_arguments
         name = Derivative(function, "jacobian", () if by == all_arguments else by).name
@@ -122,7 +123,10 @@ class Functions:
 
     def __repr__(self) -> str:
         sizes = f"NQ = {self.mechanism.nq}, NV = {self.mechanism.nv}"
-        return f"<symgen.jax.Functions {self.mechanism.name}: {sizes}, {self.real}; {', '.join(self.functions)}>"
+        return (
+            f"<symgen.jax.Functions {self.mechanism.name}: {sizes}, {self.real};"
+            f" {', '.join(self.functions)}>"
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Functions, self._recipe
@@ -206,7 +210,8 @@ class Call:
             number.issubdtype(array.dtype, kind) for kind in (number.floating, number.integer)
         ):
             raise ArgumentError(
-                f"{argument_name} has dtype {array.dtype}; real numbers ({self.arrays.real}) are wanted"
+                f"{argument_name} has dtype {array.dtype}; real numbers ({self.arrays.real}) are"
+                " wanted"
             )
         self.arrays.check_shape(port, array)
         return array.astype(self.arrays.real)
@@ -272,7 +277,9 @@ class Call:
         """Return the docstring of the function: signature, shapes, method and errors."""
         return "\n".join(
             [
-                f"{derivatives.identifier_part(self.outline.function)}({', '.join(port.name for port in self.outline.inputs)})",
+                (
+                    f"{derivatives.identifier_part(self.outline.function)}({', '.join(port.name for port in self.outline.inputs)})"
+                ),
                 "",
                 *array_lines(self.outline, self.sizes),
                 "",

@@ -28,7 +28,10 @@ def array_lines(program: Outline, sizes: Sizes) -> list[str]:
     arguments, results = describe(program)
 
     def line(array: Array, port: Port) -> str:
-        return f"    {port.name}: ({', '.join(['...', *map(str, port.shape)])}), {meaning(array, sizes)}"
+        return (
+            f"    {port.name}: ({', '.join(['...', *map(str, port.shape)])}),"
+            f" {meaning(array, sizes)}"
+        )
 
     return [
         "Arguments:",
@@ -134,14 +137,16 @@ class Arrays:
             ) from None
         if array.dtype.kind not in "iuf":
             raise ArgumentError(
-                f"{self.function}: {port.name} has dtype {array.dtype}; it must have real numbers ({self.real})"
+                f"{self.function}: {port.name} has dtype {array.dtype}; it must have real numbers"
+                f" ({self.real})"
             )
         if across and array.shape[: len(port.shape)] == port.shape:
             array = move_axes_to_end(self.np, array, len(port.shape))
         elif across:
             expected_shape = ", ".join([*map(str, port.shape), "..."])
             raise ArgumentError(
-                f"{self.function}: {port.name} has shape {array.shape}; layout 'soa' needs ({expected_shape})"
+                f"{self.function}: {port.name} has shape {array.shape}; layout 'soa' needs"
+                f" ({expected_shape})"
             )
         self.check_shape(port, array)
         return self.np.require(array, self.real, ["A"])
@@ -165,7 +170,8 @@ class Arrays:
             if not isinstance(x, self.np.ndarray) or x.dtype != self.real or x.shape != shape:
                 expectation = f"a {self.real} array of shape {shape}"
                 raise ArgumentError(
-                    f"{self.function}: the result {port.name} goes into {expectation}; {describe_argument(x)}"
+                    f"{self.function}: the result {port.name} goes into {expectation};"
+                    f" {describe_argument(x)}"
                 )
             lacks = [
                 word
@@ -178,8 +184,9 @@ class Arrays:
             ]
             if lacks:
                 raise ArgumentError(
-                    f"{self.function}: the array given for the result {port.name} is not {lacks[0]}; C writes to "
-                    "contiguous, aligned and writable memory; use an array from numpy.empty"
+                    f"{self.function}: the array given for the result {port.name} is not"
+                    f" {lacks[0]}; C writes to contiguous, aligned and writable memory; use an"
+                    " array from numpy.empty"
                 )
             if any(self.np.may_share_memory(x, earlier) for earlier in results[:k]):
                 raise ArgumentError(
@@ -199,8 +206,8 @@ class Arrays:
             or not status.flags.writeable
         ):
             raise ArgumentError(
-                f"{self.function}: the statuses go into a contiguous, writable {self.np.dtype('intc')} array of "
-                f"shape {lead}; {describe_argument(status)}"
+                f"{self.function}: the statuses go into a contiguous, writable"
+                f" {self.np.dtype('intc')} array of shape {lead}; {describe_argument(status)}"
             )
         return status
 
@@ -222,15 +229,16 @@ class Arrays:
             workers = 0
         if workers < 1:
             raise ArgumentError(
-                f"{self.function}: threads is {threads!r}; it must be the number of parallel threads, 1 or more"
+                f"{self.function}: threads is {threads!r}; it must be the number of parallel"
+                " threads, 1 or more"
             )
         return workers
 
     def refuse_masked(self, port: Port, x: Any) -> None:
         if _is_masked(x):
             raise ArgumentError(
-                f"{self.function}: {port.name} is a masked array, whose mask C does not see; fill it, as by "
-                f"{port.name}.filled(0), or select the states without masked entries"
+                f"{self.function}: {port.name} is a masked array, whose mask C does not see; fill"
+                f" it, as by {port.name}.filled(0), or select the states without masked entries"
             )
 
     def check_shape(self, port: Port, array: Any) -> None:
@@ -238,7 +246,8 @@ class Arrays:
             self._refuse_confused_lengths(port, array)
             expected_shape = ", ".join(["...", *map(str, port.shape)])
             raise ArgumentError(
-                f"{self.function}: {port.name} has shape {array.shape}; it must have ({expected_shape})"
+                f"{self.function}: {port.name} has shape {array.shape}; it must have"
+                f" ({expected_shape})"
             )
 
     def _refuse_confused_lengths(self, port: Port, array: Any) -> None:
@@ -254,8 +263,9 @@ class Arrays:
         for expected, actual in (("NQ", "NV"), ("NV", "NQ")):
             if array.ndim and shapes[port.name] == (expected,) and array.shape[-1] == long[actual]:
                 raise ArgumentError(
-                    f"{self.function}: {port.name} has {long[actual]} numbers, which is {actual}; {port.name} of "
-                    f"'{self.robot}' has {expected} = {long[expected]} (a quaternion is four numbers in q and three in v)"
+                    f"{self.function}: {port.name} has {long[actual]} numbers, which is {actual};"
+                    f" {port.name} of '{self.robot}' has {expected} = {long[expected]} (a"
+                    " quaternion is four numbers in q and three in v)"
                 )
 
 

@@ -81,8 +81,8 @@ class Compilation:
         """Issue a SymgenWarning if the compilation failed."""
         if self.failure:
             warn(
-                f"{self.function} could not be compiled for blocks of states ({self.failure}); calls continue state by "
-                f"state, and solver.prepare('{self.function}') tries again"
+                f"{self.function} could not be compiled for blocks of states ({self.failure});"
+                f" calls continue state by state, and solver.prepare('{self.function}') tries again"
             )
 
 

@@ -401,7 +401,8 @@ def _disk_errors(path: Path) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or str(error)
         raise BuildError(
-            f"cannot build in the cache {path.parent}: {reason}; set SYMGEN_CACHE to a writable folder with space"
+            f"cannot build in the cache {path.parent}: {reason}; set SYMGEN_CACHE to a writable"
+            " folder with space"
         ) from None
 
 
@@ -513,7 +514,8 @@ def _build_library(
         )  # from the build folder: another process may be writing to `path`
         if loaded is None:
             raise BuildError(
-                f"Python cannot load the library that {compiler[0]} built; check that CC builds for this Python"
+                f"Python cannot load the library that {compiler[0]} built; check that CC builds for"
+                " this Python"
             )
         put_library(built, path)
     LOG.info("%.2f s compiling with %s: %s", perf_counter() - start, compiler[0], path)
@@ -596,7 +598,8 @@ def prepared_folder(folder: Path) -> Path:
     status = folder.stat()
     if not (is_owned(status) and is_owned(folder.lstat())):
         raise BuildError(
-            f"the cache {folder} belongs to another user, who could replace its code; set SYMGEN_CACHE to a folder of your own"
+            f"the cache {folder} belongs to another user, who could replace its code; set"
+            " SYMGEN_CACHE to a folder of your own"
         )
     if not is_private(status):  # from an earlier umask; each library is checked separately
         folder.chmod(stat.S_IMODE(status.st_mode) & ~WRITABLE_BY_OTHERS)

@@ -30,7 +30,8 @@ def find_compiler() -> tuple[str, ...]:
     """
     if os.name == "nt":
         raise BuildError(
-            "compiling functions in Python needs a POSIX system; on Windows use WSL, or build the generated folder with CMake"
+            "compiling functions in Python needs a POSIX system; on Windows use WSL, or build the"
+            " generated folder with CMake"
         )
     from_environment = os.environ.get("CC")
     candidates = (
@@ -44,7 +45,8 @@ def find_compiler() -> tuple[str, ...]:
             return tuple(command)
     if from_environment:
         raise BuildError(
-            f"the C compiler '{from_environment}' that CC names was not found; correct CC or unset it"
+            f"the C compiler '{from_environment}' that CC names was not found; correct CC or"
+            " unset it"
         )
     raise BuildError(f"no C compiler was found; {INSTALL_HINT}, or set CC to the name of one")
 

@@ -176,7 +176,8 @@ def measure(
     if not machine.counter:
         counted = ", ".join(targets.targets_with_costs())
         raise RequestError(
-            f"{target} does not count instructions; use {counted}, or 'symgen bench' for times on this machine"
+            f"{target} does not count instructions; use {counted}, or 'symgen bench' for times on"
+            " this machine"
         )
     programs = list(programs)
     states_by_name = _draw(mechanism, programs, states, arguments)
@@ -199,9 +200,9 @@ def measure(
         flash = sum(cost.flash for cost in costs)
         if flash > machine.flash:
             raise RequestError(
-                f"the {len(costs)} functions of '{mechanism.name}' need {_size(flash)} of flash, and the "
-                f"firmware/ of {machine.title} has {_size(machine.flash)}; select fewer with -f, or lock joints "
-                "with --lock"
+                f"the {len(costs)} functions of '{mechanism.name}' need {_size(flash)} of flash,"
+                f" and the firmware/ of {machine.title} has {_size(machine.flash)}; select fewer"
+                " with -f, or lock joints with --lock"
             )
         linked, newlib = _linked([robot.symbol(p.function) for p in programs], machine, folder)
     libm_is_called = any(cost.undefined for cost in costs)
@@ -281,8 +282,9 @@ def _cost(
     )
     if stack > tools.machine.stack:
         raise RequestError(
-            f"{program.function} of '{target.name}' needs {_size(stack)} of stack, and the firmware/ of "
-            f"{tools.machine.title} has {_size(tools.machine.stack)}; use --real float or --lock joints"
+            f"{program.function} of '{target.name}' needs {_size(stack)} of stack, and the"
+            f" firmware/ of {tools.machine.title} has {_size(tools.machine.stack)}; use --real"
+            " float or --lock joints"
         )
     sections = _sections(tools, "one.o")
     undefined = _undefined(tools, "one.o")
@@ -349,8 +351,8 @@ def _accepted_run(
         return run, ""
     if refused == count:
         raise BuildError(
-            f"{program.function} of '{target.name}' refuses all {refused} states (status {run.statuses[0]}), so the "
-            "cost of a call is not known"
+            f"{program.function} of '{target.name}' refuses all {refused} states (status"
+            f" {run.statuses[0]}), so the cost of a call is not known"
         )
     accepted = [i for i, status in enumerate(run.statuses) if not status]
     rows = {key: values[accepted] for key, values in states.items()}
@@ -404,7 +406,8 @@ def _cycles(real: str, program: _Image, tools: Toolchain, run: _Run) -> dict[str
         }
     if REALS[real].size > REALS[tools.machine.real].size:
         raise Unreadable(
-            f"the FPU of {tools.machine.title} has no double precision, and the cycles of software are not estimated"
+            f"the FPU of {tools.machine.title} has no double precision, and the cycles of software"
+            " are not estimated"
         )
     instructions = program.image.instructions
     function, libm = _traces(program, tools)
@@ -559,7 +562,8 @@ def _parse_run(text: str) -> _Run:
     """Return the results that the measuring program printed."""
     if "overflow" in text:
         raise RequestError(
-            "a call executes more instructions than this target can count; use --real float, or lock joints"
+            "a call executes more instructions than this target can count; use --real float, or"
+            " lock joints"
         )
     lines = [line.split() for line in text.splitlines()]
     printed = {

@@ -30,16 +30,18 @@ class Timing(NamedTuple):
 
 TIMINGS = {
     "cortex-m4": Timing(
-        "estimated by class of instruction from the Arm Cortex-M4 Processor Technical Reference Manual (DDI 0439), its tables of "
-        "the processor's and of the FPU's instructions. The manual does not determine these cycles, so that the estimate is an "
-        "interval: 1 to 3 to refill the pipeline, 2 to 12 for an integer division, loads and stores that may overlap, integer "
-        "instructions that run during a floating-point division. An estimate for memory without wait states, not a measurement.",
+        "estimated by class of instruction from the Arm Cortex-M4 Processor Technical Reference"
+        " Manual (DDI 0439), its tables of the processor's and of the FPU's instructions. The"
+        " manual does not determine these cycles, so that the estimate is an interval: 1 to 3 to"
+        " refill the pipeline, 2 to 12 for an integer division, loads and stores that may overlap,"
+        " integer instructions that run during a floating-point division. An estimate for memory"
+        " without wait states, not a measurement.",
         table=True,
     ),
     "cortex-m7": Timing(
-        "bounded from below only: the Arm Cortex-M7 Processor Technical Reference Manual (DDI 0489) states that at most two "
-        "instructions begin in a cycle, in order, and gives no cycles of single instructions. Dependences, divisions, branches, "
-        "caches and memory add cycles.",
+        "bounded from below only: the Arm Cortex-M7 Processor Technical Reference Manual (DDI 0489)"
+        " states that at most two instructions begin in a cycle, in order, and gives no cycles of"
+        " single instructions. Dependences, divisions, branches, caches and memory add cycles.",
         table=False,
         issues=2,
     ),

@@ -229,7 +229,8 @@ def _step(instruction: Instruction) -> Step:
     )
     if changes_stack or first == "pc" or word.startswith(("blx", "bx", "tb")):
         raise Unreadable(
-            f"'{instruction.word} {operands}' has a target or a stack depth that only a run determines"
+            f"'{instruction.word} {operands}' has a target or a stack depth that only a run"
+            " determines"
         )
     return Step(takes)
 

@@ -141,14 +141,16 @@ class Toolchain:
                 self.tool("gcc", *probe)
             except _ToolFailed as probe_failure:
                 raise BuildError(
-                    f"{self.machine.compiler} cannot build programs for {self.machine.title}: {probe_failure.reason}"
+                    f"{self.machine.compiler} cannot build programs for {self.machine.title}:"
+                    f" {probe_failure.reason}"
                 ) from None
             raise TextRefused(str(failure)) from None
 
     def _run(self, command: Sequence[str]) -> str:
         if shutil.which(command[0]) is None:
             raise ToolMissing(
-                f"{command[0]} is not installed; on Debian 'apt install {self.machine.packages}' brings it"
+                f"{command[0]} is not installed; on Debian 'apt install {self.machine.packages}'"
+                " brings it"
             )
         try:
             completed = subprocess.run(

@@ -44,11 +44,23 @@ _OPTIONS = ("out", "threads", "layout", "status", "progress")
 _REFUSED = (
     "",
     "an argument is infinite or not a number; give finite ones",
-    "an angle is beyond {farthest} rad, where the inline sine and cosine are not proved; subtract full turns",
-    "a divisor is too small or not finite at this state; look at the inertias, a payload among them, and at large arguments",
-    "a quaternion does not have length 1; divide its four numbers by the root of the sum of their squares; 0 0 0 1 is no rotation",
+    (
+        "an angle is beyond {farthest} rad, where the inline sine and cosine are not proved;"
+        " subtract full turns"
+    ),
+    (
+        "a divisor is too small or not finite at this state; look at the inertias, a payload among"
+        " them, and at large arguments"
+    ),
+    (
+        "a quaternion does not have length 1; divide its four numbers by the root of the sum of"
+        " their squares; 0 0 0 1 is no rotation"
+    ),
     "the steps from the start do not close the loops; start nearer to a closed position",
-    "a result, or an intermediate number, is too large for the real type; use smaller arguments, or real='double'",
+    (
+        "a result, or an intermediate number, is too large for the real type; use smaller"
+        " arguments, or real='double'"
+    ),
 )
 """Reasons by status."""
 
@@ -150,7 +162,8 @@ class Kernel:
         for name in (function, *inputs, *results):
             if not name.isidentifier() or name.startswith("_") or name in _OPTIONS:
                 raise ArgumentError(
-                    f"'{name}' cannot be the name of a function or an argument; use a plain identifier"
+                    f"'{name}' cannot be the name of a function or an argument; use a plain"
+                    " identifier"
                 )
         return function, inputs, results
 
@@ -436,7 +449,8 @@ class Kernel:
                 )
             if self._is_overwritten(strided(self.np, port, x, lead), strided_results, lead):
                 raise ArgumentError(
-                    f"{self.function}: {port.name} overlaps a result of another state; bind arrays that do not overlap"
+                    f"{self.function}: {port.name} overlaps a result of another state; bind arrays"
+                    " that do not overlap"
                 )
         return self._run(arguments, results, _states(lead)) if _states(lead) else (lambda: None)
 
@@ -448,7 +462,8 @@ class Kernel:
         if len(arrays) != len(ports):
             names = ", ".join(port.name for port in ports)
             raise ArgumentError(
-                f"{self.function}: {len(arrays)} arrays are bound, but it takes {len(ports)}: {names}"
+                f"{self.function}: {len(arrays)} arrays are bound, but it takes {len(ports)}:"
+                f" {names}"
             )
         for port, x in zip(ports, arrays, strict=True):
             self.arrays.refuse_masked(port, x)
@@ -482,8 +497,8 @@ class Kernel:
             if is_many(port, x)
         ):
             raise ArgumentError(
-                f"{self.function}: a chain of {states} states takes one state or {states} of each argument, "
-                "contiguous"
+                f"{self.function}: a chain of {states} states takes one state or {states} of each"
+                " argument, contiguous"
             )
         has_states = [is_many(port, x) for port, x in zip(self.inputs, arrays, strict=False)]
         result_buffers = self._into(arrays[count:])
@@ -571,21 +586,39 @@ class Kernel:
     def _doc(self) -> str:
         out = "a tuple of arrays" if len(self.outputs) > 1 else "an array"
         lines = [
-            f"{derivatives.identifier_part(self.function)}({', '.join(p.name for p in self.inputs)}, out=None, *, threads=1, "
-            f"layout='aos', {'status=None, ' if self.checked else ''}progress=None)",
+            (
+                f"{derivatives.identifier_part(self.function)}({', '.join(p.name for p in self.inputs)},"
+                " out=None, *, threads=1, layout='aos',"
+                f" {'status=None, ' if self.checked else ''}progress=None)"
+            ),
             "",
             *array_lines(self.program, self.sizes),
             "",
-            f"Leading dimensions broadcast together; out is {out} to write to. With layout='soa' they come last, in arguments",
-            "and results. An argument with regular strides is read in place, any other is copied. `threads` threads work in",
-            "parallel; long calls report progress(done, states). A state's results do not depend on the other states.",
+            (
+                f"Leading dimensions broadcast together; out is {out} to write to. With"
+                " layout='soa' they come last, in arguments"
+            ),
+            (
+                "and results. An argument with regular strides is read in place, any other is"
+                " copied. `threads` threads work in"
+            ),
+            (
+                "parallel; long calls report progress(done, states). A state's results do not"
+                " depend on the other states."
+            ),
             f"Method {self.program.method}: {operations_text(self.program)}.",
             "Raises ArgumentError, a ValueError, on a wrong shape or type.",
         ]
         if self.checked:
             lines += [
-                f"status, an array of {self.np.dtype('intc')}, receives for each state the reason of a refusal, or 0.",
-                "Without it StateError names the first refused state. The results of all other states are stored.",
+                (
+                    f"status, an array of {self.np.dtype('intc')}, receives for each state the"
+                    " reason of a refusal, or 0."
+                ),
+                (
+                    "Without it StateError names the first refused state. The results of all other"
+                    " states are stored."
+                ),
             ]
         return "\n".join(lines)
 

@@ -231,7 +231,8 @@ def _unpickled(make: Callable[..., Solver], origin: tuple[Any, ...], sent: Sent)
                 else " came without its library"
             )
             raise BuildError(
-                f"the pickled solver of '{sent.robot.name}'{reason}, and cannot be compiled here: {error}"
+                f"the pickled solver of '{sent.robot.name}'{reason}, and cannot be compiled here:"
+                f" {error}"
             ) from None
     solver = Solver.__new__(Solver)
     has_own_text = make is not _from_programs or origin[-1] is None
@@ -396,7 +397,8 @@ class Solver:
         if self._parameters is None:
             if not self._defaults:
                 raise ArgumentError(
-                    "no number of this solver may change; name some in symgen.compile(…, parameters=[…])"
+                    "no number of this solver may change; name some in symgen.compile(…,"
+                    " parameters=[…])"
                 )
             judge = named_call(self._kernels[JUDGE]) if JUDGE in self._kernels else None
             self._parameters = Parameters(
@@ -490,7 +492,10 @@ class Solver:
         raise no_attribute(name, self.functions, "compiled function")
 
     def __repr__(self) -> str:
-        return f"<symgen.Solver {self.name}: NQ = {self.nq}, NV = {self.nv}, {self.real}; {', '.join(self.functions)}>"
+        return (
+            f"<symgen.Solver {self.name}: NQ = {self.nq}, NV = {self.nv}, {self.real};"
+            f" {', '.join(self.functions)}>"
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         outlines = {function: kernel.program for function, kernel in self._kernels.items()}
@@ -567,13 +572,15 @@ class Parameters(MutableMapping[str, Any]):
             ) from None
         if default.ndim and (not array.ndim or array.shape[-1] != default.shape[0]):
             raise ArgumentError(
-                f"parameter '{name}' must have shape (..., {default.shape[0]}); it has {array.shape}"
+                f"parameter '{name}' must have shape (..., {default.shape[0]}); it has"
+                f" {array.shape}"
             )
         self._values[name], self._prepared = array, None
 
     def __delitem__(self, name: str) -> None:
         raise ArgumentError(
-            f"parameter '{name}' cannot be deleted; parameters.reset() restores the description's numbers"
+            f"parameter '{name}' cannot be deleted; parameters.reset() restores the description's"
+            " numbers"
         )
 
     def __iter__(self) -> Iterator[str]:
@@ -601,7 +608,8 @@ class Parameters(MutableMapping[str, Any]):
         pi = self._np.asarray(pi, self._defaults[names[0]].dtype)
         if not pi.ndim or pi.shape[-1] != 10:
             raise ArgumentError(
-                f"the inertial parameters of '{link}' must have shape (..., 10); they have {pi.shape}"
+                f"the inertial parameters of '{link}' must have shape (..., 10); they have"
+                f" {pi.shape}"
             )
         mass = pi[..., 0]
         nonzero_mass = self._np.where(mass == 0, 1, mass)[..., None]
@@ -653,13 +661,13 @@ class Parameters(MutableMapping[str, Any]):
                 or "the masses"
             )
             raise ArgumentError(
-                f"no body can have such moments of inertia about its mass centre; check {names}, which are about "
-                "the origins of the links' frames"
+                f"no body can have such moments of inertia about its mass centre; check {names},"
+                " which are about the origins of the links' frames"
             )
         if "carried" in judged and not (judged["carried"] > 0).all():
             raise ArgumentError(
-                "with these parameters a joint carries no mass, and the mass matrix is singular; give a link a "
-                "mass"
+                "with these parameters a joint carries no mass, and the mass matrix is singular;"
+                " give a link a mass"
             )
 
 

@@ -109,9 +109,9 @@ def adjustable_parameters(mechanism: Mechanism, names: Iterable[str]) -> tuple[A
     for parameter in parameters:
         if parameter.link in compensated and not parameter.load:
             raise ArgumentError(
-                f"parameter '{printable(parameter.name, SHOWN)}': link '{printable(parameter.link, SHOWN)}' has "
-                "gravity compensation (gravcomp), a constant of the C; leave gravcomp out with --drives, or "
-                "remove this parameter"
+                f"parameter '{printable(parameter.name, SHOWN)}': link"
+                f" '{printable(parameter.link, SHOWN)}' has gravity compensation (gravcomp), a"
+                " constant of the C; leave gravcomp out with --drives, or remove this parameter"
             )
     _refuse_unapplied(mechanism, [parameter for parameter in parameters if parameter.joint])
     return parameters
@@ -172,8 +172,9 @@ def _unapplied(
     parameter: Adjustable, joint: Joint, name: str, value: Fraction, remedy: str
 ) -> ArgumentError:
     return ArgumentError(
-        f"parameter '{printable(parameter.name, SHOWN)}': joint '{printable(joint.name, SHOWN)}' declares "
-        f"{name} = {float(value):g}, which is not applied; {remedy}, or remove this parameter"
+        f"parameter '{printable(parameter.name, SHOWN)}': joint '{printable(joint.name, SHOWN)}'"
+        f" declares {name} = {float(value):g}, which is not applied; {remedy}, or remove this"
+        " parameter"
     )
 
 
@@ -249,8 +250,9 @@ def _match_pattern(
         names = [parameter.name for parameter in matching if parameter.name in unapplied]
     if not names:
         raise UnknownName(
-            f"no parameter matches '{printable(pattern, SHOWN)}'; use LINK.mass, LINK.centre, LINK.inertia or "
-            "LINK for a moving link with mass, gravity, or JOINT.damping and the like for a joint with such a drive"
+            f"no parameter matches '{printable(pattern, SHOWN)}'; use LINK.mass, LINK.centre,"
+            " LINK.inertia or LINK for a moving link with mass, gravity, or JOINT.damping and the"
+            " like for a joint with such a drive"
         )
     return names
 
@@ -277,11 +279,13 @@ def _refuse_unknown(mechanism: Mechanism, word: str) -> None:
     link = stem if stem in links else owner
     if links.get(link) == BASE:
         raise ArgumentError(
-            f"{subject}: link '{link}' is fixed to the base, so that no joint force depends on it; remove this parameter"
+            f"{subject}: link '{link}' is fixed to the base, so that no joint force depends on it;"
+            " remove this parameter"
         )
     if kind in _GEOMETRY and (owner in links or owner in joints):
         raise ArgumentError(
-            f"{subject}: lengths and axes are constants of the C; change the description and generate the C again"
+            f"{subject}: lengths and axes are constants of the C; change the description and"
+            " generate the C again"
         )
     if owner in links:
         name = word[: word.rindex(".")]
@@ -292,8 +296,8 @@ def _refuse_unknown(mechanism: Mechanism, word: str) -> None:
         )
     if owner in joints:
         raise UnknownName(
-            f"{subject}: a joint has {owner}.{', .'.join(DRIVES)}; the last two need a joint with one coordinate, and "
-            "all need a drive with the same values for each velocity"
+            f"{subject}: a joint has {owner}.{', .'.join(DRIVES)}; the last two need a joint with"
+            " one coordinate, and all need a drive with the same values for each velocity"
         )
     movable = [name for name, body in links.items() if body != BASE]
     subject_name = owner if kind in (*SIZES, *DRIVES) and owner else stem
@@ -371,8 +375,8 @@ def centre_and_rotation(frame: Frame, part: Part) -> tuple[Vector3, Pose]:
     rotations = steps[1:] if steps and isinstance(steps[0], Shift) else steps
     if not all(isinstance(step, Turn | Rotate) for step in rotations):
         raise ArgumentError(
-            f"link '{part.link}' places its mass centre along an axis, so that its inertia cannot change at run "
-            "time; declare the mass centre as x, y, z in the axes of the link"
+            f"link '{part.link}' places its mass centre along an axis, so that its inertia cannot"
+            " change at run time; declare the mass centre as x, y, z in the axes of the link"
         )
     return shift, rotations
 

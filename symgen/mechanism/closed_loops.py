@@ -42,7 +42,10 @@ class Loop:
     def describe(self, links: Sequence[str]) -> str:
         """Describe the loop in one line; `links` has the names of the bodies and then of the base."""
         numbers = "".join(f", {name} {float(value):g}" for name, value in self.parameters)
-        return f"{self.name}: {self.kind} from {links[self.first.body]} to {links[self.second.body]}{numbers}"
+        return (
+            f"{self.name}: {self.kind} from {links[self.first.body]} to"
+            f" {links[self.second.body]}{numbers}"
+        )
 
     def facts(self, links: Sequence[str]) -> dict[str, Any]:
         """Return the loop as a dictionary for manifests; `links` as in `describe`."""

@@ -98,11 +98,13 @@ def resolve_mimics(
                 )
             if mimic.joint not in index_of:
                 raise MechanismError(
-                    f"{subject}, which is not a moving joint; lock both, or read them with --mimic independent"
+                    f"{subject}, which is not a moving joint; lock both, or read them with --mimic"
+                    " independent"
                 )
             if not joints[index_of[follower]][2] or not joints[index_of[mimic.joint]][2]:
                 raise MechanismError(
-                    f"{subject}, and both must have one degree of freedom; read them with --mimic independent"
+                    f"{subject}, and both must have one degree of freedom; read them with --mimic"
+                    " independent"
                 )
             if not mimic.multiplier:
                 raise MechanismError(
@@ -126,8 +128,8 @@ def _compose(mimic: Mimic, leader_coupling: JointCoupling, subject: str) -> Join
     )
     if not LEAST < abs(composed.multiplier) < 1 / LEAST or abs(composed.offset) > 1 / LEAST:
         raise MechanismError(
-            f"{subject}, and its multiplier or offset with respect to its leader is outside {float(LEAST):g} to "
-            f"{float(1 / LEAST):g}; look for a misplaced exponent or unit"
+            f"{subject}, and its multiplier or offset with respect to its leader is outside"
+            f" {float(LEAST):g} to {float(1 / LEAST):g}; look for a misplaced exponent or unit"
         )
     return composed
 

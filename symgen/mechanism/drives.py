@@ -115,7 +115,10 @@ class Drive:
                 return f"its {kind} is negative", "give zero or more"
         if self.stiffness and (nq, nv) != (1, 1):
             return (
-                f"it has a spring and {nq} coordinates, but a spring needs a joint with one coordinate",
+                (
+                    f"it has a spring and {nq} coordinates, but a spring needs a joint with one"
+                    " coordinate"
+                ),
                 "remove the stiffness",
             )
         return None
@@ -148,6 +151,7 @@ def selected_kinds(words: str | Iterable[str] | None) -> frozenset[str] | None:
     for word in kinds:
         if word not in WORDS:
             raise ArgumentError(
-                f"drives has '{printable(word)[:40]}'; give 'on', 'off' or a list of {', '.join(WORDS)}"
+                f"drives has '{printable(word)[:40]}'; give 'on', 'off' or a list of"
+                f" {', '.join(WORDS)}"
             )
     return frozenset(kinds)

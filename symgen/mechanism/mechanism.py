@@ -230,7 +230,10 @@ class Mechanism:
         yield from self._mass_faults()
         yield from self._frame_faults()
         if self.coupled and not any(self.joint_couplings):
-            yield "mimic joints are to be coupled, but no joint mimics another; use --mimic independent"
+            yield (
+                "mimic joints are to be coupled, but no joint mimics another; use --mimic"
+                " independent"
+            )
         slow = speed_fault(self.friction_speed)
         if slow is not None and any(joint.drive.friction for joint in self.joints):
             yield "; ".join(slow)
@@ -238,7 +241,10 @@ class Mechanism:
 
     def _count_faults(self) -> Iterator[str]:
         if len(self.joints) != len(self.bodies):
-            yield f"{len(self.joints)} joints but {len(self.bodies)} bodies; declare one body per joint"
+            yield (
+                f"{len(self.joints)} joints but {len(self.bodies)} bodies; declare one body per"
+                " joint"
+            )
         if not self.joints:
             yield "no joint moves, so there are no dynamics; declare or unlock at least one joint"
 
@@ -491,8 +497,8 @@ class Mechanism:
         """
         if (coupling := self.joint_couplings[index := self.joint_index(joint)]) is not None:
             raise ArgumentError(
-                f"joint '{joint}' is a mimic joint without entries of its own; use those of its leader "
-                f"'{self.joints[coupling.leader].name}'"
+                f"joint '{joint}' is a mimic joint without entries of its own; use those of its"
+                f" leader '{self.joints[coupling.leader].name}'"
             )
         return self.q_slices[index], self.v_slices[index]
 
@@ -556,8 +562,14 @@ class Mechanism:
 
     @property
     def _summary(self) -> str:
-        count = f"{len(self.joints)} joint{'s' * (len(self.joints) != 1)}{loop_count_suffix(self.loops)}"
-        return f"{self.name}: {count}, {float(self.mass):g} kg moving, gravity {_numbers(self.gravity)} m/s²"
+        count = (
+            f"{len(self.joints)}"
+            f" joint{'s' * (len(self.joints) != 1)}{loop_count_suffix(self.loops)}"
+        )
+        return (
+            f"{self.name}: {count}, {float(self.mass):g} kg moving, gravity"
+            f" {_numbers(self.gravity)} m/s²"
+        )
 
 
 def _repeated_names(kind: str, names: list[str]) -> Iterator[str]:

@@ -104,7 +104,8 @@ def _declared(stem: str) -> Method:
     method = vars(import_module(f"symgen.methods.{stem}")).get("METHOD")
     if not isinstance(method, Method):
         raise ArgumentError(
-            f"method '{stem}' declares no METHOD; end its file with METHOD = Method(source=..., functions=...)"
+            f"method '{stem}' declares no METHOD; end its file with METHOD = Method(source=...,"
+            " functions=...)"
         )
     return method
 
@@ -162,8 +163,8 @@ def derivation(method: str, function: str) -> Equations:
         return derive
     if composition(method, function) is not None:
         raise ArgumentError(
-            f"{method} composes {function} of other functions and has no derivation of it; inspect the functions "
-            "that it calls"
+            f"{method} composes {function} of other functions and has no derivation of it; inspect"
+            " the functions that it calls"
         )
     raise ArgumentError(
         f"method '{method}' does not compute {function}; these do: {', '.join(providers(function))}"

@@ -163,7 +163,10 @@ class Chain:
             if (link.central == 0).all():
                 return f"link '{link.name}' is a point mass"
             if is_singular(link.central):
-                return f"link '{link.name}' has no moment of inertia about some axis through its mass centre"
+                return (
+                    f"link '{link.name}' has no moment of inertia about some axis through its mass"
+                    " centre"
+                )
         return None
 
 
@@ -256,8 +259,8 @@ def _motion(joint: Joint, axis: Array, at: State, first: int) -> tuple[Array, Ar
         if isinstance(motion, Turning):
             if motion.rate != 1:
                 raise RequestError(
-                    f"joint '{joint.name}' turns by {motion.rate} times its coordinate; the papers' "
-                    "operators need joints that turn by their coordinate"
+                    f"joint '{joint.name}' turns by {motion.rate} times its coordinate; the papers'"
+                    " operators need joints that turn by their coordinate"
                 )
             t = at.half_tangents[first + motion.of]
             below = 1 / (1 + t * t)

@@ -61,9 +61,9 @@ from symgen.support.errors import RequestError
 
 SOURCE = "Fijany & Featherstone 2013"
 CONVENTIONS = (
-    "Our copy of the paper has the abstract and the nomenclature only; the equations are derived from "
-    "them. Forces are (moment, force), accelerations (angular, linear), in the axes of the declared link "
-    "frames at their origins O_i."
+    "Our copy of the paper has the abstract and the nomenclature only; the equations are derived"
+    " from them. Forces are (moment, force), accelerations (angular, linear), in the axes of the"
+    " declared link frames at their origins O_i."
 )
 """Conventions of the letters, for a reader of a derived paper."""
 
@@ -106,8 +106,8 @@ class Operators:
         fault = chain.completed.inertia_fault()
         if fault is not None:
             raise RequestError(
-                f"{SOURCE} need a positive definite inertia of every link, and in '{chain.name}' {fault}; "
-                "use the operators of Rodriguez & Kreutz (paper rk, method riccati)"
+                f"{SOURCE} need a positive definite inertia of every link, and in '{chain.name}'"
+                f" {fault}; use the operators of Rodriguez & Kreutz (paper rk, method riccati)"
             )
         self.chain = chain
         self.links = chain.completed.links

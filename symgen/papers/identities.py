@@ -186,7 +186,8 @@ class Identities:
         ]
         if self.rounded:
             lines.append(
-                "  rotations of the description that are irrational were replaced by rational ones within 1e-9"
+                "  rotations of the description that are irrational were replaced by rational ones"
+                " within 1e-9"
             )
         if self.left_out:
             lines.append(f"  {self.left_out}")

@@ -44,8 +44,8 @@ from symgen.support.errors import RequestError
 
 SOURCE = "Lee & Chirikjian 2005"
 CONVENTIONS = (
-    "The paper counts links from 1. Points are in base axes, in the plane of the chain. Coordinates are θ, the joint "
-    "angles, and L, the lengths of the links."
+    "The paper counts links from 1. Points are in base axes, in the plane of the chain. Coordinates"
+    " are θ, the joint angles, and L, the lengths of the links."
 )
 """Conventions of the letters, for a reader of a derived paper."""
 
@@ -68,7 +68,10 @@ def planar_fault(chain: Chain) -> str | None:
         if i:
             axis = link.rotation @ link.axes[0, :3]
             if (cross_matrix(axis) @ chain.links[i - 1].axes[0, :3] != 0).any():
-                return f"the axis of the joint of link '{link.name}' is not parallel to that of the joint before it"
+                return (
+                    f"the axis of the joint of link '{link.name}' is not parallel to that of the"
+                    " joint before it"
+                )
     return None
 
 
@@ -134,14 +137,15 @@ class Operators:
         fault = planar_fault(chain)
         if fault is not None:
             raise RequestError(
-                f"{SOURCE} need a serial chain of revolute joints with parallel axes, and in '{chain.name}' {fault}; "
-                "use the operators of Rodriguez & Kreutz (paper rk, method riccati)"
+                f"{SOURCE} need a serial chain of revolute joints with parallel axes, and in"
+                f" '{chain.name}' {fault}; use the operators of Rodriguez & Kreutz (paper rk,"
+                " method riccati)"
             )
         fault = point_mass_fault(chain)
         if fault is not None:
             raise RequestError(
-                f"{SOURCE} need a point mass at the end of every link, and in '{chain.name}' {fault}; "
-                "use the operators of Rodriguez & Kreutz (paper rk, method riccati)"
+                f"{SOURCE} need a point mass at the end of every link, and in '{chain.name}'"
+                f" {fault}; use the operators of Rodriguez & Kreutz (paper rk, method riccati)"
             )
         self.chain = chain
         self.links = chain.links
@@ -158,8 +162,9 @@ class Operators:
         length = exact_root(end @ end)
         if length is None:
             raise RequestError(
-                f"the length of link '{self.links[i].name}' of '{self.chain.name}' is the irrational root of {end @ end}; "
-                "give its end coordinates with a rational length, such as (3, 4, 0)"
+                f"the length of link '{self.links[i].name}' of '{self.chain.name}' is the"
+                f" irrational root of {end @ end}; give its end coordinates with a rational length,"
+                " such as (3, 4, 0)"
             )
         return length
 
@@ -318,7 +323,8 @@ class Operators:
         for i, sine in enumerate(self.sin_theta.entries[:, 0]):
             if sine == 0:
                 raise RequestError(
-                    f"rows (20)-(21) divide by sin θ_{i + 1}, which is zero; use dtheta_dx, which does not"
+                    f"rows (20)-(21) divide by sin θ_{i + 1}, which is zero; use dtheta_dx, which"
+                    " does not"
                 )
             factor = -1 / (L[i] * L[i + 1] * sine)
             entries[i, i] = d[i] * factor

@@ -45,7 +45,8 @@ class Functions:
         self.products += products
         if self.most_products is not None and self.products > self.most_products:
             raise TooManyProducts(
-                f"more than {self.most_products} products of terms; use a smaller robot, or numbers in place of symbols"
+                f"more than {self.most_products} products of terms; use a smaller robot, or numbers"
+                " in place of symbols"
             )
 
     def symbols(self) -> list[Ratio]:

@@ -38,9 +38,9 @@ from symgen.support.errors import RequestError
 
 SOURCE = "Rodriguez & Kreutz 1988"
 CONVENTIONS = (
-    "The paper counts links from the tip, k = 1 … N, so that link k+1 is the parent of link k; operators "
-    "begin with the tip. Twists are (angular, linear), wrenches (moment, force), in the axes of the "
-    "declared link frames at their origins O(k)."
+    "The paper counts links from the tip, k = 1 … N, so that link k+1 is the parent of link k;"
+    " operators begin with the tip. Twists are (angular, linear), wrenches (moment, force), in the"
+    " axes of the declared link frames at their origins O(k)."
 )
 """Conventions of the letters, for a reader of a derived paper."""
 TIP_FIRST = True
@@ -88,9 +88,10 @@ class Operators:
             G = P @ H.T @ inverse(D)  # (5.12)
         except RequestError:
             raise RequestError(
-                f"{SOURCE} divide by D(k), which is singular for the joint of link '{self.links[i].name}' of "
-                f"'{self.chain.name}': in one direction it moves no inertia while the joints beyond it are free; "
-                "give the link mass and moments of inertia, or lock a joint with --lock"
+                f"{SOURCE} divide by D(k), which is singular for the joint of link"
+                f" '{self.links[i].name}' of '{self.chain.name}': in one direction it moves no"
+                " inertia while the joints beyond it are free; give the link mass and moments of"
+                " inertia, or lock a joint with --lock"
             ) from None
         return Riccati(P, D, G, self.steps[i] @ G)
 

@@ -36,9 +36,9 @@ from symgen.support.errors import RequestError
 
 SOURCE = "Saha, UDU^T decomposition"
 CONVENTIONS = (
-    "The paper counts links from 1. Twists are (angular, linear), wrenches (moment, force), at the mass "
-    "centres C_i, in link axes unless a letter says otherwise. On a tree, a sum over i+1 runs over the "
-    "children of link i."
+    "The paper counts links from 1. Twists are (angular, linear), wrenches (moment, force), at the"
+    " mass centres C_i, in link axes unless a letter says otherwise. On a tree, a sum over i+1 runs"
+    " over the children of link i."
 )
 """Conventions of the letters, for a reader of a derived paper."""
 
@@ -50,8 +50,9 @@ class Operators:
         for link in chain.links:
             if len(link.axes) != 1:
                 raise RequestError(
-                    f"{SOURCE} needs joints of one degree of freedom, and the joint of link '{link.name}' of "
-                    f"'{chain.name}' has {len(link.axes)}; use the operators of Rodriguez & Kreutz (paper rk, method riccati)"
+                    f"{SOURCE} needs joints of one degree of freedom, and the joint of link"
+                    f" '{link.name}' of '{chain.name}' has {len(link.axes)}; use the operators of"
+                    " Rodriguez & Kreutz (paper rk, method riccati)"
                 )
         self.chain = chain
         self.links = chain.links
@@ -166,9 +167,10 @@ class Operators:
         m_hat = self.p(k) @ self.psi(k, k)
         if m_hat == 0:
             raise RequestError(
-                f"{SOURCE} divides by m̂, which is zero for the joint of link '{self.links[k].name}' of "
-                f"'{self.chain.name}': it moves no inertia while the joints beyond it are free; give the link mass and "
-                "moments of inertia, or lock a joint with --lock"
+                f"{SOURCE} divides by m̂, which is zero for the joint of link"
+                f" '{self.links[k].name}' of '{self.chain.name}': it moves no inertia while the"
+                " joints beyond it are free; give the link mass and moments of inertia, or lock a"
+                " joint with --lock"
             )
         return m_hat
 
@@ -604,8 +606,8 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\dot c_i = \dot c_j + \omega_j\times r_j + \omega_i\times d_i",
         lambda o: o.t,
         lambda o: o.twists_by_link_axes(o.theta_dot.entries[:, 0]),
-        "the right side has the velocities of the frames' origins, from link to link in link axes, and takes them to "
-        "the mass centres; a joint that slides adds its rate to ċ_i alone",
+        "the right side has the velocities of the frames' origins, from link to link in link axes,"
+        " and takes them to the mass centres; a joint that slides adds its rate to ċ_i alone",
     ),
     Equation(
         "(3)",
@@ -620,8 +622,8 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"B_{ij} = \begin{bmatrix} 1 & O \\ C_{ij} & 1\end{bmatrix}",
         lambda o: o.T_l,
         lambda o: o.X @ o.rk.phi.T @ o.X_inverse,
-        "the left side is T_l, whose blocks are B_ij; the right side is φᵀ of Rodriguez & Kreutz (3.3), products of steps "
-        "in link axes, taken to the mass centres",
+        "the left side is T_l, whose blocks are B_ij; the right side is φᵀ of Rodriguez & Kreutz"
+        " (3.3), products of steps in link axes, taken to the mass centres",
         ("B",),
     ),
     Equation(
@@ -636,7 +638,8 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"t = T\dot\theta,\quad T = T_l T_d",
         lambda o: o.T,
         lambda o: o.T_by_rates,
-        "the columns of the right side are the twists of unit rates, from link to link in link axes",
+        "the columns of the right side are the twists of unit rates, from link to link in link"
+        " axes",
         ("T_l", "T_d", "T"),
     ),
     Equation(
@@ -671,7 +674,8 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
     ),
     Equation(
         "(15)",
-        r"\tilde M_i = M_i + B_{i+1,i}^T\tilde M_{i+1}B_{i+1,i} = M_i + \sum_{l=i+1}^n B_{li}^T M_l B_{li}",
+        r"\tilde M_i = M_i + B_{i+1,i}^T\tilde M_{i+1}B_{i+1,i} = M_i + \sum_{l=i+1}^n B_{li}^T M_l"
+        r" B_{li}",
         lambda o: Matrix.diagonal(o.composites),
         lambda o: o.composites_by_sum(),
         "the left side is the recursion (15c), the right side the sum (15b)",
@@ -682,7 +686,8 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"i_{ij} = p_i^T\tilde M_i B_{ij}p_j\quad (i\ge j)",
         lambda o: o.gim,
         lambda o: o.elements(),
-        "the left side is (10); the paper prints the range i = 1, …, j, and the expression is the element for i ≥ j",
+        "the left side is (10); the paper prints the range i = 1, …, j, and the expression is the"
+        " element for i ≥ j",
         corrected=True,
     ),
     Equation(
@@ -770,8 +775,8 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\alpha_{ik} = p_i^T\hat\psi_{ik},\quad i_{ij}^{(k)} = p_i^T\hat M_{ik}B_{ij}p_j",
         lambda o: o.U,
         lambda o: o.reverse_elimination[0],
-        "the left side is U, with the elements α_ik; the right side has the multipliers of the elimination of the numbers "
-        "of I from the last column; (30) checks the elements of L_k",
+        "the left side is U, with the elements α_ik; the right side has the multipliers of the"
+        " elimination of the numbers of I from the last column; (30) checks the elements of L_k",
         ("alpha",),
     ),
     Equation(
@@ -779,7 +784,8 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\psi_k = \hat M_{k,k+1}p_k,\quad \psi_{ik} = B_{ki}^T\psi_k,\quad \hat m_k = p_k^T\psi_k",
         lambda o: o.D,
         lambda o: o.reverse_elimination[1],
-        "the left side is D, with the elements m̂_k; the right side has the pivots of that elimination",
+        "the left side is D, with the elements m̂_k; the right side has the pivots of that"
+        " elimination",
         ("psi", "mhat"),
     ),
     Equation(
@@ -804,8 +810,8 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\hat M_{kk} = \hat M_{k,k+1} - \hat\psi_k\psi_k^T",
         lambda o: o._inertias_of(o.M_hat),
         lambda o: o._inertias_of(o.M_hat_by_energy),
-        "the left side is this recursion; the right side is the Schur complement of the joints k, …, n in the inertia of "
-        "composite body i",
+        "the left side is this recursion; the right side is the Schur complement of the joints k,"
+        " …, n in the inertia of composite body i",
         ("Mhat",),
     ),
     Equation(
@@ -847,7 +853,8 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"T_d = X H^T J",
         lambda o: o.T_d,
         lambda o: o.X @ o.rk.H.T @ o.reversal.T,
-        "the right side takes the axes of Rodriguez & Kreutz to the mass centres, in the order of Saha",
+        "the right side takes the axes of Rodriguez & Kreutz to the mass centres, in the order of"
+        " Saha",
     ),
     Equation(
         "bridge to RK (4.4)",
@@ -875,14 +882,16 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"U = J(1 + H\Phi L)J",
         lambda o: o.U,
         lambda o: o.of_joints(o.rk.innovations),
-        "reverse Gaussian elimination is the innovations factorization of Rodriguez & Kreutz; L is theirs",
+        "reverse Gaussian elimination is the innovations factorization of Rodriguez & Kreutz; L is"
+        " theirs",
     ),
     Equation(
         "bridge to RK (4.14)",
         r"E = J(1 - H\Psi L)J",
         lambda o: o.elimination,
         lambda o: o.of_joints(o.rk.whitening),
-        "the product E of the eliminations is the whitening filter of Rodriguez & Kreutz; L is theirs",
+        "the product E of the eliminations is the whitening filter of Rodriguez & Kreutz; L is"
+        " theirs",
     ),
 )
 """The equations in the order of the paper, and those that lead to Rodriguez & Kreutz."""
@@ -959,7 +968,10 @@ NOTATION = {
     "m": "mass of link i",
     r"\tilde M": "inertias of the composite bodies, (14), (15)",
     "i_{ij}": "element of I, (16); i_ij⁽ᵏ⁾ is that of L_k, (31)",
-    "E": "product of the elementary upper triangular matrices E_k, which clear column k, (17), (26)-(29)",
+    "E": (
+        "product of the elementary upper triangular matrices E_k, which clear column k, (17),"
+        " (26)-(29)"
+    ),
     "L": "unit lower triangular matrix Uᵀ, (20)",
     "L_i": "the inertia matrix after the columns n … k are cleared, (30), (31)",
     "L_2": "the inertia matrix after all columns are cleared, lower triangular, (17)",
@@ -971,7 +983,10 @@ NOTATION = {
     r"\psi": "momentum of articulated body k at a unit rate of joint k; ψ_ik is that at C_i, (32)",
     r"\hat\psi": "ψ divided by m̂_k, (33)",
     r"\tau": "joint forces, (23)",
-    "X": "takes twists at the frames' origins in link axes, from the tip, to the mass centres in base axes",
+    "X": (
+        "takes twists at the frames' origins in link axes, from the tip, to the mass centres in"
+        " base axes"
+    ),
     "J": "reverses the order of the joints",
     "H": "joint axes of Rodriguez & Kreutz (3.5)",
     r"\phi": "shifts of Rodriguez & Kreutz (3.4)",

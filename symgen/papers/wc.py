@@ -55,9 +55,9 @@ from symgen.support.errors import RequestError
 
 SOURCE = "Wang & Chirikjian"
 CONVENTIONS = (
-    "The paper counts links from 1. Twists are (angular, linear), in the axes of the declared link frames "
-    "at their origins. Soft variables are the joint coordinates, hard variables the motions that the "
-    "joints forbid."
+    "The paper counts links from 1. Twists are (angular, linear), in the axes of the declared link"
+    " frames at their origins. Soft variables are the joint coordinates, hard variables the motions"
+    " that the joints forbid."
 )
 """Conventions of the letters, for a reader of a derived paper."""
 

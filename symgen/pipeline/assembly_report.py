@@ -33,11 +33,14 @@ PULLED = (
     "for open loops, A is the derivative of C and gamma the velocity-product part of its "
     "second derivative, and the gains reduce C: C'' + K_d C' + K_p C = 0 along the motion"
 )
-SHARED = "there are more actuated joints than degrees of freedom; tau_independent has the forces with the least sum of squares"
+SHARED = (
+    "there are more actuated joints than degrees of freedom; tau_independent has the forces with"
+    " the least sum of squares"
+)
 IDLE = "loop {name}: no motion violates its {rows}; A omits these rows"
 ROUNDED_IDLE = (
-    "loop {name}: to 1e-05 of the robot's size and rad, the precision of rounded numbers, its {rows} duplicate other "
-    "rows, or no motion violates them; A omits these rows"
+    "loop {name}: to 1e-05 of the robot's size and rad, the precision of rounded numbers, its"
+    " {rows} duplicate other rows, or no motion violates them; A omits these rows"
 )
 LEAST = "the constraint forces are not unique; the forces of least norm are computed"
 
@@ -60,7 +63,8 @@ def assemble(
         raise OutOfReach(why)
     if q is not None and len(q) != mechanism.nq:
         raise ArgumentError(
-            f"q has {len(q)} numbers, and '{mechanism.name}' has {mechanism.nq} coordinates; give one for each"
+            f"q has {len(q)} numbers, and '{mechanism.name}' has {mechanism.nq} coordinates; give"
+            " one for each"
         )
     _refuse_no_position(mechanism, [] if q is None else [float(x) for x in q])
     loop_closure.assembly(mechanism)
@@ -78,7 +82,8 @@ def _refuse_no_position(mechanism: Mechanism, q: Sequence[float]) -> None:
     for first in mechanism.quaternions if q else ():
         if abs((length := hypot(*q[first : first + 4])) - 1) > UNIT:
             raise ArgumentError(
-                f"q[{first}] to q[{first + 3}] are a quaternion of length {length:.6g}; scale it to length 1"
+                f"q[{first}] to q[{first + 3}] are a quaternion of length {length:.6g}; scale it to"
+                " length 1"
             )
 
 
@@ -122,9 +127,12 @@ def sentences(mechanism: Mechanism) -> list[str]:
     )
     mobility = data["mobility"]
     lines = [
-        f"the loops close at {pose} (rad, m); the declared start is open by {data['open_by']:.2g} m or rad",
-        f"{mechanism.nv} velocities minus {mechanism.nv - mobility} constrained by the loops leave {mobility} free; "
-        f"A has {data['rows']} rows"
+        (
+            f"the loops close at {pose} (rad, m); the declared start is open by"
+            f" {data['open_by']:.2g} m or rad"
+        ),
+        f"{mechanism.nv} velocities minus {mechanism.nv - mobility} constrained by the loops leave"
+        f" {mobility} free; A has {data['rows']} rows"
         + (f", {data['redundant']} of them redundant: {LEAST}" if data["redundant"] else ""),
     ]
     assembly = loop_closure.assembly(mechanism)
@@ -154,7 +162,10 @@ def rows(mechanism: Mechanism) -> str:
         if mechanism.actuated
         else []
     )
-    return f"rows of A, C and lambda, in the axes of each loop's first frame: {'; '.join(named)}. {'. '.join(velocities)}"
+    return (
+        f"rows of A, C and lambda, in the axes of each loop's first frame: {'; '.join(named)}."
+        f" {'. '.join(velocities)}"
+    )
 
 
 def independent_entries(mechanism: Mechanism, assembly: Assembly) -> list[int]:

@@ -145,8 +145,8 @@ def refusal(mechanism: Mechanism, function: str, payload: str | None) -> str | N
         and (payload is None or mechanism.frame(payload).body < 0)
     ):
         return (
-            f"{function} of '{mechanism.name}' needs the mass centre, and no moving link has a mass; give a moving link a "
-            "mass, or a payload"
+            f"{function} of '{mechanism.name}' needs the mass centre, and no moving link has a"
+            " mass; give a moving link a mass, or a payload"
         )
     if (why := loop_closure.refusal(mechanism, function)) is not None:
         return why
@@ -200,7 +200,8 @@ def _refuse_equations(function: str) -> None:
     """Raise RequestError for an internal equation of derivatives."""
     if function in EQUATIONS:
         raise RequestError(
-            f"{function} is an internal equation of derivatives, not a function; name the function to be called"
+            f"{function} is an internal equation of derivatives, not a function; name the function"
+            " to be called"
         )
 
 
@@ -336,8 +337,8 @@ def _rows_by_method(
         )
     except TooManyRows:
         raise TooLong(
-            f"{function} of '{mechanism.name}' by {method} needs more than {derive.ROW_BUDGET} rows; "
-            "use another method, or lock joints that do not matter with --lock"
+            f"{function} of '{mechanism.name}' by {method} needs more than {derive.ROW_BUDGET}"
+            " rows; use another method, or lock joints that do not matter with --lock"
         ) from None
 
 
@@ -431,8 +432,9 @@ def _derivative_of_rows(
             )
         except TooManyRows:
             raise TooLong(
-                f"{function} of '{mechanism.name}' needs more than {derive.ROW_BUDGET} rows; request "
-                f"{derivative.of}:vjp or {derivative.of}:jvp, which are a row or a column at a time"
+                f"{function} of '{mechanism.name}' needs more than {derive.ROW_BUDGET} rows;"
+                f" request {derivative.of}:vjp or {derivative.of}:jvp, which are a row or a column"
+                " at a time"
             ) from None
     solved = FUNCTIONS[derivative.of].solves
     if solved is None or _redundant(mechanism, derivative.of, options):
@@ -642,8 +644,9 @@ def with_parameters(
     all_programs = adjusting.share_parameters({**unrolled, **preparing}, floor_elements)
     if not all_programs[REGROUP].outputs[0].size:
         raise ArgumentError(
-            f"no requested function ({', '.join(built)}) depends on {', '.join(options.parameters)}; leave --parameter "
-            "out, or request a function that does"
+            f"no requested function ({', '.join(built)}) depends on"
+            f" {', '.join(options.parameters)}; leave --parameter out, or request a function that"
+            " does"
         )
     return {
         name: program_of_function

@@ -132,8 +132,9 @@ def best_program(
         if singular or lost:
             raise OutOfReach(singular or next(iter(lost.values())))
         raise TooLong(
-            f"{function} of '{mechanism.name}' ({mechanism.nv} joints) needs more than {derive.ROW_BUDGET} rows by every "
-            "method; lock joints that do not matter with --lock, or request other functions with -f"
+            f"{function} of '{mechanism.name}' ({mechanism.nv} joints) needs more than"
+            f" {derive.ROW_BUDGET} rows by every method; lock joints that do not matter with"
+            " --lock, or request other functions with -f"
         )
     log += [f"{method} rejected (precision loss)" for method in (*imprecise, *lost)]
     finalists = [

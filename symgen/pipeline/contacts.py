@@ -20,13 +20,14 @@ def validate(mechanism: Mechanism, contacts: Iterable[str]) -> None:
     for text in named:
         if mechanism.contact(text).body == BASE:
             raise ArgumentError(
-                f"contact '{text}' of '{mechanism.name}': the base does not move; choose a link below a joint, or use "
-                "--base free"
+                f"contact '{text}' of '{mechanism.name}': the base does not move; choose a link"
+                " below a joint, or use --base free"
             )
     for text in _immovable(mechanism, named):
         raise ArgumentError(
-            f"contact '{text}' of '{mechanism.name}': no joint moves this point, which lies on the axes of its joints; "
-            f"choose another point with --contact {parse_contact(text).link}:x,y,z (m, in the link's frame)"
+            f"contact '{text}' of '{mechanism.name}': no joint moves this point, which lies on the"
+            " axes of its joints; choose another point with --contact"
+            f" {parse_contact(text).link}:x,y,z (m, in the link's frame)"
         )
 
 
@@ -49,7 +50,10 @@ def refusal(mechanism: Mechanism, function: str, contacts: tuple[str, ...]) -> s
     """
     if contacts or not FUNCTIONS[function].counts("NT"):
         return None
-    return f"{function} of '{mechanism.name}' needs contact points; name each with --contact LINK or --contact LINK:x,y,z"
+    return (
+        f"{function} of '{mechanism.name}' needs contact points; name each with --contact LINK or"
+        " --contact LINK:x,y,z"
+    )
 
 
 @lru_cache(maxsize=64)

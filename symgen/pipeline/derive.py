@@ -431,8 +431,9 @@ class Recording:
         if self.adjusting and self.adjusting.moves_inertia:
             if inverts_inertias and (links := completed_links(self.mechanism)):
                 raise MethodRefusal(
-                    f"{self.method} does not take inertias at run time on '{self.mechanism.name}', since the inertia of "
-                    f"link '{links[0]}' has no inverse; use another method, such as riccati"
+                    f"{self.method} does not take inertias at run time on '{self.mechanism.name}',"
+                    f" since the inertia of link '{links[0]}' has no inverse; use another method,"
+                    " such as riccati"
                 )
             return self.adjusting.lay(self.where)
         bare = self.adjusting.bare if self.adjusting else self.mechanism
@@ -560,8 +561,9 @@ class Recording:
             if self.adjusting is None:
                 raise
             raise MethodRefusal(
-                f"{self.method} divides by inertia of a link of '{self.mechanism.name}' that is zero for all values of "
-                f"{', '.join(self.options.parameters[:3])}; use another method, such as riccati"
+                f"{self.method} divides by inertia of a link of '{self.mechanism.name}' that is"
+                f" zero for all values of {', '.join(self.options.parameters[:3])}; use another"
+                " method, such as riccati"
             ) from None
         except PrecisionLoss as lost:
             raise PrecisionLoss(

@@ -118,7 +118,8 @@ def build_loops_only(
         )
     if options.form == UNROLLED:
         raise OutOfReach(
-            f"{method} exists only in looped form; use --method {method.split(':')[0]}, or leave out --form unrolled"
+            f"{method} exists only in looped form; use --method {method.split(':')[0]}, or leave"
+            " out --form unrolled"
         )
     reason = _reason_not_looped(mechanism, function, options)
     if reason is not None:

@@ -118,7 +118,8 @@ def validate(mechanism: Mechanism, baumgarte: bool) -> None:
     """Raise ArgumentError if --baumgarte is requested without closed loops."""
     if baumgarte and not mechanism.loops:
         raise ArgumentError(
-            f"'{mechanism.name}' has no closed loops, which --baumgarte stabilizes; leave --baumgarte out"
+            f"'{mechanism.name}' has no closed loops, which --baumgarte stabilizes; leave"
+            " --baumgarte out"
         )
 
 
@@ -136,10 +137,13 @@ def refusal(mechanism: Mechanism, function: str) -> str | None:
         )
     if any(note.kind == "idle" for note in mechanism.notes):
         return (
-            f"{function} needs closed loops, and the loops of '{mechanism.name}' constrain no motion; use functions of the "
-            "tree, such as forward_dynamics"
+            f"{function} needs closed loops, and the loops of '{mechanism.name}' constrain no"
+            " motion; use functions of the tree, such as forward_dynamics"
         )
-    return f"{function} needs closed loops, and '{mechanism.name}' has none; declare loop closures, such as [[loop]] in TOML"
+    return (
+        f"{function} needs closed loops, and '{mechanism.name}' has none; declare loop closures,"
+        " such as [[loop]] in TOML"
+    )
 
 
 def _unmoved(mechanism: Mechanism, function: str) -> str | None:

@@ -65,8 +65,12 @@ def name_notices(
         warnings.append(
             (
                 FRAME,
-                f"{_listed(framed)} of '{mechanism.name}' {'uses' if len(framed) == 1 else 'use'} the frame "
-                f"{chosen.name} ({chosen.why}; alternatives: {', '.join(chosen.alike[:3])}); choose another with frame",
+                (
+                    f"{_listed(framed)} of '{mechanism.name}'"
+                    f" {'uses' if len(framed) == 1 else 'use'} the frame {chosen.name}"
+                    f" ({chosen.why}; alternatives: {', '.join(chosen.alike[:3])}); choose another"
+                    " with frame"
+                ),
             )
         )
     if mechanism.loops:
@@ -79,9 +83,12 @@ def name_notices(
             warnings.append(
                 (
                     LOOPS,
-                    f"{_listed(ignoring)} of '{mechanism.name}' {'ignores' if len(ignoring) == 1 else 'ignore'} "
-                    f"its loops ({_listed([loop.name for loop in mechanism.loops])}), as if they were open; "
-                    "constrained_forward_dynamics keeps them closed",
+                    (
+                        f"{_listed(ignoring)} of '{mechanism.name}'"
+                        f" {'ignores' if len(ignoring) == 1 else 'ignore'} its loops"
+                        f" ({_listed([loop.name for loop in mechanism.loops])}), as if they were"
+                        " open; constrained_forward_dynamics keeps them closed"
+                    ),
                 )
             )
     return warnings
@@ -105,8 +112,9 @@ def absence_notices(refused: Mapping[str, str], kind: str) -> Notices:
 def precision_notice(program: Form) -> str:
     """Return the warning about a Program whose method has a precision loss on a robot."""
     return (
-        f"{program.function} by {program.method} has a precision loss in {program.real} on this robot, and 'symgen verify' "
-        "cannot judge it; let symgen choose the method, or compare methods with 'symgen compare'"
+        f"{program.function} by {program.method} has a precision loss in {program.real} on this"
+        " robot, and 'symgen verify' cannot judge it; let symgen choose the method, or compare"
+        " methods with 'symgen compare'"
     )
 
 

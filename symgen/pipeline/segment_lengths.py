@@ -51,8 +51,9 @@ def balanced_lengths(mechanism: Mechanism, count: int) -> tuple[tuple[int, ...],
     if most == float("inf"):
         link = mechanism.bodies[max(segment_ends[:-1], key=pivot_ratio) - 1].name
         raise OutOfReach(
-            f"forward_dynamics of '{mechanism.name}' cannot be cut into {count} segments: without the links behind "
-            f"'{link}', or near it, a joint moves no inertia; use --method riccati"
+            f"forward_dynamics of '{mechanism.name}' cannot be cut into {count} segments: without"
+            f" the links behind '{link}', or near it, a joint moves no inertia; use --method"
+            " riccati"
         )
     return tuple(b - a for a, b in pairwise((0, *segment_ends))), most
 

@@ -25,10 +25,16 @@ def refusal(mechanism: Mechanism, function: str, options: ProgramOptions) -> str
     if len(independent) == len(requested):
         return None
     named = ",".join(TASK_ROWS[row] for row in requested)
-    where = f"{function} of '{mechanism.name}' for the rows {named} of '{frame}' is singular in every state"
+    where = (
+        f"{function} of '{mechanism.name}' for the rows {named} of '{frame}' is singular in every"
+        " state"
+    )
     if not independent:
         return f"{where}: no joint moves them; name another frame or other rows"
-    return f"{where}; use the independent rows --task-rows {','.join(TASK_ROWS[row] for row in independent)}"
+    return (
+        f"{where}; use the independent rows --task-rows"
+        f" {','.join(TASK_ROWS[row] for row in independent)}"
+    )
 
 
 @lru_cache(maxsize=64)

@@ -338,7 +338,8 @@ class Machine:
     def outside(self, pointer: Pointer, at: int, node: Any) -> ProgramError:
         return self.refuse(
             node,
-            f"{pointer.memory.name}[{at}] is outside of the elements {pointer.low} to {pointer.high - 1}",
+            f"{pointer.memory.name}[{at}] is outside of the elements {pointer.low} to"
+            f" {pointer.high - 1}",
         )
 
     def refuse(self, node: Any, sentence: str) -> ProgramError:
@@ -410,7 +411,8 @@ class Machine:
             if has_known_size and (value.at < value.low or other_size):
                 raise self.refuse(
                     node,
-                    f"{value.memory.name}[{value.at}] and the following elements are not {parameter.name}",
+                    f"{value.memory.name}[{value.at}] and the following elements are not"
+                    f" {parameter.name}",
                 )
             kind = Kind(kind.base, "pointer", tuple(shape))
         self.new(parameter.name, kind, self.converted(kind, value, node or parameter), parameter)

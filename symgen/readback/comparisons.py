@@ -340,7 +340,8 @@ class Comparisons:
             if holds is not None:
                 return holds
         raise ProgramError(
-            f"line {node.coord.line}: this is not a comparison that the checked function needs here, or it comes too late"
+            f"line {node.coord.line}: this is not a comparison that the checked function needs"
+            " here, or it comes too late"
         )
 
     @property
@@ -425,6 +426,7 @@ def failing_runs(comparisons: Comparisons, run: Failing, symbol: str, name: str)
             if stored or status != STATUSES.index(expected):
                 line = f"line {node.coord.line}: " if node is not None else ""
                 return [
-                    f"{line}where this does not hold {symbol} stores something, or its status is not {name}_{expected}"
+                    f"{line}where this does not hold {symbol} stores something, or its status is"
+                    f" not {name}_{expected}"
                 ]
     return []

@@ -59,7 +59,8 @@ def plain_device(text: str, names: Names, checked: bool) -> str:
     )
     if functions != 1:
         raise ProgramError(
-            f"{names.symbol}_device is defined {functions} times, as a static inline function of the device"
+            f"{names.symbol}_device is defined {functions} times, as a static inline function of"
+            " the device"
         )
     for pattern, replacement in _QUALIFIERS:
         pattern = pattern.replace("SYMBOL", names.symbol)

@@ -279,7 +279,10 @@ class _Reader:
         if "#pragma" in code:
             raise ProgramError(f"{self.symbol}_cuda.cu: '#pragma unroll' is not before a loop")
         code = re.sub(r"^#.*$", "", code, flags=re.MULTILINE)
-        kernel = rf"^__global__ void __launch_bounds__\({self.name}_CUDA_THREADS\) ({self.symbol}_kernel\()"
+        kernel = (
+            rf"^__global__ void __launch_bounds__\({self.name}_CUDA_THREADS\)"
+            rf" ({self.symbol}_kernel\()"
+        )
         code = re.sub(kernel, r"void \1", code, flags=re.MULTILINE)
         if strange := re.search(r"\b__\w+", code):
             raise ProgramError(f"{strange[0]} is not at its place in generated code")
@@ -395,7 +398,8 @@ def _require_launch(
 ) -> None:
     if launch.kernel != reader.kernel or (launch.blocks, launch.threads) != expected:
         raise ProgramError(
-            f"{launch.kernel} is launched with {launch.blocks} blocks of {launch.threads} threads, not {expected[0]} of {expected[1]}"
+            f"{launch.kernel} is launched with {launch.blocks} blocks of {launch.threads} threads,"
+            f" not {expected[0]} of {expected[1]}"
         )
     if launch.stream is not stream:
         raise ProgramError(f"{launch.kernel} is not launched on the stream that is given")

@@ -192,7 +192,8 @@ class StepFunction:
             if is_whole_local and pointer.high - pointer.at != room:
                 raise machine.refuse(
                     node,
-                    f"{pointer.memory.name} has {pointer.high - pointer.at} numbers, not those of {parameter.name}",
+                    f"{pointer.memory.name} has {pointer.high - pointer.at} numbers, not those of"
+                    f" {parameter.name}",
                 )
             if (
                 pointer.shape != shape
@@ -202,14 +203,16 @@ class StepFunction:
             ):
                 raise machine.refuse(
                     node,
-                    f"{pointer.memory.name}[{pointer.at}] and the following elements are not {parameter.name} of {self.text.symbol}",
+                    f"{pointer.memory.name}[{pointer.at}] and the following elements are not"
+                    f" {parameter.name} of {self.text.symbol}",
                 )
         for _, result in self.results:
             for k, parameter in enumerate(self.parameters):
                 if k != result and self._overlap(arguments, result, k):
                     raise machine.refuse(
                         node,
-                        f"{self.text.symbol} stores {self.parameters[result].name} over {parameter.name}",
+                        f"{self.text.symbol} stores {self.parameters[result].name} over"
+                        f" {parameter.name}",
                     )
 
     def _overlap(self, arguments: Sequence[Pointer], result: int, parameter: int) -> bool:
@@ -370,7 +373,8 @@ class RowRun:
                         stored = "never stored" if cell is None else "another row"
                         where = f"[{lane}]" if parameter.lanes else ""
                         raise ProgramError(
-                            f"{self.symbol}: {memory.name}[{k}]{where} is {stored}, not row {row} of the Program"
+                            f"{self.symbol}: {memory.name}[{k}]{where} is {stored}, not row {row}"
+                            " of the Program"
                         )
 
     def require_operations(self) -> None:
@@ -595,7 +599,8 @@ class _Reader:
             expected = (k < len(self.form.inputs), self.form.real, port.name)
             if (const, real, parameter.rstrip("_")) != expected or size not in sizes:
                 differences.append(
-                    f"parameter {k} is {'const ' * const}{real} {parameter}[{size}], not {port.name}"
+                    f"parameter {k} is {'const ' * const}{real} {parameter}[{size}], not"
+                    f" {port.name}"
                 )
         return differences
 
@@ -606,7 +611,8 @@ class _Reader:
         macro = f"{self.name}_{WORK.upper()}"
         if const or real != self.form.real or not (size == macro or INDEX.fullmatch(size)):
             differences.append(
-                f"the array for its work is {'const ' * const}{real} {parameter}[{size}], not [{macro}]"
+                f"the array for its work is {'const ' * const}{real} {parameter}[{size}], not"
+                f" [{macro}]"
             )
         stated = preprocessor.work(self.header, self.name) or 0
         if self.header and size == macro and not stated:
@@ -617,7 +623,8 @@ class _Reader:
             )
         if self.checked and self.parameters[-1][1:2] + self.parameters[-1][3:] != ("int", ""):
             differences.append(
-                "the last parameter of a checked loop is not an int, how many numbers the array before it has"
+                "the last parameter of a checked loop is not an int, how many numbers the array"
+                " before it has"
             )
         return differences
 

@@ -105,7 +105,8 @@ def parse_units(text: str, preprocessed: str = "") -> Units:
     )
     if not is_one_function or not begins_and_ends_with_function:
         raise ProgramError(
-            f"the C has {len(external)} declarations that are not static; one function is expected, at the end"
+            f"the C has {len(external)} declarations that are not static; one function is expected,"
+            " at the end"
         )
     if external[0].decl.storage or external[0].decl.funcspec:
         raise ProgramError(f"{external[0].decl.name} is not a plain function")
@@ -204,7 +205,8 @@ def _read_part(unit: Any) -> Text:
     """Return the parameters and statements of a static function that returns void."""
     if not isinstance(unit, c_ast.FuncDef) or _return_type(unit) != ["void"] or unit.decl.funcspec:
         raise ProgramError(
-            f"line {_line(getattr(unit, 'decl', unit))}: this is not a static function that returns void"
+            f"line {_line(getattr(unit, 'decl', unit))}: this is not a static function that returns"
+            " void"
         )
     statements = tuple(_statement(node, {}) for node in unit.body.block_items or [])
     return Text(unit.decl.name, prototypes.parameters(unit.decl), statements)
@@ -223,7 +225,8 @@ def parse(text: str, preprocessed: str = "") -> Text:
         isinstance(unit, c_ast.FuncDef) for unit in declarations
     ):
         raise ProgramError(
-            f"{function.decl.name} is not a plain function that returns void, or the status of its checks"
+            f"{function.decl.name} is not a plain function that returns void, or the status of its"
+            " checks"
         )
     parts: dict[str, Statement] = {}
     for unit in declarations[:-1]:
@@ -306,7 +309,8 @@ def _check(node: Any, status: str) -> tuple[str, Any]:
         or node.iffalse is None
     ):
         raise ProgramError(
-            f"line {node.coord.line}: a check must be if (!(…)) {{ {status} = …; }} with an else branch"
+            f"line {node.coord.line}: a check must be if (!(…)) {{ {status} = …; }} with an else"
+            " branch"
         )
     return status_of(assignment.rvalue), node.cond.expr
 
@@ -332,7 +336,8 @@ def _statement(node: Any, parts: dict[str, Statement]) -> Statement:
         arguments = [name_of(argument) for argument in node.args.exprs] if node.args else []
         if arguments != [name for _, _, name, _ in part.expression[0]]:
             raise ProgramError(
-                f"line {line}: the arguments of {part.target} do not have the names of its parameters"
+                f"line {line}: the arguments of {part.target} do not have the names of its"
+                " parameters"
             )
         return part
     raise ProgramError(

@@ -321,7 +321,8 @@ def disguises(text: str) -> list[str]:
         if match is not None:
             line = searched_text.count("\n", 0, match.start()) + 1
             return [
-                f"line {line} contains {match[0]!a}, which compilers may interpret differently and generated C does not contain"
+                f"line {line} contains {match[0]!a}, which compilers may interpret differently and"
+                " generated C does not contain"
             ]
     return []
 

@@ -59,7 +59,10 @@ def size_assertion(name: str, real: Real) -> str:
     """The declaration of NAME.h that does not compile where the real type has another size than the
     text was verified with.
     """
-    return f"extern const char {_asserted(name, real)}[(sizeof({real.name}) == {real.size}U) ? 1 : -1];"
+    return (
+        f"extern const char {_asserted(name, real)}[(sizeof({real.name}) == {real.size}U) ? 1 :"
+        " -1];"
+    )
 
 
 def _asserted(name: str, real: Real) -> str:

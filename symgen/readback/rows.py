@@ -269,7 +269,8 @@ class Matcher:
                 right, name = name.rstrip("_") == port.name, f"{name}->value"
             if not right:
                 self.found.append(
-                    f"parameter {index} is {'const ' * const}{real} {name}[{size}], not the Program's {port.name}"
+                    f"parameter {index} is {'const ' * const}{real} {name}[{size}], not the"
+                    f" Program's {port.name}"
                 )
             if is_argument:
                 self.inputs[name] = index
@@ -357,12 +358,14 @@ class Matcher:
         port = self.outputs.get(target) if self.scope.sees(target) else None
         if port is None or element >= port.size or (port.name, element) in self.stored:
             self.found.append(
-                f"line {line}: a store to {target}[{element}], which the Program does not have or has once"
+                f"line {line}: a store to {target}[{element}], which the Program does not have or"
+                " has once"
             )
             return
         if isinstance(expression, c_ast.ArrayRef) and not self._is_work(name_of(expression.name)):
             self.found.append(
-                f"line {line}: {target}[{element}] is stored from an argument that a result may alias"
+                f"line {line}: {target}[{element}] is stored from an argument that a result may"
+                " alias"
             )
         self.stored[port.name, element] = self._value(expression, line, f"{target}[{element}]")
 
@@ -418,7 +421,8 @@ class Matcher:
             or self._is_declared(target)
         ):
             self.found.append(
-                f"line {line}: {target} is not an array of {self.together} angles, is a second one, or follows a store"
+                f"line {line}: {target} is not an array of {self.together} angles, is a second one,"
+                " or follows a store"
             )
         angles: list[int | None] = [
             None if self._zero(element) else self._value(element, line, target)
@@ -462,7 +466,8 @@ class Matcher:
             angles = [] if argument is None else [self._value(argument, line, target)]
         if self.scope.stores or not angles or self._is_declared(target):
             self.found.append(
-                f"line {line}: {target} is not the sine and cosine of an angle, is declared twice, or follows a store"
+                f"line {line}: {target} is not the sine and cosine of an angle, is declared twice,"
+                " or follows a store"
             )
         elif isinstance(argument, c_ast.ArrayRef) and any(
             angles == angles_of_turn for angles_of_turn in self.scope.turns.values()

@@ -141,13 +141,14 @@ def assemble(mechanism: Mechanism) -> Assembly:
         raise first_error
     if misaligned:
         raise OpenLoops(
-            f"the loops of '{mechanism.name}' close only with one frame turned by half a turn against the other; turn "
-            "that frame, or declare a start near a closed pose"
+            f"the loops of '{mechanism.name}' close only with one frame turned by half a turn"
+            " against the other; turn that frame, or declare a start near a closed pose"
         )
     raise OpenLoops(
-        f"the loops of '{mechanism.name}' cannot be closed: from {STARTS} poses round its start the best is off by "
-        f"{min(residuals):.2g} m or rad, and rounded numbers explain {ROUNDED:g} of the robot's size or rad; look for a "
-        "wrong length or frame, write more digits, or declare a start near a closed pose"
+        f"the loops of '{mechanism.name}' cannot be closed: from {STARTS} poses round its start the"
+        f" best is off by {min(residuals):.2g} m or rad, and rounded numbers explain {ROUNDED:g} of"
+        " the robot's size or rad; look for a wrong length or frame, write more digits, or declare"
+        " a start near a closed pose"
     )
 
 
@@ -224,10 +225,11 @@ def _as_rounded(mechanism: Mechanism, start_position: Array, q: Array, start: fl
     error = rounding.contradiction(mechanism, states["q"].astype(float), states["v"].astype(float))
     if error > ROUNDED:
         raise OpenLoops(
-            f"the loops of '{mechanism.name}' have {A.shape[0]} rows, of which {rank} are independent to {ROUNDED:g} "
-            f"(singular values {rounding.format_singular_values(mechanism, A)}), and the others contradict them by {error:.1e} where "
-            "the loops move; write numbers exactly, as pi/6, or with more digits, or let the loops constrain fewer "
-            "directions"
+            f"the loops of '{mechanism.name}' have {A.shape[0]} rows, of which {rank} are"
+            f" independent to {ROUNDED:g} (singular values"
+            f" {rounding.format_singular_values(mechanism, A)}), and the others contradict them by"
+            f" {error:.1e} where the loops move; write numbers exactly, as pi/6, or with more"
+            " digits, or let the loops constrain fewer directions"
         )
     return replace(assembly, q=tuple(map(float, closed)))
 
@@ -251,14 +253,15 @@ def _refuse_rank(mechanism: Mechanism, A: Array, rank: int) -> None:
     """Raise OpenLoops if the closed loops have rank 0 or leave no degree of freedom."""
     if not rank:
         raise OpenLoops(
-            f"the loops of '{mechanism.name}' close in a singular pose: their rank is 0 there; declare another "
-            "start"
+            f"the loops of '{mechanism.name}' close in a singular pose: their rank is 0 there;"
+            " declare another start"
         )
     if rank >= mechanism.nv:
         raise OpenLoops(
-            f"the loops of '{mechanism.name}' leave no degree of freedom: {mechanism.nv} velocities, and rows of rank "
-            f"{rank} (singular values {rounding.format_singular_values(mechanism, A)}, where rounded numbers explain {ROUNDED:g}); "
-            "remove a loop, constrain fewer directions, or write more digits"
+            f"the loops of '{mechanism.name}' leave no degree of freedom: {mechanism.nv}"
+            f" velocities, and rows of rank {rank} (singular values"
+            f" {rounding.format_singular_values(mechanism, A)}, where rounded numbers explain"
+            f" {ROUNDED:g}); remove a loop, constrain fewer directions, or write more digits"
         )
 
 
@@ -279,8 +282,8 @@ def _confirmed_in_balls(
         )
     if rank != guess.rank:
         raise OpenLoops(
-            f"floats do not determine the rank of the loops of '{mechanism.name}' ({guess.rank}, and {rank} in "
-            f"{DIGITS} digits); declare another start"
+            f"floats do not determine the rank of the loops of '{mechanism.name}' ({guess.rank},"
+            f" and {rank} in {DIGITS} digits); declare another start"
         )
     states = closed_states(mechanism, guess, 3, seed=0)
     with scalars.working():
@@ -293,8 +296,8 @@ def _confirmed_in_balls(
         nonzero = [any(abs(x) > zero_bound for x in A[:, row].ravel()) for row in range(A.shape[1])]
     if rank < largest_rank:
         raise OpenLoops(
-            f"the loops of '{mechanism.name}' close in a singular pose: their rank is {rank} there and "
-            f"{largest_rank} elsewhere; declare another start"
+            f"the loops of '{mechanism.name}' close in a singular pose: their rank is {rank} there"
+            f" and {largest_rank} elsewhere; declare another start"
         )
     nonzero_rows, first = [], 0
     for rows in guess.kept:
@@ -329,8 +332,9 @@ def _with_declared_velocities(mechanism: Mechanism, at: Assembly) -> Assembly:
             )
             one_of = "one of " if len(free) == 1 < len(candidates) else ""
             raise OpenLoops(
-                f"'{mechanism.name}': {_count_phrase(independent)} declared independent, and the closed loops have "
-                f"{len(free)} independent; name {one_of}{', '.join(names[k] for k in candidates)}"
+                f"'{mechanism.name}': {_count_phrase(independent)} declared independent, and the"
+                f" closed loops have {len(free)} independent; name"
+                f" {one_of}{', '.join(names[k] for k in candidates)}"
             )
     actuated = {k for name in mechanism.actuated for k in mechanism.velocities_of[name]}
     if not actuated:
@@ -346,8 +350,9 @@ def _with_declared_velocities(mechanism: Mechanism, at: Assembly) -> Assembly:
         ""
         if not idle
         else (
-            f"'{mechanism.name}': {_count_phrase(actuated)} actuated, which cannot move all {mechanism.nv - at.rank} degrees of freedom "
-            f"of the closed loops; name {', '.join(idle)} as well, with --actuated or in the description"
+            f"'{mechanism.name}': {_count_phrase(actuated)} actuated, which cannot move all"
+            f" {mechanism.nv - at.rank} degrees of freedom of the closed loops; name"
+            f" {', '.join(idle)} as well, with --actuated or in the description"
         )
     )
     return replace(
@@ -401,7 +406,8 @@ def closed_states(
                 for name, rows in states.items()
             }
     raise OpenLoops(
-        f"too few of the poses drawn near the assembled pose of '{mechanism.name}' close; declare another start"
+        f"too few of the poses drawn near the assembled pose of '{mechanism.name}' close; declare"
+        " another start"
     )
 
 
@@ -418,13 +424,13 @@ def closed_near(mechanism: Mechanism, q: Sequence[float] | None) -> Array:
         closed = gauss_newton(floats, at.kept, np.array(q, dtype=float))
         if not (size := float(np.abs(closing.residual(floats, at.kept, closed)).max())) <= CLOSED:
             raise OpenLoops(
-                f"from that position the loops of '{mechanism.name}' do not close: {size:.2g} m or rad are left; "
-                "start nearer to a closed position"
+                f"from that position the loops of '{mechanism.name}' do not close: {size:.2g} m or"
+                " rad are left; start nearer to a closed position"
             )
         if closing.is_misassembled(floats, closed):
             raise OpenLoops(
-                f"from that position the loops of '{mechanism.name}' close with one frame turned by half a turn against "
-                "the other; start nearer to a closed position"
+                f"from that position the loops of '{mechanism.name}' close with one frame turned by"
+                " half a turn against the other; start nearer to a closed position"
             )
         at = replace(
             at, dependent=spanning_columns(closing.jacobian(floats, at.kept, closed), at.rank)
@@ -555,8 +561,8 @@ def _refined(sharp: Motion, mechanism: Mechanism, at: Assembly, drawn: Array) ->
     closed = _close(Motion(mechanism, FLOAT), sharp, at, drawn, 0.0)
     if closed is None:
         raise OpenLoops(
-            f"the closed pose of '{mechanism.name}' cannot be refined to {DIGITS} digits, so it may be singular; declare "
-            "another start"
+            f"the closed pose of '{mechanism.name}' cannot be refined to {DIGITS} digits, so it may"
+            " be singular; declare another start"
         )
     return closed
 

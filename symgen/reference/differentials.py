@@ -60,8 +60,9 @@ def differential(
                 return _gradient_changes(reference, derivative.of, inputs, values, arguments)
             except ThirdDerivative:
                 raise RequestError(
-                    f"{derivative.name} is not judged: {derivative.of} contains derivatives, and the reference has no "
-                    f"third derivatives; request {derivative.of}:jvp, {derivative.of}:vjp or {derivative.of}:jacobian"
+                    f"{derivative.name} is not judged: {derivative.of} contains derivatives, and"
+                    f" the reference has no third derivatives; request {derivative.of}:jvp,"
+                    f" {derivative.of}:vjp or {derivative.of}:jacobian"
                 ) from None
         blocks = _blocks(reference, derivative.of, inputs, values)
         if derivative.mode == "vjp":

@@ -319,7 +319,8 @@ class Motion:
             return self.declared
         if payload is None:
             raise ArgumentError(
-                f"this reference has a payload on '{self.payload.name}'; pass its ten numbers as `payload`"
+                f"this reference has a payload on '{self.payload.name}'; pass its ten numbers as"
+                " `payload`"
             )
         turn, shift = self.pose(self.payload.pose)
         mass, c = payload[..., 0], payload[..., 1:4]
@@ -592,7 +593,8 @@ class Motion:
         ):
             names = "', '".join(link.name for link in self.wrenches)
             raise ArgumentError(
-                f"this reference has an external wrench on '{names}'; pass six numbers of each as `wrench`"
+                f"this reference has an external wrench on '{names}'; pass six numbers of each as"
+                " `wrench`"
             )
         wrenches = []
         for k, link in moving:

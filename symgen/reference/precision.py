@@ -179,8 +179,8 @@ def _ball_solve(matrices: Array, right: Array) -> Array:
         return _over_states(matrices, right, lambda m, b: m.solve(b), right.shape)
     except ZeroDivisionError:
         raise TooFewDigits(
-            f"{flint.ctx.dps} digits do not decide whether the matrix is invertible; use more digits, or a state "
-            "at which the matrix is regular"
+            f"{flint.ctx.dps} digits do not decide whether the matrix is invertible; use more"
+            " digits, or a state at which the matrix is regular"
         ) from None
 
 

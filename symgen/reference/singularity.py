@@ -92,17 +92,19 @@ class RankLoss:
         name, lock = f"joint '{self.joint}'", f"lock it with --lock {self.joint}"
         if self.pivot_ratio is None:
             return (
-                f"the mass matrix, and {self.digits} digits do not decide if it is regular: {lock}, or look for "
-                f"a misplaced exponent or unit among the numbers of {name} and of the links that it carries"
+                f"the mass matrix, and {self.digits} digits do not decide if it is regular: {lock},"
+                f" or look for a misplaced exponent or unit among the numbers of {name} and of the"
+                " links that it carries"
             )
         if self.pivot_ratio > 0:
             return (
-                f"the mass matrix, which is singular to every real type: other joints move all of the inertia of {name} "
-                f"but a fraction of {self.pivot_ratio:.0e}; {lock}, or look for a misplaced exponent or unit"
+                "the mass matrix, which is singular to every real type: other joints move all of"
+                f" the inertia of {name} but a fraction of {self.pivot_ratio:.0e}; {lock}, or look"
+                " for a misplaced exponent or unit"
             )
         return (
-            f"the mass matrix, which is singular: {name} moves no inertia that other joints do not move as well; {lock}, "
-            "or give its links a mass"
+            f"the mass matrix, which is singular: {name} moves no inertia that other joints do not"
+            f" move as well; {lock}, or give its links a mass"
         )
 
 

@@ -167,6 +167,7 @@ def _bit_differences(
             differing = int((~equal).any(axis=1).sum())
             if differing:
                 sentences.append(
-                    f"{port.name} of {differing} of {len(states)} states, {layout}, differs in bits from the function of one state"
+                    f"{port.name} of {differing} of {len(states)} states, {layout}, differs in bits"
+                    " from the function of one state"
                 )
     return sentences

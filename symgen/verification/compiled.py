@@ -159,7 +159,8 @@ def _compile(folder: Path, arguments: list[str], output: str) -> str:
     """
     if error := run_compiler(folder, arguments):
         raise BuildError(
-            f"the C compiler refuses the generated text: {error}; report it with the robot description"
+            f"the C compiler refuses the generated text: {error}; report it with the robot"
+            " description"
         )
     return output
 

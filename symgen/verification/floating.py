@@ -184,7 +184,10 @@ class _Judge:
         if is_solved(program.function, name):
             return ""
         if 0 < float(distance.terms.min()) < float(REALS[program.real].least):
-            return f"{name} is below the smallest number that a {program.real} holds with all its digits"
+            return (
+                f"{name} is below the smallest number that a {program.real} holds with all its"
+                " digits"
+            )
         broken = ratios > self.allowed
         if broken.any() and (
             singular_round_offs := _singularity_round_offs(

@@ -294,6 +294,7 @@ def _requested_method(request: str, methods: dict[str, str], path: Path) -> tupl
     function = nearest(name, methods, "function in this folder")
     if method and method != methods[function]:
         raise ArgumentError(
-            f"{path} holds {function} by {methods[function]}, not by {method}; verify that, or generate it again"
+            f"{path} holds {function} by {methods[function]}, not by {method}; verify that, or"
+            " generate it again"
         )
     return function, methods[function]

@@ -302,7 +302,10 @@ def _out_of_range(form: Form, long_results: LongExactResults) -> str | None:
         real.tiny < abs(float(x)) < real.max for x in long_results.exact(form)
     ):
         return None
-    return f"det M of so long a robot is outside the range of {form.real}; use mass_matrix_log_determinant"
+    return (
+        f"det M of so long a robot is outside the range of {form.real}; use"
+        " mass_matrix_log_determinant"
+    )
 
 
 def _check_totals(

@@ -73,8 +73,8 @@ class ReferenceResults:
             rough = self.rough.mass_matrix(self.floats["q"], self.load)
         if not np.isfinite(rough).all():
             raise RequestError(
-                f"the mass matrix of '{self.mechanism.name}' is larger than any double holds; look for a misplaced "
-                "exponent or unit in the description"
+                f"the mass matrix of '{self.mechanism.name}' is larger than any double holds; look"
+                " for a misplaced exponent or unit in the description"
             )
         self.condition = _condition(rough)
         lowest = np.linalg.eigvalsh(rough)[..., 0]

@@ -219,11 +219,13 @@ class Report:
         lines = []
         if blocks := passed["blocks"]:
             lines.append(
-                f"many states: {len(blocks)} function{'s' * (len(blocks) != 1)}, lane by lane the same rows, bit for bit the same results"
+                f"many states: {len(blocks)} function{'s' * (len(blocks) != 1)}, lane by lane the"
+                " same rows, bit for bit the same results"
             )
         if device := passed["device"]:
             lines.append(
-                f"on a GPU: {len(device)} function{'s' * (len(device) != 1)}, thread by thread the same rows; none was run there"
+                f"on a GPU: {len(device)} function{'s' * (len(device) != 1)}, thread by thread the"
+                " same rows; none was run there"
             )
         return lines + [
             f"files: {check.judged} as symgen prints them, byte for byte"
@@ -242,7 +244,10 @@ class Report:
         ]
 
     def __repr__(self) -> str:
-        return f"<symgen.Report {self.robot}: {self.closing}; {len(self.checks)} checks at {self.states} states, {self.real}>"
+        return (
+            f"<symgen.Report {self.robot}: {self.closing}; {len(self.checks)} checks at"
+            f" {self.states} states, {self.real}>"
+        )
 
     def _repr_html_(self) -> str:
         """Return HTML for a notebook: the tables, then the text below them."""

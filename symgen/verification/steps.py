@@ -56,7 +56,8 @@ def _notes(run: Run) -> tuple[str, ...]:
             "1 run-time number was" if count == 1 else f"{count} run-time numbers were"
         )
         notes.append(
-            f"{subject_and_verb} drawn once, and the reference robot has {'it' if count == 1 else 'them'}"
+            f"{subject_and_verb} drawn once, and the reference robot has"
+            f" {'it' if count == 1 else 'them'}"
         )
     if (long_results := run.long_results) is not None:
         method_list = " and ".join(
@@ -70,8 +71,9 @@ def _notes(run: Run) -> tuple[str, ...]:
         )
     if (exact_results := run.exact_results) is not None and exact_results.indefinite:
         notes.append(
-            f"the declared inertias give an M that is not positive semidefinite at {exact_results.indefinite} of "
-            f"{run.subject.states} states; its functions are compared nevertheless"
+            "the declared inertias give an M that is not positive semidefinite at"
+            f" {exact_results.indefinite} of {run.subject.states} states; its functions are"
+            " compared nevertheless"
         )
     return tuple(notes)
 

@@ -33,8 +33,8 @@ def parse_contact(text: str) -> Contact:
         return Contact(text)
     if len(words) != 3 or not all(are_numbers):
         raise ArgumentError(
-            f"the contact '{printable(text, 60)}' does not give its point as three numbers; write LINK:x,y,z in "
-            "m, as foot:0,0,-0.02, or LINK for the origin of its frame"
+            f"the contact '{printable(text, 60)}' does not give its point as three numbers; write"
+            " LINK:x,y,z in m, as foot:0,0,-0.02, or LINK for the origin of its frame"
         )
     x, y, z = (Fraction(word) for word in words)
     return Contact(link, (x, y, z))
@@ -49,8 +49,8 @@ def validate_contacts(texts: Iterable[str]) -> tuple[str, ...]:
         contact = parse_contact(text)
         if contact in texts_by_contact:
             raise ArgumentError(
-                f"the contacts '{printable(texts_by_contact[contact], 60)}' and '{printable(text, 60)}' are the same point; "
-                "name every point once"
+                f"the contacts '{printable(texts_by_contact[contact], 60)}' and"
+                f" '{printable(text, 60)}' are the same point; name every point once"
             )
         point = "".join(text.rpartition(":")[2].split())
         texts_by_contact[contact] = text if text == contact.link else f"{contact.link}:{point}"

@@ -249,8 +249,9 @@ ACTIVE = Array(
 FORCES = Array(
     "forces",
     ("NT", 3),
-    "force on the robot at each contact, axes of the base (N), of a bilateral point constraint: it may pull "
-    "and has no friction cone; minimum norm if the contacts are redundant; 0 if the contact is inactive",
+    "force on the robot at each contact, axes of the base (N), of a bilateral point constraint: it"
+    " may pull and has no friction cone; minimum norm if the contacts are redundant; 0 if the"
+    " contact is inactive",
 )
 V_AFTER = Array("v_after", ("NV",), "joint velocities after the impact (rad/s, m/s)")
 IMPULSES = replace(FORCES, name="impulses", what=FORCES.what.replace("(N)", "(N·s)"))
@@ -327,7 +328,8 @@ EQUATIONS = {
             "contact_equation",
             (Q_CLOSED, V_CLOSED, A, LAMBDA, FORCES),
             (TAU, OPENING, DRIFT),
-            "M a + c - A^T lambda - J^T forces, and the accelerations of loop closures and contacts",
+            "M a + c - A^T lambda - J^T forces, and the accelerations of loop closures and"
+            " contacts",
             depends_on=AT_RUN_TIME,
             explicit_only=True,
         ),
@@ -344,7 +346,8 @@ EQUATIONS = {
             "impact_equation",
             (Q_CLOSED, V, V_AFTER, LAMBDA, IMPULSES),
             (PUSH, OPENING, DRIFT),
-            "M (v_after - v) - A^T lambda - J^T impulses, and the velocities of loop closures and contacts after the impact",
+            "M (v_after - v) - A^T lambda - J^T impulses, and the velocities of loop closures and"
+            " contacts after the impact",
             explicit_only=True,
         ),
         Function(
@@ -427,7 +430,8 @@ LOOP_FUNCTIONS = {
                 Array(
                     "gamma",
                     ("NL",),
-                    "velocity-product acceleration, one entry for each constraint row (m/s², rad/s²)",
+                    "velocity-product acceleration, one entry for each constraint row (m/s²,"
+                    " rad/s²)",
                 ),
             ),
             "gamma = dA/dt v, so that A a + gamma = 0 for closed loops",
@@ -446,8 +450,8 @@ LOOP_FUNCTIONS = {
                     "is half a turn off, an error that C does not show",
                 ),
             ),
-            "a damped Gauss-Newton step towards closed loops: delta = -J^T (J J^T + mu 1)^-1 C with J = dC/dq, "
-            "mu = damping trace(J J^T), to be taken as q ⊕ delta",
+            "a damped Gauss-Newton step towards closed loops: delta = -J^T (J J^T + mu 1)^-1 C with"
+            " J = dC/dq, mu = damping trace(J J^T), to be taken as q ⊕ delta",
             depends_on=(),
         ),
         Function(
@@ -461,8 +465,8 @@ LOOP_FUNCTIONS = {
                     "impulses of the loop closures, one for each row of A (N·s, N·m·s)",
                 ),
             ),
-            "M (v_next - v) = A^T impulse with A v_next = -restitution A v: velocities that violate the constraints are "
-            "cancelled or reversed",
+            "M (v_next - v) = A^T impulse with A v_next = -restitution A v: velocities that violate"
+            " the constraints are cancelled or reversed",
             needs_inverse=True,
         ),
     )
@@ -730,8 +734,8 @@ FUNCTIONS = Functions(
                     Array(
                         "logdet",
                         (),
-                        "natural logarithm of the determinant of the mass matrix, in SI units; kT/2 times it is "
-                        "Fixman's potential",
+                        "natural logarithm of the determinant of the mass matrix, in SI units; kT/2"
+                        " times it is Fixman's potential",
                     ),
                 ),
                 "ln det M(q)",
@@ -775,7 +779,8 @@ FUNCTIONS = Functions(
                     Array(
                         "alpha_tip",
                         (6,),
-                        "acceleration of the chosen frame: angular part first, axes of the base, gravity not included",
+                        "acceleration of the chosen frame: angular part first, axes of the base,"
+                        " gravity not included",
                     ),
                 ),
                 "accelerations of the links under the joint forces tau",
@@ -792,12 +797,14 @@ FUNCTIONS = Functions(
                     Array(
                         "F",
                         ("NB", 6),
-                        "wrench that the parent (or the base) exerts on each link, at the origin of the frame "
-                        "that its joint moves: moment first, axes of the base, gravity included (N·m, N)",
+                        "wrench that the parent (or the base) exerts on each link, at the origin of"
+                        " the frame that its joint moves: moment first, axes of the base, gravity"
+                        " included (N·m, N)",
                     ),
                     A,
                 ),
-                "wrenches across the joints, and the joint accelerations, under the joint forces tau",
+                "wrenches across the joints, and the joint accelerations, under the joint"
+                " forces tau",
                 needs_inverse=True,
                 own_inertia=True,
                 depends_on=FORCE_ARGUMENTS,
@@ -876,7 +883,8 @@ FUNCTIONS = Functions(
                     Array(
                         "U",
                         (),
-                        "potential energy of the moving links (J); zero when their mass centre is at the base's origin",
+                        "potential energy of the moving links (J); zero when their mass centre is"
+                        " at the base's origin",
                     ),
                 ),
                 "potential energy of gravity",
@@ -890,7 +898,8 @@ FUNCTIONS = Functions(
                     Array(
                         "h",
                         (6,),
-                        "angular (kg·m²/s) first, then linear (kg·m/s), axes of the base, about the mass centre",
+                        "angular (kg·m²/s) first, then linear (kg·m/s), axes of the base, about the"
+                        " mass centre",
                     ),
                 ),
                 "momentum of all moving links about their mass centre",
@@ -905,7 +914,8 @@ FUNCTIONS = Functions(
                     Array(
                         "A_G",
                         (6, "NV"),
-                        "centroidal momentum matrix: angular rows first, axes of the base, about the mass centre",
+                        "centroidal momentum matrix: angular rows first, axes of the base, about"
+                        " the mass centre",
                     ),
                 ),
                 "h = A_G(q) v",
@@ -919,10 +929,12 @@ FUNCTIONS = Functions(
                     Array(
                         "hdot",
                         (6,),
-                        "moment (N·m) first, then force (N), axes of the base, about the mass centre",
+                        "moment (N·m) first, then force (N), axes of the base, about the mass"
+                        " centre",
                     ),
                 ),
-                "dh/dt at (q, v, a): the total wrench of the base and the surroundings, weight included",
+                "dh/dt at (q, v, a): the total wrench of the base and the surroundings, weight"
+                " included",
                 keeps_mass=True,
                 needs_mass=True,
                 long_check="totals",
@@ -941,7 +953,8 @@ FUNCTIONS = Functions(
                 "forward_dynamics_derivatives",
                 (Q, V, TAU),
                 (DA_DQ, DA_DV, MINV),
-                "derivatives of forward dynamics with respect to q (δ in q ⊕ δ) and v, and M^-1, the derivative with respect to tau",
+                "derivatives of forward dynamics with respect to q (δ in q ⊕ δ) and v, and M^-1,"
+                " the derivative with respect to tau",
                 needs_inverse=True,
                 depends_on=FORCE_ARGUMENTS,
                 explicit_only=True,
@@ -968,8 +981,8 @@ FUNCTIONS = Functions(
                         "displacement from q to q_next, one entry for each velocity (rad, m)",
                     ),
                 ),
-                "the velocity that takes q to q_next in 1 s (logarithm for a joint of several coordinates), by the "
-                "shorter of two rotations",
+                "the velocity that takes q to q_next in 1 s (logarithm for a joint of several"
+                " coordinates), by the shorter of two rotations",
                 depends_on=(),
                 smooth=True,
                 long_check="totals",
@@ -978,7 +991,8 @@ FUNCTIONS = Functions(
                 "step",
                 (Q, V, TAU, INSTANT),
                 (Q_NEXT, V_NEXT),
-                "one step of semi-implicit Euler: v_next = v + M^-1 (tau - c) dt, then q moved for a time dt by v_next",
+                "one step of semi-implicit Euler: v_next = v + M^-1 (tau - c) dt, then q moved for"
+                " a time dt by v_next",
                 needs_inverse=True,
                 depends_on=FORCE_ARGUMENTS,
                 explicit_only=True,
@@ -987,8 +1001,8 @@ FUNCTIONS = Functions(
                 "step_rk4",
                 (Q, V, TAU, INSTANT),
                 (Q_NEXT, V_NEXT),
-                "one step of the classical Runge-Kutta method of order 4 at constant tau (Munthe-Kaas's for a "
-                "joint of several coordinates)",
+                "one step of the classical Runge-Kutta method of order 4 at constant tau"
+                " (Munthe-Kaas's for a joint of several coordinates)",
                 needs_inverse=True,
                 depends_on=FORCE_ARGUMENTS,
                 explicit_only=True,
@@ -1018,8 +1032,8 @@ FUNCTIONS = Functions(
                     Array(
                         "Y",
                         ("NV", "NP"),
-                        "ten columns for each link: m (kg), m c (3, kg·m) and moments xx xy xz yy yz "
-                        "zz (kg·m²) about the origin of its frame, in its axes",
+                        "ten columns for each link: m (kg), m c (3, kg·m) and moments xx xy xz yy"
+                        " yz zz (kg·m²) about the origin of its frame, in its axes",
                     ),
                 ),
                 "Y(q,v,a) with tau = Y pi, linear in the inertial parameters pi",
@@ -1048,16 +1062,16 @@ FUNCTIONS = Functions(
                     Array(
                         "pi",
                         ("NP",),
-                        "ten numbers for each link: m (kg), m c (3, kg·m) and moments xx xy xz yy yz zz "
-                        "(kg·m²) about the origin of its frame, in its axes",
+                        "ten numbers for each link: m (kg), m c (3, kg·m) and moments xx xy xz yy"
+                        " yz zz (kg·m²) about the origin of its frame, in its axes",
                     ),
                 ),
                 (
                     Array(
                         "pi_base",
                         ("NR",),
-                        "one base parameter for each column of Y_base: the column's parameter and the terms of the "
-                        "parameters grouped with it",
+                        "one base parameter for each column of Y_base: the column's parameter and"
+                        " the terms of the parameters grouped with it",
                     ),
                 ),
                 "base parameters as combinations of the inertial parameters",
@@ -1099,8 +1113,9 @@ FUNCTIONS = Functions(
                 "contact_forward_dynamics",
                 (Q_CLOSED, V_CLOSED, TAU, ACTIVE),
                 (A, FORCES),
-                "a and forces with M a + c = tau + J^T forces such that the points of active contacts do not accelerate; "
-                "friction cones and lift-off are left to the controller",
+                "a and forces with M a + c = tau + J^T forces such that the points of active"
+                " contacts do not accelerate; friction cones and lift-off are left to the"
+                " controller",
                 needs_inverse=True,
                 depends_on=AT_RUN_TIME,
                 explicit_only=True,
@@ -1115,8 +1130,8 @@ FUNCTIONS = Functions(
                 "contact_impulse",
                 (Q_CLOSED, V, ACTIVE),
                 (V_AFTER, IMPULSES),
-                "v_after and impulses with M (v_after - v) = J^T impulses such that the points of active contacts have "
-                "no velocity: an impact without rebound",
+                "v_after and impulses with M (v_after - v) = J^T impulses such that the points of"
+                " active contacts have no velocity: an impact without rebound",
                 needs_inverse=True,
                 explicit_only=True,
                 solves=Solves(

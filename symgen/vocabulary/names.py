@@ -240,28 +240,31 @@ def _derivative_named(name: str) -> str:
     requested = derivatives.parse_derivative(name)
     if requested is None:
         raise UnknownName(
-            f"'{printable(name, _SHOWN)}' names no derivative; write FUNCTION:MODE or FUNCTION:MODE(ARGUMENT,…), "
-            f"where MODE is {', '.join(derivatives.MODES)}"
+            f"'{printable(name, _SHOWN)}' names no derivative; write FUNCTION:MODE or"
+            f" FUNCTION:MODE(ARGUMENT,…), where MODE is {', '.join(derivatives.MODES)}"
         )
     function = FUNCTIONS[function_named(requested.of)]
     if (mode_name := derivatives.SYNONYMS.get(requested.mode.lower())) is not None:
         raise UnknownName(
-            f"'{requested.mode}' is called {mode_name} here ({derivatives.MODES[mode_name].format(function.name)})"
+            f"'{requested.mode}' is called {mode_name} here"
+            f" ({derivatives.MODES[mode_name].format(function.name)})"
         )
     mode = nearest(requested.mode, derivatives.MODES, f"derivative of {function.name}")
     arguments = differentiable(function)
     for argument in requested.by:
         if argument in (PARAMETERS.name, PREPARED.name):
             raise UnknownName(
-                f"{printable(name, _SHOWN)}: there is no derivative with respect to run-time parameters; "
-                "regressor is the derivative of inverse_dynamics by inertial parameters"
+                f"{printable(name, _SHOWN)}: there is no derivative with respect to run-time"
+                " parameters; regressor is the derivative of inverse_dynamics by inertial"
+                " parameters"
             )
         nearest(argument, arguments, f"argument of {function.name}")
     derivative = derived(function, requested._replace(of=function.name, mode=mode))
     assert derivative is not None
     if derivative.name not in FUNCTIONS:
         raise UnknownName(
-            f"'{derivative.name}' is called {derivatives.identifier_part(derivative.name)} here, a function in its own right"
+            f"'{derivative.name}' is called {derivatives.identifier_part(derivative.name)} here, a"
+            " function in its own right"
         )
     return derivative.name
 

@@ -92,7 +92,8 @@ class MechanismChoices(TypedDict, total=False):
         Mapping[str, LockValue] | Iterable[str] | None,
         Option(
             None,
-            "lock a joint at VALUE (rad or m, or pi/2; default 0) and merge the links that it joins; repeatable",
+            "lock a joint at VALUE (rad or m, or pi/2; default 0) and merge the links that it"
+            " joins; repeatable",
             metavar="JOINT[=VALUE]",
             repeat=True,
         ),
@@ -101,7 +102,8 @@ class MechanismChoices(TypedDict, total=False):
         str | Sequence[int | float | str | Fraction] | None,
         Option(
             None,
-            "acceleration of gravity in the base, m/s² (default: the description's, else 0,0,-9.81)",
+            "acceleration of gravity in the base, m/s² (default: the description's, else"
+            " 0,0,-9.81)",
             metavar="X,Y,Z",
         ),
     ]
@@ -109,8 +111,9 @@ class MechanismChoices(TypedDict, total=False):
         str | float | Fraction | None,
         Option(
             None,
-            "read rotations within TOL rad of k·pi/2 as k·pi/2 (default: the description's, else 1e-8); a decimal that equals k·pi/2 to "
-            "its four or more printed places, such as 1.5708, is read so with any TOL; off: change no rotation",
+            "read rotations within TOL rad of k·pi/2 as k·pi/2 (default: the description's, else"
+            " 1e-8); a decimal that equals k·pi/2 to its four or more printed places, such as"
+            " 1.5708, is read so with any TOL; off: change no rotation",
             metavar="off|TOL",
         ),
     ]
@@ -118,8 +121,8 @@ class MechanismChoices(TypedDict, total=False):
         str | None,
         Option(
             None,
-            "mimic joints: read them as independent, couple them to their leaders, or refuse them (default: the "
-            "description's, else independent)",
+            "mimic joints: read them as independent, couple them to their leaders, or refuse them"
+            " (default: the description's, else independent)",
             metavar="independent|couple|refuse",
         ),
     ]
@@ -127,8 +130,8 @@ class MechanismChoices(TypedDict, total=False):
         str | None,
         Option(
             None,
-            "fix the root link to the world, or let it float with a free joint (default fixed, with a warning if "
-            "the root looks like the trunk of a mobile robot)",
+            "fix the root link to the world, or let it float with a free joint (default fixed, with"
+            " a warning if the root looks like the trunk of a mobile robot)",
             metavar="fixed|free",
         ),
     ]
@@ -136,8 +139,9 @@ class MechanismChoices(TypedDict, total=False):
         str | Iterable[str] | None,
         Option(
             None,
-            "declared drives to apply: all, none, or a comma-separated list of armature, damping, friction, "
-            "stiffness, gravcomp (default: off for URDF and xacro, on for other formats)",
+            "declared drives to apply: all, none, or a comma-separated list of armature, damping,"
+            " friction, stiffness, gravcomp (default: off for URDF and xacro, on for other"
+            " formats)",
             metavar="on|off|LIST",
         ),
     ]
@@ -145,7 +149,8 @@ class MechanismChoices(TypedDict, total=False):
         str | float | Fraction | None,
         Option(
             None,
-            "SPEED in the smoothed friction -friction*v/sqrt(v^2 + SPEED^2), rad/s or m/s (default: the description's, else 0.001)",
+            "SPEED in the smoothed friction -friction*v/sqrt(v^2 + SPEED^2), rad/s or m/s (default:"
+            " the description's, else 0.001)",
             metavar="SPEED",
         ),
     ]
@@ -153,8 +158,9 @@ class MechanismChoices(TypedDict, total=False):
         str | Iterable[str] | None,
         Option(
             None,
-            "independent joint of a closed chain, as in reduced_mass_matrix; give one per degree of freedom "
-            "(default: the description's, else the first entries of v that are independent); repeatable, or with commas",
+            "independent joint of a closed chain, as in reduced_mass_matrix; give one per degree of"
+            " freedom (default: the description's, else the first entries of v that are"
+            " independent); repeatable, or with commas",
             metavar="JOINT",
             repeat=True,
         ),
@@ -163,8 +169,8 @@ class MechanismChoices(TypedDict, total=False):
         str | Iterable[str] | None,
         Option(
             None,
-            "actuated joint of a closed chain, as in constrained_inverse_dynamics (default: the description's, "
-            "else the independent joints); repeatable, or with commas",
+            "actuated joint of a closed chain, as in constrained_inverse_dynamics (default: the"
+            " description's, else the independent joints); repeatable, or with commas",
             metavar="JOINT",
             repeat=True,
         ),
@@ -173,8 +179,9 @@ class MechanismChoices(TypedDict, total=False):
         str | Iterable[str],
         Option(
             "file",
-            "order of the joints in q and v: that of the file, that of Pinocchio's reader of the format, or your "
-            "own list of all joints with coordinates, parents first (default %(default)s)",
+            "order of the joints in q and v: that of the file, that of Pinocchio's reader of the"
+            " format, or your own list of all joints with coordinates, parents first (default"
+            " %(default)s)",
             metavar="file|pinocchio|NAME,NAME,...",
         ),
     ]
@@ -187,7 +194,8 @@ class FileChoices(TypedDict, total=False):
         str | None,
         Option(
             None,
-            "ROBOT is the name of a file in this installed Python package, such as example-robot-data",
+            "ROBOT is the name of a file in this installed Python package, such as"
+            " example-robot-data",
             flag="--from",
             metavar="PACKAGE",
         ),
@@ -208,8 +216,8 @@ class FileChoices(TypedDict, total=False):
         Mapping[str, str | os.PathLike[str]] | None,
         Option(
             None,
-            "folder of a ROS package that a file names, searched before those of ROS_PACKAGE_PATH and "
-            "AMENT_PREFIX_PATH; repeatable",
+            "folder of a ROS package that a file names, searched before those of ROS_PACKAGE_PATH"
+            " and AMENT_PREFIX_PATH; repeatable",
             flag="--package",
             metavar="NAME=DIR",
             repeat=True,
@@ -238,8 +246,8 @@ TaskRows = Annotated[
     Rows,
     Option(
         None,
-        "rows of the task in operational_inertia and dynamically_consistent_inverse, from wx,wy,wz,x,y,z or 0 to 5, in "
-        "order (default all six)",
+        "rows of the task in operational_inertia and dynamically_consistent_inverse, from"
+        " wx,wy,wz,x,y,z or 0 to 5, in order (default all six)",
         metavar="ROWS",
     ),
 ]
@@ -247,9 +255,9 @@ Contacts = Annotated[
     Links,
     Option(
         None,
-        "contact point in the axes of its link's frame (m; default its origin), for contact_forward_dynamics and "
-        "contact_impulse (request them with -f); their argument active[] is 1 for an active contact and 0 otherwise; "
-        "repeatable",
+        "contact point in the axes of its link's frame (m; default its origin), for"
+        " contact_forward_dynamics and contact_impulse (request them with -f); their argument"
+        " active[] is 1 for an active contact and 0 otherwise; repeatable",
         metavar="LINK[:x,y,z]",
         repeat=True,
     ),
@@ -258,9 +266,10 @@ Baumgarte = Annotated[
     bool,
     Option(
         False,
-        "Baumgarte stabilisation of loop closures: constrained_forward_dynamics and contact_forward_dynamics take "
-        "one more argument gains[2], K_p (1/s²) and K_d (1/s) of A a + gamma + K_d A v + K_p C(q) = 0; functions of "
-        "closed loops then also hold where the loops are open",
+        "Baumgarte stabilisation of loop closures: constrained_forward_dynamics and"
+        " contact_forward_dynamics take one more argument gains[2], K_p (1/s²) and K_d (1/s) of A a"
+        " + gamma + K_d A v + K_p C(q) = 0; functions of closed loops then also hold where the"
+        " loops are open",
     ),
 ]
 
@@ -272,9 +281,9 @@ class RowChoices(TypedDict, total=False):
         Links,
         Option(
             None,
-            "frame of forward_kinematics, jacobian and similar functions; repeatable, for results of several frames in "
-            "one call (default: a link with the name of a tool, else the last link before the fingers; a note says "
-            "which)",
+            "frame of forward_kinematics, jacobian and similar functions; repeatable, for results"
+            " of several frames in one call (default: a link with the name of a tool, else the last"
+            " link before the fingers; a note says which)",
             metavar="LINK",
             repeat=True,
         ),
@@ -291,8 +300,9 @@ class RowChoices(TypedDict, total=False):
         Links,
         Option(
             None,
-            "link with an external wrench at run time, as one more argument wrench[6]: moment (N·m) about the origin of "
-            "the link's frame, then force (N), in the frame's axes; repeatable, for wrenches on several links",
+            "link with an external wrench at run time, as one more argument wrench[6]: moment (N·m)"
+            " about the origin of the link's frame, then force (N), in the frame's axes;"
+            " repeatable, for wrenches on several links",
             metavar="LINK",
             repeat=True,
         ),
@@ -301,8 +311,9 @@ class RowChoices(TypedDict, total=False):
         str,
         Option(
             USUAL.frame,
-            "axes and reference point of jacobian and bias_acceleration; aligned: axes of the base at the frame's origin; "
-            "local: axes of the frame at its origin; world: axes of the base at the base's origin (default %(default)s)",
+            "axes and reference point of jacobian and bias_acceleration; aligned: axes of the base"
+            " at the frame's origin; local: axes of the frame at its origin; world: axes of the"
+            " base at the base's origin (default %(default)s)",
             metavar="aligned|local|world",
         ),
     ]
@@ -320,9 +331,9 @@ class RowChoices(TypedDict, total=False):
         Names,
         Option(
             (),
-            "number that can change at run time: LINK.mass, LINK.centre, LINK.inertia, LINK for all three, "
-            "payload:LINK, gravity, JOINT.armature, .damping, .friction, .stiffness, .rest, JOINT for all five, or a "
-            "pattern such as '*.mass'; repeatable",
+            "number that can change at run time: LINK.mass, LINK.centre, LINK.inertia, LINK for all"
+            " three, payload:LINK, gravity, JOINT.armature, .damping, .friction, .stiffness, .rest,"
+            " JOINT for all five, or a pattern such as '*.mass'; repeatable",
             flag="--parameter",
             metavar="NAME",
             repeat=True,
@@ -333,7 +344,8 @@ class RowChoices(TypedDict, total=False):
         str,
         Option(
             NORMAL,
-            "high: search for fewer operations for minutes; Ctrl-C ends the search and keeps its best result (default %(default)s)",
+            "high: search for fewer operations for minutes; Ctrl-C ends the search and keeps its"
+            " best result (default %(default)s)",
             metavar="normal|high",
         ),
     ]
@@ -346,8 +358,9 @@ class FormChoice(TypedDict, total=False):
         str,
         Option(
             AUTO,
-            "unrolled: operations written out for every link; looped: loops over tables of links, a text that does not "
-            "grow with the robot; auto: unrolled unless that is too long (default %(default)s)",
+            "unrolled: operations written out for every link; looped: loops over tables of links, a"
+            " text that does not grow with the robot; auto: unrolled unless that is too long"
+            " (default %(default)s)",
             metavar="unrolled|looped|auto",
         ),
     ]
@@ -364,9 +377,9 @@ class TrigChoice(TypedDict, total=False):
         str | None,
         Option(
             HOST,
-            "libm: call sin and cos; macro: call NAME_SIN and NAME_COS; inline: generate a sine and cosine without "
-            "branches; auto: generated ones for all angles in a loop, libm's beyond their range (default auto, with "
-            "--target libm)",
+            "libm: call sin and cos; macro: call NAME_SIN and NAME_COS; inline: generate a sine and"
+            " cosine without branches; auto: generated ones for all angles in a loop, libm's beyond"
+            " their range (default auto, with --target libm)",
             metavar="libm|macro|inline|auto",
         ),
     ]
@@ -379,8 +392,8 @@ class TextChoices(TrigChoice, total=False):
         bool,
         Option(
             False,
-            "functions return a status, and leave their results unchanged if an argument or a divisor is invalid or "
-            "a result would not be finite",
+            "functions return a status, and leave their results unchanged if an argument or a"
+            " divisor is invalid or a result would not be finite",
         ),
     ]
 
@@ -392,15 +405,16 @@ class FolderChoices(TextChoices, total=False):
         bool,
         Option(
             False,
-            "also generate NAME_<function>_batch.c: functions for many states, in blocks that compilers vectorise",
+            "also generate NAME_<function>_batch.c: functions for many states, in blocks that"
+            " compilers vectorise",
         ),
     ]
     wrap: Annotated[
         Iterable[str],
         Option(
             (),
-            "also generate NAME.hpp, a C++17 wrapper with std::array; NAME_casadi.c for casadi.external; or "
-            "NAME_<function>_cuda.cu, kernels for many states on a GPU",
+            "also generate NAME.hpp, a C++17 wrapper with std::array; NAME_casadi.c for"
+            " casadi.external; or NAME_<function>_cuda.cu, kernels for many states on a GPU",
             metavar="cpp17|casadi|cuda",
             repeat=True,
         ),
@@ -409,8 +423,8 @@ class FolderChoices(TextChoices, total=False):
         str | None,
         Option(
             None,
-            "also generate firmware/, which runs the self-test on the target; the README then has the proved bounds and, "
-            "except for host, the cost sheet",
+            "also generate firmware/, which runs the self-test on the target; the README then has"
+            " the proved bounds and, except for host, the cost sheet",
             metavar="TARGET",
         ),
     ]
@@ -426,7 +440,8 @@ class FolderChoices(TextChoices, total=False):
         bool,
         Option(
             False,
-            "generate only the functions, their headers and the files of --batch and --wrap, to copy into a project",
+            "generate only the functions, their headers and the files of --batch and --wrap, to"
+            " copy into a project",
         ),
     ]
 
@@ -450,10 +465,11 @@ class FormulaRequest(TypedDict, total=False):
         str,
         Option(
             None,
-            "recursive: named equations down to the inputs; closed: one formula; multiangle: the unique sum of cosines and "
-            "sines of multiple angles, or a quotient of two in lowest terms; looped: for a whole result, the equations of "
-            "one link (default: multiangle for a method's letter, Minv, det, Lambda_inv and entries of M, c and g; else by "
-            "size, with a note)",
+            "recursive: named equations down to the inputs; closed: one formula; multiangle: the"
+            " unique sum of cosines and sines of multiple angles, or a quotient of two in lowest"
+            " terms; looped: for a whole result, the equations of one link (default: multiangle for"
+            " a method's letter, Minv, det, Lambda_inv and entries of M, c and g; else by size,"
+            " with a note)",
             metavar="recursive|closed|multiangle|looped",
         ),
     ]
@@ -477,8 +493,9 @@ class FormulaRequest(TypedDict, total=False):
         Links,
         Option(
             None,
-            "frame of R, p, J, Jdot_v, Lambda_inv, alpha_tip, Lambda and Jbar; repeatable, and the first index of R, p, J "
-            "and Jdot_v is then that of the frame (default: as in generate)",
+            "frame of R, p, J, Jdot_v, Lambda_inv, alpha_tip, Lambda and Jbar; repeatable, and the"
+            " first index of R, p, J and Jdot_v is then that of the frame (default: as in"
+            " generate)",
             metavar="LINK",
             repeat=True,
         ),
@@ -487,7 +504,8 @@ class FormulaRequest(TypedDict, total=False):
         Rows,
         Option(
             None,
-            "rows of the task in Lambda and Jbar, from wx,wy,wz,x,y,z or 0 to 5, in order (default all six)",
+            "rows of the task in Lambda and Jbar, from wx,wy,wz,x,y,z or 0 to 5, in order (default"
+            " all six)",
             metavar="ROWS",
         ),
     ]
@@ -678,7 +696,8 @@ def _row_numbers(requested: Rows) -> tuple[int, ...]:
         )
     if not numbers or len(set(numbers)) < len(numbers):
         raise ArgumentError(
-            f"the rows of the task are {requested!r}; name some of {','.join(TASK_ROWS)}, or 0 to 5, each once"
+            f"the rows of the task are {requested!r}; name some of {','.join(TASK_ROWS)}, or 0 to"
+            " 5, each once"
         )
     return tuple(numbers)
 
@@ -721,13 +740,13 @@ class TextOptions:
         nearest(self.trig, TRIG, "kind of trigonometry")
         if self.batch and self.target is not None:
             raise ArgumentError(
-                f"--batch generates blocks of states for vector processors, but {self.target} computes one state "
-                "at a time; leave out --batch, or --target"
+                f"--batch generates blocks of states for vector processors, but {self.target}"
+                " computes one state at a time; leave out --batch, or --target"
             )
         if GPU in self.wrap and self.target is not None:
             raise ArgumentError(
-                f"--wrap {GPU} generates kernels for a GPU, which firmware for {self.target} cannot call; leave out --wrap "
-                f"{GPU}, or --target"
+                f"--wrap {GPU} generates kernels for a GPU, which firmware for {self.target} cannot"
+                f" call; leave out --wrap {GPU}, or --target"
             )
 
 

@@ -109,9 +109,13 @@ class Real:
                 pass
         nearest = self.nearest(value)
         if abs(nearest) > self.largest:
-            size = f"of about 1e{round((abs(value.numerator).bit_length() - value.denominator.bit_length()) * math.log10(2))}"
+            size = (
+                "of about"
+                f" 1e{round((abs(value.numerator).bit_length() - value.denominator.bit_length()) * math.log10(2))}"
+            )
             raise RequestError(
-                f"a constant {size} does not fit into a {self.name}; use other units or --real double"
+                f"a constant {size} does not fit into a {self.name}; use other units or --real"
+                " double"
             )
         return math.copysign(float(nearest), -1.0 if value < 0 else 1.0)
 

@@ -135,8 +135,8 @@ def table(outcomes: Sequence[Outcome]) -> list[str]:
     for outcome in outcomes:
         word = importlib.import_module(f"tests.adversary.{outcome.attack}").WORD
         rows.append(
-            f"| `{outcome.attack}` | {word[0].upper()}{word[1:].rstrip('.')} | {outcome.tries} | {len(outcome.failures)} | "
-            f"{outcome.seconds / 60:.1f} |"
+            f"| `{outcome.attack}` | {word[0].upper()}{word[1:].rstrip('.')} | {outcome.tries} |"
+            f" {len(outcome.failures)} | {outcome.seconds / 60:.1f} |"
         )
     return rows
 
@@ -180,8 +180,8 @@ def main() -> int:
             print(textwrap.shorten(f"FAILED {outcome.attack}-{k}: {sentence}", 600))
     if options.write:
         when = (
-            f"{datetime.now(UTC):%Y-%m-%d}, seed {seed}, symgen {__version__}, Python {platform.python_version()}, "
-            f"{compiler_version()}, {platform.machine()}"
+            f"{datetime.now(UTC):%Y-%m-%d}, seed {seed}, symgen {__version__}, Python"
+            f" {platform.python_version()}, {compiler_version()}, {platform.machine()}"
         )
         page = PAGE.read_text(encoding="utf-8")
         PAGE.write_text(

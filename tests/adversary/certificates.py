@@ -49,8 +49,8 @@ from symgen.vocabulary.target import Target
 from tests.adversary import Failure, _differentials, _robots
 
 WORD = (
-    "What symgen prove and the checks say of all states in the ranges holds at every one: lower bounds of divisors, sizes of "
-    "multipliers, intervals of values, and bounds of round-off."
+    "What symgen prove and the checks say of all states in the ranges holds at every one: lower"
+    " bounds of divisors, sizes of multipliers, intervals of values, and bounds of round-off."
 )
 
 NEAREST: dict[str, float] = {}
@@ -318,7 +318,8 @@ def _divisor(case: Case, certificate: DivisorCertificate) -> Claim:
 
     return Claim(
         "divisor",
-        f"divisor of row {certificate.row} is at least {float(least):.6g} ({float(exact):.6g} before rounding)",
+        f"divisor of row {certificate.row} is at least {float(least):.6g} ({float(exact):.6g}"
+        " before rounding)",
         lambda states: (
             float(exact) / np.maximum(case.closer(states)[certificate.row].astype(float), 1e-300)
         ),
@@ -400,7 +401,8 @@ def _round_off(case: Case, port: Port, element: int) -> Claim:
 
     return Claim(
         "round-off",
-        f"{port.name}[{element}] is as near as {'everywhere' if over.everywhere else 'each state'} says",
+        f"{port.name}[{element}] is as near as {'everywhere' if over.everywhere else 'each state'}"
+        " says",
         share,
         exactly,
     )

@@ -35,8 +35,8 @@ from symgen.vocabulary.target import Target
 from tests.adversary import Failure, _differentials, _robots
 
 WORD = (
-    "The folder gives the same verdict with gcc and clang at -O0 to -O3, the same bits without contraction, and no warning; "
-    "-ffast-math is refused or said."
+    "The folder gives the same verdict with gcc and clang at -O0 to -O3, the same bits without"
+    " contraction, and no warning; -ffast-math is refused or said."
 )
 
 COMPILERS = ("gcc", "clang")

@@ -20,7 +20,10 @@ from symgen.support.errors import RequestError, SymgenError
 from tests.adversary import Failure, _robots
 from tests.shared.same_robot import SAME, differ, load_with_remedies
 
-WORD = "a robot that is converted and read back is the same to 1e-40, but for what a sentence says is left out."
+WORD = (
+    "a robot that is converted and read back is the same to 1e-40, but for what a sentence says is"
+    " left out."
+)
 
 _INCOMPARABLE = (
     "several joints of one body",

@@ -27,7 +27,10 @@ from symgen.delivery import folder as writing
 from tests.adversary import Failure
 from tests.shared.disk_calls import WRITES, Calls, watched
 
-WORD = "A folder is replaced whole or not at all, a kill at any instant loses no file of the user's, and the next run clears up."
+WORD = (
+    "A folder is replaced whole or not at all, a kill at any instant loses no file of the user's,"
+    " and the next run clears up."
+)
 
 ROBOT = "planar_arm"
 REQUESTS = (("mass_matrix",), ("gravity_force",), ("mass_matrix", "gravity_force"))

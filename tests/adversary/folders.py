@@ -15,7 +15,10 @@ import symgen
 from symgen.support.errors import SymgenError
 from tests.adversary import Failure, _robots
 
-WORD = "verify passes a folder only where every byte of every file of symgen's in it is what symgen prints for that robot."
+WORD = (
+    "verify passes a folder only where every byte of every file of symgen's in it is what symgen"
+    " prints for that robot."
+)
 
 EACH = 12
 """Number of damages to one folder."""

@@ -20,8 +20,9 @@ from symgen.vocabulary.reals import REALS
 from tests.adversary import Failure, _robots
 
 WORD = (
-    "What generate writes as loops over links, of one state and of many, checked or not, in segments and level by level, is "
-    "the dynamics of the robot that was declared, and verify passes it whole and in part"
+    "What generate writes as loops over links, of one state and of many, checked or not, in"
+    " segments and level by level, is the dynamics of the robot that was declared, and verify"
+    " passes it whole and in part"
 )
 
 FUNCTIONS = (

@@ -44,8 +44,9 @@ from tests.adversary import Failure, _differentials, _newton_euler, _robots
 from tests.judges import pinocchio_answers
 
 WORD = (
-    "Every function by every method is the dynamics of the robot that was declared: the Program to 40 digits, the C to the "
-    "round-off that verify allows, whatever the joints, the inertias and the options."
+    "Every function by every method is the dynamics of the robot that was declared: the Program to"
+    " 40 digits, the C to the round-off that verify allows, whatever the joints, the inertias and"
+    " the options."
 )
 
 STATES = 2
@@ -241,7 +242,10 @@ def _refused(exact_results: Second, function: str, options: ProgramOptions) -> s
     )
     if (refusal is None) == (share > SINGULAR) or 0 < share < SINGULAR**0.5:
         return None
-    return f"{refusal or 'nothing is refused'}, but det M is {share:.1e} of the product of M's diagonal"
+    return (
+        f"{refusal or 'nothing is refused'}, but det M is {share:.1e} of the product of M's"
+        " diagonal"
+    )
 
 
 def _compiled(
@@ -337,7 +341,10 @@ def _cancelled(program: Program, exact_results: Second) -> bool:
 
 
 def _sentence(check: Check) -> str:
-    return f"{check.kind} of {check.subject} is {check.error:.3g}{check.unit} off, {check.bound:.3g} allowed: {check.detail}"
+    return (
+        f"{check.kind} of {check.subject} is {check.error:.3g}{check.unit} off, {check.bound:.3g}"
+        f" allowed: {check.detail}"
+    )
 
 
 def cross(a: Array, b: Array) -> Array:

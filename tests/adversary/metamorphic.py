@@ -15,8 +15,9 @@ from tests.metamorphic import RELATIONS, Links, Verdict, compare
 from tests.metamorphic.mechanisms import anything
 
 WORD = (
-    "The generated functions and the reference give one answer to one problem, however it is told: in other units, from "
-    "another base, in other frames, in another order, in another format, at states that motion itself relates."
+    "The generated functions and the reference give one answer to one problem, however it is told:"
+    " in other units, from another base, in other frames, in another order, in another format, at"
+    " states that motion itself relates."
 )
 
 NO_ARGUMENT = "of this robot does not depend on"

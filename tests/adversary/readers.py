@@ -18,7 +18,10 @@ from tests.fuzz.engine import Engine, Tried, name_of
 from tests.fuzz.judging import JUDGES
 from tests.shared.reader_growths import GROWTHS
 
-WORD = "any bytes are read, in time that grows as their number, or refused in one sentence that names the file"
+WORD = (
+    "any bytes are read, in time that grows as their number, or refused in one sentence that names"
+    " the file"
+)
 INPUTS = 20
 SIZE = 60_000
 """Least number of characters of the shorter of two texts."""
@@ -81,7 +84,8 @@ def _slow_growth(file_format: str, growth: str) -> Failure | None:
     if min(seconds, _reading_time(double_text)) <= _LARGEST_RATIO * longest_of_two:
         return None
     return Failure(
-        f"{growth}: twice the text of {file_format} took more than {_LARGEST_RATIO:g} times as long",
+        f"{growth}: twice the text of {file_format} took more than {_LARGEST_RATIO:g} times as"
+        " long",
         {f"r.{file_format}": double_text},
     )
 

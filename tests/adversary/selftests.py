@@ -18,8 +18,8 @@ from tests.mutants_of_c import FAR, Plot, sample
 from tests.shared.robots_for_tests import OPEN
 
 WORD = (
-    f"The self-test passes no result that is more than {FAR} times as far from the truth as the C may be, and reading the C "
-    "back passes no text but the Program's."
+    f"The self-test passes no result that is more than {FAR} times as far from the truth as the C"
+    " may be, and reading the C back passes no text but the Program's."
 )
 
 FUNCTIONS = 2

@@ -36,7 +36,10 @@ from symgen.vocabulary.reals import REALS
 from symgen.vocabulary.target import Target
 from tests.adversary import Failure
 
-WORD = "The text's own sine and cosine are within the stated units in the last place for every angle of the stated range."
+WORD = (
+    "The text's own sine and cosine are within the stated units in the last place for every angle"
+    " of the stated range."
+)
 
 ULPS, RANGE = printer().ulps["inline"], printer().farthest
 EACH = 1500
@@ -117,8 +120,9 @@ def tries(seed: int) -> Iterator[Failure | None]:
             continue
         beside = f"in a loop beside {lanes}" if lanes else "alone"
         sentence = (
-            f"sine {results[0][bad]!r} and cosine {results[1][bad]!r} of the {real} {float(x[bad]).hex()} are {off[bad]:.3f} "
-            f"units off, {ULPS} are stated ({sort}; {compiler} {' '.join(flags)}; {beside})"
+            f"sine {results[0][bad]!r} and cosine {results[1][bad]!r} of the {real}"
+            f" {float(x[bad]).hex()} are {off[bad]:.3f} units off, {ULPS} are stated ({sort};"
+            f" {compiler} {' '.join(flags)}; {beside})"
         )
         yield Failure(
             sentence, {"arm_sincos.h": _text(real, lanes), "many.c": _caller(real, lanes)}

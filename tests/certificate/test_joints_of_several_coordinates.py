@@ -439,14 +439,14 @@ def test_ranges_have_one_entry_for_each_coordinate_and_velocity() -> None:
     assert [float(high) for _, high in ranges.of["v"]] == [5] * 6 + [0.1]
     assumptions = "\n".join(ranges.assumed)
     assert (
-        "joint0.px, joint0.py, joint0.pz: limits are those of joints of one coordinate, ±1 m assumed"
-        in assumptions
+        "joint0.px, joint0.py, joint0.pz: limits are those of joints of one coordinate, ±1 m"
+        " assumed" in assumptions
     )
     assert "joint0.x, joint0.y, joint0.z, joint0.w: " in assumptions
     assert "unit quaternion, within ±1; intervals do not know that its length is 1" in assumptions
     assert (
-        "joint0.vx, joint0.vy, joint0.vz: velocity limits are those of joints of one coordinate, ±5 m/s assumed"
-        in assumptions
+        "joint0.vx, joint0.vy, joint0.vz: velocity limits are those of joints of one coordinate, ±5"
+        " m/s assumed" in assumptions
     )
     assert "joint1" not in assumptions
 

@@ -129,8 +129,8 @@ def test_help_takes_at_most_a_fifth_of_a_second() -> None:
 
 def test_help_imports_no_library_of_derivations() -> None:
     code = (
-        "import sys; from symgen.cli import main; main(['--help']); "
-        "print(*{'sympy', 'numpy', 'flint', 'jinja2', 'cffi', 'pycparser'} & set(sys.modules), file=sys.stderr)"
+        "import sys; from symgen.cli import main; main(['--help']); print(*{'sympy', 'numpy',"
+        " 'flint', 'jinja2', 'cffi', 'pycparser'} & set(sys.modules), file=sys.stderr)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
@@ -144,7 +144,8 @@ def test_version_names_python_and_compiler(run: Run) -> None:
     assert (code, err) == (0, "")
     python = ".".join(map(str, sys.version_info[:3]))
     assert re.fullmatch(
-        rf"symgen {re.escape(symgen.__version__)} \(Python {re.escape(python)}, (gcc|clang) [\d.]+\)\n",
+        rf"symgen {re.escape(symgen.__version__)} \(Python {re.escape(python)}, (gcc|clang)"
+        r" [\d.]+\)\n",
         out,
     )
 
@@ -1059,8 +1060,8 @@ def test_help_of_generate_describes_functions_snapping_and_replaced_files(
     help_text = " ".join(run("generate", "--help")[1].split())
     assert "every function except those that must be named" in help_text
     assert (
-        "a decimal that equals k·pi/2 to its four or more printed places, such as 1.5708, is read so with any TOL"
-        in help_text
+        "a decimal that equals k·pi/2 to its four or more printed places, such as 1.5708, is read"
+        " so with any TOL" in help_text
     )
     assert "symgen's own files in it are replaced, all others stay" in help_text
     robot = tmp_path / "my-arm.toml"

@@ -223,7 +223,10 @@ def test_the_self_test_covers_a_payload_and_single_functions(tmp_path: Path) -> 
     assert (tmp_path / "arm" / "my_arm.h").is_file()
     assert selftest(tmp_path / "arm").stdout.splitlines()[-1] == "1 passed, 0 failed"
     write(tmp_path / "none", texts(FolderContents(mechanism(), programs)))
-    unjudged = "gravity_force: not judged: its results in double have no correct digit at any reference state\n"
+    unjudged = (
+        "gravity_force: not judged: its results in double have no correct digit at any reference"
+        " state\n"
+    )
     assert selftest(tmp_path / "none").stdout == unjudged + "0 passed, 0 failed\n"
 
 
@@ -235,8 +238,8 @@ def test_a_log_determinant_without_correct_digits_is_not_judged(tmp_path: Path) 
     )
     lines = selftest(tmp_path / "arm").stdout.splitlines()
     assert (
-        "mass_matrix_log_determinant: not judged: its results in float have no correct digit at any reference state"
-        in lines
+        "mass_matrix_log_determinant: not judged: its results in float have no correct digit at any"
+        " reference state" in lines
     )
     assert lines[-1] == "1 passed, 0 failed"
 
@@ -279,8 +282,8 @@ def test_results_without_correct_digits_are_not_judged(tmp_path: Path) -> None:
     )
     lines = selftest(tmp_path / "arm").stdout.splitlines()
     assert (
-        "interbody_forces: not judged: its results in float have no correct digit at any reference state"
-        in lines
+        "interbody_forces: not judged: its results in float have no correct digit at any reference"
+        " state" in lines
     )
     assert lines[-1] == "1 passed, 0 failed"
 

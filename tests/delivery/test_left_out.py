@@ -105,8 +105,9 @@ def test_the_printed_command_generates_the_same_bytes(
 ) -> None:
     folder = tmp_path / "first"
     options = (
-        "--real float --frame l2 --payload l3 --wrench tool --trig inline --checked --wrap cpp17 --name my_arm --target "
-        "cortex-m4f --no-evidence --lock j3=0.1 --gravity 0,1,-9.8 -f bias_force -f mass_matrix_solve=udut -f jacobian"
+        "--real float --frame l2 --payload l3 --wrench tool --trig inline --checked --wrap cpp17"
+        " --name my_arm --target cortex-m4f --no-evidence --lock j3=0.1 --gravity 0,1,-9.8 -f"
+        " bias_force -f mass_matrix_solve=udut -f jacobian"
     )
     assert main(["generate", str(urdf), "-o", str(folder), *options.split()]) == 0
     command = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["command"]

@@ -482,7 +482,8 @@ def test_paths_without_a_readable_description_are_refused(
     (tmp_path / "r").write_text("x")
     refused(
         tmp_path / "r",
-        "its name has no suffix that shows the format; give it a name that ends in .csv, .mjcf, .sdf, ",
+        "its name has no suffix that shows the format; give it a name that ends in .csv, .mjcf,"
+        " .sdf, ",
     )
     for suffix, file_kind in (("srdf", "SRDF"), ("STEP", "geometry")):
         (tmp_path / f"r.{suffix}").write_text("x")
@@ -562,7 +563,8 @@ def test_a_description_nearby_is_suggested(tmp_path: Path, monkeypatch: pytest.M
     )
     refused(
         Path("arms"),
-        "give a description file, such as arms/a.toml, arms/lifter.urdf, or a folder that symgen generated",
+        "give a description file, such as arms/a.toml, arms/lifter.urdf, or a folder that symgen"
+        " generated",
     )
     (tmp_path / "crane.urdf").write_text(robot(A, B, J))
     with pytest.raises(

@@ -39,7 +39,10 @@ name = "ground"
 
 
 def body(name: str, parent: str, kind: str = "revolute", more: str = "") -> str:
-    joint = f'type = "{kind}"{", axis = [0, 0, 1]" if kind in ("revolute", "prismatic") else ""}, xyz = [1, 0, 0]{more}'
+    joint = (
+        f'type = "{kind}"{", axis = [0, 0, 1]" if kind in ("revolute", "prismatic") else ""}, xyz ='
+        f" [1, 0, 0]{more}"
+    )
     return f'[[body]]\nname = "{name}"\nparent = "{parent}"\nmass = 1\njoint = {{ name = "{name}_joint", {joint} }}\n'
 
 
@@ -124,8 +127,8 @@ def test_a_loop_between_links_locked_to_each_other_is_left_out_with_a_warning() 
     )
     assert (locked.loops, locked.start) == ((), ())
     assert notes(locked) == [
-        "loop loop1 constrains nothing and is left out: no joint moves its frame on a against its frame on "
-        "tip, and they are apart by 1.3 rad or parts of the robot's size"
+        "loop loop1 constrains nothing and is left out: no joint moves its frame on a against its"
+        " frame on tip, and they are apart by 1.3 rad or parts of the robot's size"
     ]
 
 
@@ -208,7 +211,8 @@ def test_the_numbers_of_loops_and_of_their_steps_are_limited(
         patch.setattr(tree, "MOST_LINKS", 6)
         refused(
             FORK + LOOP * 7,
-            "loop[6]: there are more than 6 loops, the most that symgen reads; give a smaller robot",
+            "loop[6]: there are more than 6 loops, the most that symgen reads; give a smaller"
+            " robot",
         )
     monkeypatch.setattr(assembly, "MOST_STEPS", 30)
     refused(FORK + LOOP * 40, "the poses of links have more than 30 steps up to here")
@@ -309,7 +313,8 @@ def test_a_note_says_what_an_sdf_joint_loses_by_closing_a_loop() -> None:
         ]
 
     assert notes_on_loops("revolute", X_Y) == [
-        "joint l closes a loop and has no coordinate, since joint k already moves link d; left out: damping, limits"
+        "joint l closes a loop and has no coordinate, since joint k already moves link d; left out:"
+        " damping, limits"
     ]
     mimic = '<axis><xyz>0 0 1</xyz><mimic joint="{}"><multiplier>2</multiplier></mimic></axis>'
     assert notes_on_loops("revolute", mimic.format("i")) == [

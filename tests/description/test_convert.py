@@ -169,13 +169,28 @@ SENTENCES = {
         "gravity is left out; read the file with --gravity 0.5,-1,-9.81",
     ],
     ("tree1", "mjcf"): [
-        "several joints of one body, each with the name of its coordinate, replace joint2, joint4, joint5",
-        "the velocities of joint2, joint4, joint5 are along the axes of its frame, not along those of the body",
-        "the position and the quaternion of joint1 are relative to the world, not to the frame of the joint",
-        "the order of joints is joint0, joint2, joint3, joint4, joint5, joint1 in MuJoCo, branch by branch",
+        (
+            "several joints of one body, each with the name of its coordinate, replace joint2,"
+            " joint4, joint5"
+        ),
+        (
+            "the velocities of joint2, joint4, joint5 are along the axes of its frame, not along"
+            " those of the body"
+        ),
+        (
+            "the position and the quaternion of joint1 are relative to the world, not to the frame"
+            " of the joint"
+        ),
+        (
+            "the order of joints is joint0, joint2, joint3, joint4, joint5, joint1 in MuJoCo,"
+            " branch by branch"
+        ),
     ],
     ("massless", "mjcf"): [
-        "without a mass, a, b, d_joint_cross, e, lost is not a body, and its joint belongs to the next body",
+        (
+            "without a mass, a, b, d_joint_cross, e, lost is not a body, and its joint belongs to"
+            " the next body"
+        ),
         "the velocity limit of a_joint, c_joint, f_joint is left out",
     ],
     ("light", "mjcf"): [
@@ -185,7 +200,10 @@ SENTENCES = {
     ],
     ("flying", "mjcf"): [
         "the velocity limit of b_joint is left out",
-        "the armature of a_joint acts along fixed axes in MuJoCo, and along the body's axes in symgen",
+        (
+            "the armature of a_joint acts along fixed axes in MuJoCo, and along the body's axes in"
+            " symgen"
+        ),
     ],
     ("mixed", "urdf"): [
         "gravity is left out; read the file with --gravity 0.5,-1,-9.81",
@@ -193,12 +211,16 @@ SENTENCES = {
         "the damping of b_joint, which is not applied, is left out",
     ],
     ("scara", "urdf"): [
-        "a massless link NAME_motor is added for link1, link2, whose frame is not the frame of its joint"
+        "a massless link NAME_motor is added for link1, link2, whose frame is not the frame of its"
+        " joint"
     ],
     ("several", "urdf"): [
         "gravity is left out; read the file with --gravity 0.5,-1,-9.81",
         "the choice of applied drives is left out; read the file with --drives on",
-        "two joints, NAME_angle and NAME_distance, with a massless link between them replace b_joint",
+        (
+            "two joints, NAME_angle and NAME_distance, with a massless link between them replace"
+            " b_joint"
+        ),
     ],
     ("ur5", "toml"): [],
 }

@@ -183,7 +183,10 @@ def test_the_number_of_moving_joints_is_limited_except_in_looped_form(
 ) -> None:
     mechanism = load(chain(4))
     monkeypatch.setattr(sys.modules["symgen.derivation.model.reframe"], "MOST_JOINTS", 4)
-    message = "r: 5 joints move, and symgen writes rows for at most 4; generate, verify, cost and inspect take --form looped"
+    message = (
+        "r: 5 joints move, and symgen writes rows for at most 4; generate, verify, cost and inspect"
+        " take --form looped"
+    )
     for call in (
         lambda: program(mechanism, "inverse_dynamics"),
         lambda: compare(mechanism, ["inverse_dynamics"]),
@@ -296,8 +299,8 @@ def test_moments_about_a_frame_are_read_back_or_refused(mass: str, centre: str) 
     text = BODY.replace("mass = 1", f"mass = {mass}\nabout = 'frame'\ncentre = [0, 0, {centre}]")
     if mass == "1e-200":
         assert (
-            "inertia: about the centre it needs numbers beyond a double, or of more than 1500 digits"
-            in refused(text)
+            "inertia: about the centre it needs numbers beyond a double, or of more than 1500"
+            " digits" in refused(text)
         )
     else:
         assert read_back(load(text)) == load(text)

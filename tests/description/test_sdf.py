@@ -104,12 +104,12 @@ LIMITS = (
 def test_notes_name_defaults_and_elements_that_are_left_out() -> None:
     silent = notes(model(A, link("b", POSED, ""), J))
     assert (
-        "warning: line 3, link 'b': declares no <inertial>; SDF's defaults are used: 1 kg and moments of"
-        in silent
+        "warning: line 3, link 'b': declares no <inertial>; SDF's defaults are used: 1 kg and"
+        " moments of" in silent
     )
     assert (
-        "info: no joint leads to 'world': in Gazebo the model moves freely; use --base free for that"
-        in silent
+        "info: no joint leads to 'world': in Gazebo the model moves freely; use --base free for"
+        " that" in silent
     )
     assert "no joint leads" not in notes(model(A, B, J, joint("w", "world", "a", "", "fixed")))
     fixed_joint = [
@@ -148,8 +148,8 @@ def test_notes_name_defaults_and_elements_that_are_left_out() -> None:
     assert "the decay of its velocity is not modelled" in windy
     assert "1.13 is newer than 1.12; it is read as 1.12" in notes(model(A, B, J, version="1.13"))
     assert (
-        "warning: line 5, model 'r': drake:joint 'x': <drake:joint> in <model> is not known in an SDF, and is"
-        in notes(model(A, B, J, '<drake:joint name="x"/>'))
+        "warning: line 5, model 'r': drake:joint 'x': <drake:joint> in <model> is not known in an"
+        " SDF, and is" in notes(model(A, B, J, '<drake:joint name="x"/>'))
     )
     assert "radians, not degrees" in notes(model(A, link("b", "<pose>0 0 0 90 0 0</pose>"), J))
     assert "unapplied: read and not applied: damping of j" in notes(
@@ -340,7 +340,9 @@ def test_gravity_may_be_off_for_links_that_gravity_cannot_affect() -> None:
     floating = model(A, B, J).replace('name="a">', 'name="a"><gravity>false</gravity>')
     with pytest.raises(
         SymgenError,
-        match="link 'a': gravity is off for this link but on for 'b'; symgen has one gravity for all",
+        match=(
+            "link 'a': gravity is off for this link but on for 'b'; symgen has one gravity for all"
+        ),
     ):
         load(floating, base="free")
 

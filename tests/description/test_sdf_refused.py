@@ -331,7 +331,10 @@ def test_the_number_of_steps_between_frames_is_limited(monkeypatch: pytest.Monke
     text = model(A, '<frame name="f0"/>', *row, *(link(f"b{i}") for i in range(20)), *joints)
     with pytest.raises(
         SymgenError,
-        match="the poses between frames have more than 2000 steps up to here; make each frame relative to a",
+        match=(
+            "the poses between frames have more than 2000 steps up to here; make each frame"
+            " relative to a"
+        ),
     ):
         load(text)
 

@@ -309,7 +309,10 @@ def test_show_fits_a_page_and_facts_are_json(name: str) -> None:
 
 
 def test_reading_needs_neither_sympy_nor_numpy() -> None:
-    code = "import sys, symgen; symgen.load('panda'); print([m for m in ('sympy', 'numpy', 'flint') if m in sys.modules])"
+    code = (
+        "import sys, symgen; symgen.load('panda'); print([m for m in ('sympy', 'numpy', 'flint') if"
+        " m in sys.modules])"
+    )
     assert (
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True

@@ -185,7 +185,10 @@ def test_mjcf_has_a_joint_for_each_elementary_motion(
 
 
 def test_a_free_joint_that_is_displaced_has_coordinates_of_the_world() -> None:
-    remark = "the position and the quaternion of j are relative to the world, not to the frame of the joint"
+    remark = (
+        "the position and the quaternion of j are relative to the world, not to the frame of the"
+        " joint"
+    )
     for pose, remarks in (((), ()), (HALF, (remark,))):
         assert mjcf.write(robot([hinge("j", kind="free", pose=pose)])).left_out == remarks
 
@@ -470,7 +473,10 @@ def test_joints_of_massless_links_belong_to_the_next_body() -> None:
     nowhere = mjcf.write(replace(tree, bodies=(Body("a_link"), Body("b_link"))))
     assert [body["name"] for body in elements(nowhere, "body")] == ["base", "a_link", "b_link"]
     assert nowhere.left_out == (
-        "MuJoCo does not compile this: no mass with three moments of inertia moves with a_link, b_link",
+        (
+            "MuJoCo does not compile this: no mass with three moments of inertia moves with a_link,"
+            " b_link"
+        ),
     )
     # a ball joint or a branch is not moved to another body
     ball = replace(massless, joints=(hinge("a", kind="spherical"), joints[1]))

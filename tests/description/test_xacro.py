@@ -260,8 +260,8 @@ def test_without_the_xacro_package_the_message_names_the_remedy(
     monkeypatch.setattr(macros, "available", lambda: False)
     refused(
         arm,
-        f"it contains xacro macros, which must be expanded first; run: xacro {arm} -o arm.expanded.urdf, or pip install "
-        "'symgen[xacro]'",
+        f"it contains xacro macros, which must be expanded first; run: xacro {arm} -o"
+        " arm.expanded.urdf, or pip install 'symgen[xacro]'",
     )
     assert not hasattr(xacro_program, "xacro")  # only the separate process imports xacro
 

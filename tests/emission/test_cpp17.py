@@ -124,7 +124,8 @@ def comparison(folder: Path) -> str:
         for member, p in zip(members, results, strict=True):
             value = "got" if not member else f"got.{member}"
             lines.append(
-                f"    same(&{value}{'' if not p['shape'] else '[0]'}, c_{p['name']}, {size[p['name']]});"
+                f"    same(&{value}{'' if not p['shape'] else '[0]'}, c_{p['name']},"
+                f" {size[p['name']]});"
             )
         spans = [f"s_{p['name']}" for p in results]
         lines.append("#ifdef __cpp_lib_span")

@@ -354,14 +354,15 @@ def test_a_function_in_cpp_returns_a_number_an_array_or_a_struct() -> None:
     header = cpp17.header(ALL, target())
     assert functions_of(header) == {
         "real kinetic_energy(const std::array<real, NQ> &q, const std::array<real, NV> &v)": (
-            "std::array<real, 1> T; ::arm_kinetic_energy(q.data(), v.data(), T.data()); return T[0];"
+            "std::array<real, 1> T; ::arm_kinetic_energy(q.data(), v.data(), T.data()); return"
+            " T[0];"
         ),
         "std::array<real, NV * NV> mass_matrix(const std::array<real, NQ> &q)": (
             "std::array<real, NV * NV> M; ::arm_mass_matrix(q.data(), M.data()); return M;"
         ),
         "forward_kinematics_results forward_kinematics(const std::array<real, NQ> &q)": (
-            "forward_kinematics_results results; "
-            "::arm_forward_kinematics(q.data(), results.R.data(), results.p.data()); return results;"
+            "forward_kinematics_results results; ::arm_forward_kinematics(q.data(),"
+            " results.R.data(), results.p.data()); return results;"
         ),
     }
     assert "struct forward_kinematics_results" in header
@@ -382,12 +383,19 @@ def test_a_checked_function_in_cpp_returns_an_outcome() -> None:
         "outcome<forward_kinematics_results>",
     ]
     assert list(bodies.values()) == [
-        "outcome<real> found{}; found.status = ::arm_kinetic_energy(q.data(), v.data(), "
-        "&found.value); return found;",
-        "outcome<std::array<real, NV * NV>> found{}; found.status = "
-        "::arm_mass_matrix(q.data(), found.value.data()); return found;",
-        "outcome<forward_kinematics_results> found{}; found.status = "
-        "::arm_forward_kinematics(q.data(), found.value.R.data(), found.value.p.data()); return found;",
+        (
+            "outcome<real> found{}; found.status = ::arm_kinetic_energy(q.data(), v.data(), "
+            "&found.value); return found;"
+        ),
+        (
+            "outcome<std::array<real, NV * NV>> found{}; found.status = "
+            "::arm_mass_matrix(q.data(), found.value.data()); return found;"
+        ),
+        (
+            "outcome<forward_kinematics_results> found{}; found.status ="
+            " ::arm_forward_kinematics(q.data(), found.value.R.data(), found.value.p.data());"
+            " return found;"
+        ),
     ]
     assert "not_finite = arm_NOT_FINITE;" in header
 

@@ -46,6 +46,7 @@ def converted(mechanism: Mechanism, folder: Path) -> None:
             mechanism.mass
         ):
             raise Broken(
-                f"what was written as {format_} has {converted.nv} velocities and {float(converted.mass):g} kg, and was "
-                f"{mechanism.nv} and {float(mechanism.mass):g} kg"
+                f"what was written as {format_} has {converted.nv} velocities and"
+                f" {float(converted.mass):g} kg, and was {mechanism.nv} and"
+                f" {float(mechanism.mass):g} kg"
             )

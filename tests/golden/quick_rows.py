@@ -9,29 +9,50 @@ from __future__ import annotations
 
 QUICK_ROWS = (
     "planar_arm forces",
-    "planar_arm forward mode=jvp form=unrolled trig=libm"
-    " checked=checked batch=batch real=double wrap=cpp17"
-    " parameters=* loads=payload frame=frame jacobian=local only=functions_only name=arm1",
-    "planar_arm slopes trig=auto"
-    " checked=checked batch=batch wrap=casadi parameters=link frame=frame jacobian=linear only=functions_only",
-    "planar_arm coriolis real=float wrap=cpp17 target=rv32imafc parameters=link loads=payload+wrench jacobian=linear",
-    "scara links form=unrolled trig=inline"
-    " checked=checked batch=batch real=float wrap=casadi frame=frames only=functions_only",
-    "spherical_pendulum forces mode=jacobian"
-    " real=float wrap=casadi target=cortex-m7 parameters=link frame=frame jacobian=world only=functions_only",
-    "spherical_pendulum determinant trig=macro wrap=cpp17,casadi target=rv32imafc jacobian=local+linear",
+    (
+        "planar_arm forward mode=jvp form=unrolled trig=libm"
+        " checked=checked batch=batch real=double wrap=cpp17"
+        " parameters=* loads=payload frame=frame jacobian=local only=functions_only name=arm1"
+    ),
+    (
+        "planar_arm slopes trig=auto checked=checked batch=batch wrap=casadi parameters=link"
+        " frame=frame jacobian=linear only=functions_only"
+    ),
+    (
+        "planar_arm coriolis real=float wrap=cpp17 target=rv32imafc parameters=link"
+        " loads=payload+wrench jacobian=linear"
+    ),
+    (
+        "scara links form=unrolled trig=inline"
+        " checked=checked batch=batch real=float wrap=casadi frame=frames only=functions_only"
+    ),
+    (
+        "spherical_pendulum forces mode=jacobian real=float wrap=casadi target=cortex-m7"
+        " parameters=link frame=frame jacobian=world only=functions_only"
+    ),
+    (
+        "spherical_pendulum determinant trig=macro wrap=cpp17,casadi target=rv32imafc"
+        " jacobian=local+linear"
+    ),
     "tree_coupled kinematics wrap=cuda loads=wrenches jacobian=world",
     "cart forces",
     "cart steps",
-    "jaws forward mode=jvp form=unrolled trig=libm"
-    " checked=checked batch=batch real=double wrap=cpp17"
-    " parameters=* loads=payload frame=frame jacobian=local only=functions_only name=arm1",
-    "jaws determinant mode=jacobian trig=inline wrap=cuda parameters=link loads=wrenches jacobian=linear",
+    (
+        "jaws forward mode=jvp form=unrolled trig=libm"
+        " checked=checked batch=batch real=double wrap=cpp17"
+        " parameters=* loads=payload frame=frame jacobian=local only=functions_only name=arm1"
+    ),
+    (
+        "jaws determinant mode=jacobian trig=inline wrap=cuda parameters=link loads=wrenches"
+        " jacobian=linear"
+    ),
     "branches coriolis",
     "swing slopes",
     "slot forces",
-    "slot inertia mode=vjp trig=macro"
-    " real=float wrap=casadi target=host parameters=gravity loads=wrench frame=frames jacobian=world",
+    (
+        "slot inertia mode=vjp trig=macro real=float wrap=casadi target=host parameters=gravity"
+        " loads=wrench frame=frames jacobian=world"
+    ),
     "slot task",
     "scissors forces",
     "scissors centre target=rv32imafc",

@@ -238,16 +238,19 @@ def _compare(
         )
         print(f"{result.name}: {difference}")
     print(
-        f"{len(results)} rows, {len(differing)} differ, {sum(result.seconds for result in results):.0f} s"
+        f"{len(results)} rows, {len(differing)} differ,"
+        f" {sum(result.seconds for result in results):.0f} s"
     )
     if differing:
         first = differing[0].name
         print(
-            f"the files of the first one are in {options.keep.resolve() / f'{numbers[first]:03}'}; those of before come by the "
-            "same command in a checkout of that commit"
+            f"the files of the first one are in {options.keep.resolve() / f'{numbers[first]:03}'};"
+            " those of before come by the same command in a checkout of that commit"
             if options.keep
-            else f"to see its files: python -m tests.golden.table --row '{first}' --keep DIR, here and in a checkout of "
-            "the commit before"
+            else (
+                f"to see its files: python -m tests.golden.table --row '{first}' --keep DIR, here"
+                " and in a checkout of the commit before"
+            )
         )
     return 1 if differing else 0
 

@@ -522,7 +522,8 @@ def test_a_formula_of_link_0_calls_the_next_link_1(capsys: pytest.CaptureFixture
         assert next_link in printed.out
         assert printed.out.count(left_side) == 1
         assert re.search(
-            r"links, rows and columns from 0, as in q0; the C counts them from 1, and calls \w+ \w+",
+            r"links, rows and columns from 0, as in q0; the C counts them from 1, and calls"
+            r" \w+ \w+",
             printed.err,
         )
         assert not re.search(r"[A-Z]_\d+_\d\d\b|_\{\d+ \d+\}", printed.out)

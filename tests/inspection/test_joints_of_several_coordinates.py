@@ -322,7 +322,10 @@ def test_readme_and_header_list_the_entries_of_each_joint() -> None:
     readme, header = files["README.md"], files[f"{mechanism.name}.h"]
     q, v = (
         "q[0..2] place x y z (m), q[3..6] unit quaternion x y z w",
-        "v[0..2] linear velocity x y z (m/s), v[3..5] angular velocity x y z (rad/s), in the body's axes",
+        (
+            "v[0..2] linear velocity x y z (m/s), v[3..5] angular velocity x y z (rad/s), in the"
+            " body's axes"
+        ),
     )
     assert f"| {q} | {v} |\n" in readme
     assert f" *   joint 0, free: {q}\n *     {v}\n" in header

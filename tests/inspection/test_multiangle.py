@@ -385,7 +385,10 @@ def test_a_program_that_divides_has_no_multi_angle_form() -> None:
     divides, _ = derive_symbolic(robot("planar_arm"), "mass_matrix_solve", method="riccati")
     with pytest.raises(
         RequestError,
-        match=r"x\[0\] by riccati is not a polynomial in sines and cosines: its equations contain a div",
+        match=(
+            r"x\[0\] by riccati is not a polynomial in sines and cosines: its equations contain"
+            r" a div"
+        ),
     ):
         harmonic_coefficients(divides, divides.outputs[0].rows[0], [(0, 0), (0, 1)], True, "x[0]")
 

@@ -385,7 +385,10 @@ def test_an_unavailable_letter_is_refused_and_not_replaced_by_a_result(letter: s
 def test_a_note_names_the_axes_of_a_block() -> None:
     (note,) = read(robot("panda"), "P[2]", "riccati").notes[:1]
     assert "in the axes of link 'panda_link3' as declared" in note
-    axes = "rows in the axes of link 'panda_link1', columns in the axes of link 'panda_link3' as declared"
+    axes = (
+        "rows in the axes of link 'panda_link1', columns in the axes of link 'panda_link3' as"
+        " declared"
+    )
     assert any(axes in note for note in read(robot("panda"), "phi[0,2]").notes)
     assert any("mass centre" in n for n in read(robot("panda"), "p[1]", "udut").notes)
 

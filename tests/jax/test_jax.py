@@ -470,7 +470,10 @@ def test_without_jax_the_error_names_the_package_to_install(
 
 
 def test_jax_is_imported_only_when_functions_are_requested() -> None:
-    code = "import sys, symgen, symgen.jax; print({'jax', 'jaxlib', 'sympy', 'numpy'} & {*sys.modules})"
+    code = (
+        "import sys, symgen, symgen.jax; print({'jax', 'jaxlib', 'sympy', 'numpy'} &"
+        " {*sys.modules})"
+    )
     assert (
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True

@@ -132,9 +132,18 @@ def table(paths: list[Path]) -> str:
     lines = [
         "# Pinocchio's word on derivatives, of the URDFs of example-robot-data",
         "",
-        "Written by `make judge` (`python -m tests.judges.derivatives --write`); not edited by hand. Judged is what",
-        f"`{METHOD}` records, at one state, against `computeRNEADerivatives`; ∂FD is −M⁻¹ of that at the accelerations",
-        "of its `aba`. Errors are relative to the largest entry of its answer; of what is solved for, to |M||X| + |B|; to the",
+        (
+            "Written by `make judge` (`python -m tests.judges.derivatives --write`); not edited by"
+            " hand. Judged is what"
+        ),
+        (
+            f"`{METHOD}` records, at one state, against `computeRNEADerivatives`; ∂FD is −M⁻¹ of"
+            " that at the accelerations"
+        ),
+        (
+            "of its `aba`. Errors are relative to the largest entry of its answer; of what is"
+            " solved for, to |M||X| + |B|; to the"
+        ),
         "weight at 1 m where all is zero.",
         f"The bound is {BOUND:.0e} everywhere.",
         "",

@@ -107,15 +107,27 @@ class Table:
 
 
 _SOLVED = (
-    "what solves with M by its backward error, as |Ma + c − tau| / (|M||a| + |c| + |tau|) with Pinocchio's M and c; what is",
-    "made from M⁻¹ by what a change of M by one part in itself does to it (`tests/judges/pinocchio_answers.py`).",
+    (
+        "what solves with M by its backward error, as |Ma + c − tau| / (|M||a| + |c| + |tau|) with"
+        " Pinocchio's M and c; what is"
+    ),
+    (
+        "made from M⁻¹ by what a change of M by one part in itself does to it"
+        " (`tests/judges/pinocchio_answers.py`)."
+    ),
 )
 _AFLOAT = (
     "A root link called 'world', which symgen sets afloat for nobody, has another name here.",
 )
 _WHOLE = (
-    "poses and centres to 1 m where that is more, energies and momenta by what they are sums of, J̇v and ḣ by the squares of",
-    "velocities at their levers (`tests/judges/pinocchio_answers.py`). Of a quaternion q and −q are one.",
+    (
+        "poses and centres to 1 m where that is more, energies and momenta by what they are sums"
+        " of, J̇v and ḣ by the squares of"
+    ),
+    (
+        "velocities at their levers (`tests/judges/pinocchio_answers.py`). Of a quaternion q and −q"
+        " are one."
+    ),
 )
 TABLES = {
     "dynamics": Table(tuple(HEADINGS)[:16], "fixed", _SOLVED),
@@ -422,16 +434,30 @@ def table(verdicts: list[Verdict], table_name: str = "dynamics", reference: bool
         "# Pinocchio's word on the URDFs of example-robot-data"
         + " with a base that floats" * (TABLES[table_name].base == "free"),
         "",
-        "Written by `make judge` (`python -m tests.judges.example_robot_data --write`); not edited by hand. Judged is",
+        (
+            "Written by `make judge` (`python -m tests.judges.example_robot_data --write`); not"
+            " edited by hand. Judged is"
+        ),
         f"{ours}. Errors are the largest",
-        f"over {STATES} states, relative to the largest entry of Pinocchio's answer (to the weight at 1 m where gravity is 0);",
+        (
+            f"over {STATES} states, relative to the largest entry of Pinocchio's answer (to the"
+            " weight at 1 m where gravity is 0);"
+        ),
         *TABLES[table_name].relative,
-        "The judge reads the text as snapped; *raw* is the largest of the same errors, of all functions of this table, with",
-        f"`--snap off` against the file as it is. A – is left out, for the reason in the remark. The bound is {BOUND:.0e}",
+        (
+            "The judge reads the text as snapped; *raw* is the largest of the same errors, of all"
+            " functions of this table, with"
+        ),
+        (
+            "`--snap off` against the file as it is. A – is left out, for the reason in the"
+            f" remark. The bound is {BOUND:.0e}"
+        ),
         "everywhere.",
         "",
-        f"{len(judged)} of {len(verdicts)} files have a joint and are loaded by Pinocchio; {sum(v.passed for v in verdicts)} of "
-        f"{len(verdicts)} pass.",
+        (
+            f"{len(judged)} of {len(verdicts)} files have a joint and are loaded by Pinocchio;"
+            f" {sum(v.passed for v in verdicts)} of {len(verdicts)} pass."
+        ),
         "",
         " | ".join(
             [
@@ -597,7 +623,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     if options.write and (options.only or options.reference):
         parser.error(
-            "--write is for all files and for what symgen generates; leave out --only and --reference"
+            "--write is for all files and for what symgen generates; leave out --only and"
+            " --reference"
         )
     paths = [
         path for path in files() if any(text in short(path) for text in options.only.split(","))
@@ -613,7 +640,8 @@ def main(arguments: list[str] | None = None) -> int:
     waiting = [path for path in paths if short(path) not in verdicts]
     if verdicts:
         print(
-            f"{len(verdicts)} of {len(paths)} files are judged already, as {book.relative_to(ROOT)} says",
+            f"{len(verdicts)} of {len(paths)} files are judged already, as {book.relative_to(ROOT)}"
+            " says",
             file=sys.stderr,
         )
     with ThreadPoolExecutor(max(1, options.jobs)) as pool:
@@ -629,8 +657,9 @@ def main(arguments: list[str] | None = None) -> int:
                     json.dumps({"of": prints[verdict.file], "verdict": asdict(verdict)}) + "\n"
                 )
             print(
-                f"[{len(verdicts)}/{len(paths)}] {verdict.file}: {verdict.nv} joints, {len(verdict.as_snapped)} functions, "
-                f"{verdict.worst:.1e} {_remark(verdict)} ({verdict.seconds:.0f} s)",
+                f"[{len(verdicts)}/{len(paths)}] {verdict.file}: {verdict.nv} joints,"
+                f" {len(verdict.as_snapped)} functions, {verdict.worst:.1e} {_remark(verdict)}"
+                f" ({verdict.seconds:.0f} s)",
                 file=sys.stderr,
                 flush=True,
             )

@@ -192,7 +192,10 @@ def elsewhere(name: str, path: Path) -> Verdict:
     except (ValueError, TypeError, IndexError):
         return Verdict(
             name,
-            failed=f"its process ended with code {done.returncode}: {(done.stderr.splitlines() or [''])[-1]}",
+            failed=(
+                f"its process ended with code {done.returncode}:"
+                f" {(done.stderr.splitlines() or [''])[-1]}"
+            ),
         )
 
 
@@ -213,21 +216,47 @@ def table(verdicts: list[Verdict]) -> str:
     lines = [
         "# MuJoCo's word on the MJCF files of five wheels",
         "",
-        "Written by `make judge` (`python -m tests.judges.mujoco_files build/judges/unpacked --write`); not edited by hand.",
-        "MuJoCo compiles each file itself, and symgen reads the same file with `--snap off`. Judged are the Programs",
-        "that `symgen generate` prints, run in double by NumPy and not as C, by the methods that it chooses; of the "
-        f"{by_method} files with more than {CHOSEN_TO} degrees of freedom by one",
+        (
+            "Written by `make judge` (`python -m tests.judges.mujoco_files build/judges/unpacked"
+            " --write`); not edited by hand."
+        ),
+        (
+            "MuJoCo compiles each file itself, and symgen reads the same file with `--snap off`."
+            " Judged are the Programs"
+        ),
+        (
+            "that `symgen generate` prints, run in double by NumPy and not as C, by the methods"
+            f" that it chooses; of the {by_method} files with more than {CHOSEN_TO} degrees of"
+            " freedom by one"
+        ),
         f"method a function (¹). Errors are the largest over {STATES} states, relative as in",
-        "`tests/judges/pinocchio_answers.py`, forward dynamics backward; poses are those of every body, those that stand still",
-        "as well. Constraints and actuators are off, and friction, which sticks in MuJoCo, is left out;",
+        (
+            "`tests/judges/pinocchio_answers.py`, forward dynamics backward; poses are those of"
+            " every body, those that stand still"
+        ),
+        (
+            "as well. Constraints and actuators are off, and friction, which sticks in MuJoCo, is"
+            " left out;"
+        ),
         "what symgen says it leaves out is out of both",
-        f"(`tests/judges/mujoco_words.py`). The bound is {BOUND:.0e}. Errors are rounded up to a power of ten. 'Snapped' is",
-        "the largest error of what `generate` gives unless `--snap` says otherwise, where that is another robot; the bound",
-        f"is then more by {LEVERS:g} times what all snapped tokens are turned by together (rad), which stands in brackets.",
+        (
+            f"(`tests/judges/mujoco_words.py`). The bound is {BOUND:.0e}. Errors are rounded up to"
+            " a power of ten. 'Snapped' is"
+        ),
+        (
+            "the largest error of what `generate` gives unless `--snap` says otherwise, where that"
+            " is another robot; the bound"
+        ),
+        (
+            f"is then more by {LEVERS:g} times what all snapped tokens are turned by together"
+            " (rad), which stands in brackets."
+        ),
         "",
-        f"{len(verdicts)} files: {len(judged)} judged, of which {sum(v.passed for v in judged)} pass; {len(refused)} refused by "
-        f"symgen for a feature; {len(still)} have no joint; {len(foreign)} are not compiled by MuJoCo; {len(includes)} are parts of "
-        "others.",
+        (
+            f"{len(verdicts)} files: {len(judged)} judged, of which {sum(v.passed for v in judged)}"
+            f" pass; {len(refused)} refused by symgen for a feature; {len(still)} have no joint;"
+            f" {len(foreign)} are not compiled by MuJoCo; {len(includes)} are parts of others."
+        ),
         "",
         "## Judged",
         "",
@@ -256,8 +285,8 @@ def table(verdicts: list[Verdict]) -> str:
             else "–"
         )
         lines.append(
-            f"| {v.file}{'' if v.chosen else ' ¹'} | {v.nv} | {v.bodies} | {snaps} | {' | '.join(cells)} | "
-            f"{'; '.join(remarks)} |"
+            f"| {v.file}{'' if v.chosen else ' ¹'} | {v.nv} | {v.bodies} | {snaps} |"
+            f" {' | '.join(cells)} | {'; '.join(remarks)} |"
         )
     lines += ["", "## Refused by symgen", "", "| file | v | sentence |", "|---|---|---|"]
     lines += [f"| {v.file} | {v.nv} | {v.ours} |" for v in refused]
@@ -316,8 +345,9 @@ def main(arguments: list[str] | None = None) -> int:
         with BOOK.open("a", encoding="utf-8") as out:
             out.write(json.dumps({"of": prints[name], "verdict": asdict(verdict)}) + "\n")
         print(
-            f"[{len(verdicts)}/{len(listed)}] {name}: {verdict.nv} v, {max(verdict.errors.values(), default=0):.1e} "
-            f"{verdict.failed or verdict.ours} ({time.perf_counter() - start:.0f} s)",
+            f"[{len(verdicts)}/{len(listed)}] {name}: {verdict.nv} v,"
+            f" {max(verdict.errors.values(), default=0):.1e} {verdict.failed or verdict.ours}"
+            f" ({time.perf_counter() - start:.0f} s)",
             file=sys.stderr,
             flush=True,
         )

@@ -160,14 +160,32 @@ def main(arguments: list[str] | None = None) -> int:
         [
             "# One robot from two files",
             "",
-            "Written by `make judge` (`python -m tests.judges.mujoco_pairs build/judges/unpacked --write`); not edited by hand.",
-            "The MJCF is robosuite's; the URDF is robosuite's own, PyBullet's or that of example-robot-data. Drives are off. *M* is",
-            f"the largest relative difference of the mass matrix over {STATES} states; *left* is the same with the URDF's masses,",
-            "centres and moments in the bodies of the MJCF, so that the two readers differ by no more than that. Its bound is",
-            f"{BOUND:.0e} where both files have the joints at the same places. No file of the wheels has a UR5e as URDF or a Go1 as",
+            (
+                "Written by `make judge` (`python -m tests.judges.mujoco_pairs"
+                " build/judges/unpacked --write`); not edited by hand."
+            ),
+            (
+                "The MJCF is robosuite's; the URDF is robosuite's own, PyBullet's or that of"
+                " example-robot-data. Drives are off. *M* is"
+            ),
+            (
+                f"the largest relative difference of the mass matrix over {STATES} states; *left*"
+                " is the same with the URDF's masses,"
+            ),
+            (
+                "centres and moments in the bodies of the MJCF, so that the two readers differ by"
+                " no more than that. Its bound is"
+            ),
+            (
+                f"{BOUND:.0e} where both files have the joints at the same places. No file of the"
+                " wheels has a UR5e as URDF or a Go1 as"
+            ),
             "MJCF.",
             "",
-            "| robot | URDF | joints | M | masses that differ (kg, MJCF and URDF) | centres differ by up to (mm) | left |",
+            (
+                "| robot | URDF | joints | M | masses that differ (kg, MJCF and URDF) | centres"
+                " differ by up to (mm) | left |"
+            ),
             "|---|---|---|---|---|---|---|",
             *(line for line, _ in rows),
             "",

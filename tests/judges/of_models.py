@@ -104,7 +104,8 @@ def main(paths: Iterable[Path]) -> int:
             errors = of_file(path, base)
             worst = max([worst, *errors.values()])
             print(
-                f"{judges.short(path)}, {base}: {', '.join(f'{name} {x:.0e}' for name, x in errors.items()) or 'not judged'}"
+                f"{judges.short(path)}, {base}:"
+                f" {', '.join(f'{name} {x:.0e}' for name, x in errors.items()) or 'not judged'}"
             )
     print(f"largest {worst:.1e} of {BOUND:.0e}")
     return int(worst > BOUND)

@@ -111,7 +111,10 @@ def opened(text: str) -> tuple[str, str]:
         largest = ("ixx", "iyy", "izz")[moments.index(max(moments))]
         if 2 * max(moments) > 1.001 * sum(moments):
             inertia.find(largest).text = repr(0.9 * (sum(moments) - max(moments)))
-            remark += f"; {inertia.getparent().getparent().get('name')}: a possible {largest}, for Drake puts in another"
+            remark += (
+                f"; {inertia.getparent().getparent().get('name')}: a possible {largest}, for Drake"
+                " puts in another"
+            )
     return str(etree.tostring(root, encoding="unicode")), remark
 
 
@@ -261,7 +264,10 @@ def row(case: Case, verdicts: dict[str, dict[str, Any]]) -> str:
         remarks.append(f"the file itself is refused: {case.refused}")
     nv = max(verdict.get("joints", 0) for verdict in verdicts.values())
     remark = "; ".join(remarks).replace("|", "\\|")
-    return f"| {case.name}{', ' + case.model if case.model else ''} | {nv} | {' | '.join(cells)} | {remark} |"
+    return (
+        f"| {case.name}{', ' + case.model if case.model else ''} | {nv} | {' | '.join(cells)} |"
+        f" {remark} |"
+    )
 
 
 def table(listed: list[Case], verdicts: list[dict[str, dict[str, Any]]]) -> str:
@@ -273,11 +279,26 @@ def table(listed: list[Case], verdicts: list[dict[str, dict[str, Any]]]) -> str:
     lines = [
         "# PyBullet's and Drake's word on SDF",
         "",
-        "Written by `make judge` (`python -m tests.judges.sdf_files --write`); not edited by hand. Judged are the Programs",
-        f"of inverse dynamics and M, and the poses of all links, the largest error over {STATES} states relative to the largest",
-        f"entry of the judge's answer (of poses to 1 m). The bound is {BOUND:.0e}. Read with `--snap off --drives off`; shapes,",
-        "sensors and plugins were taken out, and a link called `world`, which the specification keeps for the world, has another",
-        "name. Drake's wheel holds libsdformat. PyBullet makes up moments from the shapes: it was given the declared ones.",
+        (
+            "Written by `make judge` (`python -m tests.judges.sdf_files --write`); not edited by"
+            " hand. Judged are the Programs"
+        ),
+        (
+            "of inverse dynamics and M, and the poses of all links, the largest error over"
+            f" {STATES} states relative to the largest"
+        ),
+        (
+            f"entry of the judge's answer (of poses to 1 m). The bound is {BOUND:.0e}. Read with"
+            " `--snap off --drives off`; shapes,"
+        ),
+        (
+            "sensors and plugins were taken out, and a link called `world`, which the specification"
+            " keeps for the world, has another"
+        ),
+        (
+            "name. Drake's wheel holds libsdformat. PyBullet makes up moments from the shapes: it"
+            " was given the declared ones."
+        ),
         "",
         "## Files of the wheel of PyBullet, and Cassie's of example-robot-data",
         "",

@@ -64,7 +64,10 @@ def row(name: str, base: str, verdict: Verdict) -> str:
         for function in QUICK
     ]
     raw = _rounded(max(verdict.raw.values())) if verdict.raw else "–"
-    return f"| {name} | {base} | {verdict.nv} | {' | '.join(cells)} | {raw} | {refused(verdict) or remark(verdict)} |"
+    return (
+        f"| {name} | {base} | {verdict.nv} | {' | '.join(cells)} | {raw} |"
+        f" {refused(verdict) or remark(verdict)} |"
+    )
 
 
 def remark(verdict: Verdict) -> str:
@@ -72,7 +75,10 @@ def remark(verdict: Verdict) -> str:
     beyond = [name for name, error in verdict.raw.items() if not error <= BOUND]
     if not beyond or not all(error <= BOUND for error in verdict.as_snapped.values()):
         return _remark(verdict)
-    return f"unsnapped {', '.join(HEADINGS[name] for name in beyond)} beyond the bound, of an answer that all but cancels"
+    return (
+        f"unsnapped {', '.join(HEADINGS[name] for name in beyond)} beyond the bound, of an answer"
+        " that all but cancels"
+    )
 
 
 def refused(verdict: Verdict) -> str:
@@ -90,8 +96,11 @@ def unread(path: Path) -> str:
     try:
         return f"symgen reads it, joints: {len(symgen.load(path).joints)}"
     except symgen.SymgenError as error:
-        return f"symgen refuses it: {str(error).removeprefix(f'{path}:').replace(str(path), path.name)}".replace(
-            "|", "\\|"
+        return (
+            "symgen refuses it:"
+            f" {str(error).removeprefix(f'{path}:').replace(str(path), path.name)}".replace(
+                "|", "\\|"
+            )
         )
 
 

@@ -103,7 +103,10 @@ def test_a_failure_in_the_background_causes_one_warning(compiler: Path) -> None:
     wait_until(lambda: kernel._compilation is not None and kernel._compilation.ended)
     with pytest.warns(
         SymgenWarning,
-        match=r"gravity_force could not be compiled for blocks of states \(.*prepare\('gravity_force'\)",
+        match=(
+            r"gravity_force could not be compiled for blocks of states"
+            r" \(.*prepare\('gravity_force'\)"
+        ),
     ):
         solver.gravity_force(STATES[0])
     with warnings.catch_warnings():

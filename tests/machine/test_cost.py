@@ -272,7 +272,10 @@ def test_double_in_software_has_no_cycles_and_the_sheet_explains_it() -> None:
     assert sheet.costs[0].cycles is None
     assert sheet.costs[0].stack_with_libm is not None
     assert sheet.unknown == (
-        "mass_matrix: the FPU of Arm Cortex-M4F has no double precision, and the cycles of software are not estimated",
+        (
+            "mass_matrix: the FPU of Arm Cortex-M4F has no double precision, and the cycles of"
+            " software are not estimated"
+        ),
     )
 
 
@@ -572,7 +575,10 @@ def test_a_folder_is_measured_as_generated(
 
 
 VERSION = 'case "$1" in --version|-version) echo "stub, version 9.0"; exit 0;; esac\n'
-NO_PICOLIBC = "echo \"fatal error: cannot read spec file 'picolibc.specs': No such file or directory\"; exit 1"
+NO_PICOLIBC = (
+    "echo \"fatal error: cannot read spec file 'picolibc.specs': No such file or directory\";"
+    " exit 1"
+)
 BROKEN = "echo \"error: cannot execute 'cc1'\"; exit 1"
 
 
@@ -647,7 +653,10 @@ def test_a_compiler_that_refuses_the_text_is_an_error_but_the_folder_stays(
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     words = ["planar_arm", "-f", "gravity_force", "--target", "cortex-m4f"]
-    message = "arm-none-eabi-gcc refused the generated text for Arm Cortex-M4F: one.c:9:5: error: unknown type name"
+    message = (
+        "arm-none-eabi-gcc refused the generated text for Arm Cortex-M4F: one.c:9:5: error: unknown"
+        " type name"
+    )
     assert main(["generate", *words, "-o", str(tmp_path / "c"), "-q"]) == 1
     err = capsys.readouterr().err
     assert err.startswith(f"symgen: {message}; please report it")
@@ -672,7 +681,8 @@ def test_the_page_of_cost_sheets_is_current() -> None:
     page = firmware_sheets.FILE.read_text(encoding="utf-8")
     if f"`{facts['compiler']}`" not in page:
         pytest.skip(
-            f"docs/reference/microcontroller-costs.md was measured with another compiler than {facts['compiler']}"
+            "docs/reference/microcontroller-costs.md was measured with another compiler than"
+            f" {facts['compiler']}"
         )
     section = page[page.index("### scara on Arm Cortex-M4F, float\n") :]
     assert section.startswith(

@@ -36,7 +36,10 @@ def solver() -> Solver:
 
 def call_in_new_process(solver: Solver, cache: str, states: np.ndarray = STATES) -> np.ndarray:
     """Return the result of a new interpreter that has the pickle but no compiler."""
-    code = "import pickle, sys; f, x = pickle.load(sys.stdin.buffer); pickle.dump(f(*x), sys.stdout.buffer)"
+    code = (
+        "import pickle, sys; f, x = pickle.load(sys.stdin.buffer); pickle.dump(f(*x),"
+        " sys.stdout.buffer)"
+    )
     environment = {
         **os.environ,
         "SYMGEN_CACHE": cache,
@@ -114,12 +117,16 @@ def test_a_library_for_another_platform_is_rebuilt(
     monkeypatch.setenv("CC", "/nonexistent")
     with pytest.raises(
         BuildError,
-        match=r"the pickled solver of .* is for plan9 mips \.so, and cannot be compiled here: the C",
+        match=(
+            r"the pickled solver of .* is for plan9 mips \.so, and cannot be compiled here: the C"
+        ),
     ):
         _unpickled(make, origin, foreign)
     with pytest.raises(
         BuildError,
-        match="came without its library, and cannot be compiled here: the C compiler '/nonexistent'",
+        match=(
+            "came without its library, and cannot be compiled here: the C compiler '/nonexistent'"
+        ),
     ):
         _unpickled(make, origin, sent._replace(library=None))
 

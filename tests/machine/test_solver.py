@@ -285,7 +285,10 @@ def test_an_array_of_nv_numbers_for_q_is_refused_with_a_hint(own_cache: Path) ->
     """With a quaternion, q is longer than v."""
     ball = compile("spherical_pendulum", ["inverse_dynamics", "mass_matrix_solve"], optimize=0)
     q, v = np.array([0, 0, 0, 1.0]), np.zeros(3)
-    short = r"inverse_dynamics: q has 3 numbers, which is NV; q of 'spherical_pendulum' has NQ = 4 \(a quaternion is four numbers"
+    short = (
+        r"inverse_dynamics: q has 3 numbers, which is NV; q of 'spherical_pendulum' has NQ = 4 \(a"
+        r" quaternion is four numbers"
+    )
     for mistake, sentence in (
         (lambda: ball.inverse_dynamics(v, v, v), short),
         (lambda: ball.inverse_dynamics(np.zeros((5, 3)), v, v), short),

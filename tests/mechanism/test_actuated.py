@@ -483,8 +483,8 @@ def test_a_folder_lists_its_actuated_joints(
     )
     for text in (printed, readme, header):
         assert (
-            "here are more actuated joints than degrees of freedom; tau_independent has the forces with "
-            "the least sum of squares" in text
+            "here are more actuated joints than degrees of freedom; tau_independent has the forces"
+            " with the least sum of squares" in text
         )
     assert "Independent: rocker_joint. Actuated: crank_joint, rocker_joint." in header
     assert '"actuated": [ "crank_joint", "rocker_joint" ]' in manifest

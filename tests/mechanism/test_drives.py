@@ -398,7 +398,10 @@ def test_a_malformed_number_is_noted_if_unapplied_and_refused_if_applied() -> No
 
 
 def test_drives_of_toml_apply_by_default() -> None:
-    words = "rotor_inertia = 2e-5, gear_ratio = 50, damping = 0.1, friction = 0.3, stiffness = 4, rest = 0.5"
+    words = (
+        "rotor_inertia = 2e-5, gear_ratio = 50, damping = 0.1, friction = 0.3, stiffness = 4, rest"
+        " = 0.5"
+    )
     declared_drive = Drive(
         Fraction(1, 20), Fraction(1, 10), Fraction(3, 10), Fraction(4), Fraction(1, 2)
     )
@@ -445,11 +448,16 @@ def test_an_invalid_drive_is_refused(joint: str, message: str) -> None:
 def test_invalid_springs_friction_speeds_and_drive_lists_are_refused() -> None:
     with pytest.raises(
         SymgenError,
-        match=r"it has a spring and 4 coordinates, but a spring needs a joint with one coordinate; ",
+        match=(
+            r"it has a spring and 4 coordinates, but a spring needs a joint with one coordinate; "
+        ),
     ):
         load_toml("stiffness = 1", "spherical")
     for speed in ("0", "-1", "1e-10", "1e10"):  # its square is not representable in float
-        message = rf"the friction speed is {re.escape(format(float(speed), 'g'))}; give 1e-09 to 1e\+09 rad/s or m/s"
+        message = (
+            rf"the friction speed is {re.escape(format(float(speed), 'g'))}; give 1e-09 to 1e\+09"
+            r" rad/s or m/s"
+        )
         with pytest.raises(SymgenError, match=message):
             load_toml("friction = 1", top=f"friction_speed = {speed}")
         with pytest.raises(SymgenError, match=message):
@@ -567,7 +575,10 @@ def test_formulas_contain_drives() -> None:
     )
     with pytest.raises(
         SymgenError,
-        match=r"its equations contain a sqrt; leave friction out with --drives, or use --form recursive",
+        match=(
+            r"its equations contain a sqrt; leave friction out with --drives, or use --form"
+            r" recursive"
+        ),
     ):
         symgen.inspect(rubbing, "tau[0]", form="multiangle")
 

@@ -128,9 +128,10 @@ def test_two_consecutive_free_joints_cause_a_warning() -> None:
     )
     third = '[[body]]\nname = "c"\nparent = "a"\nmass = 1\njoint = { name = "three", type = "revolute", axis = [0, 0, 1] }\n'
     (note,) = [note.text for note in load(first + second).notes if note.kind == "warning"]
-    assert note == (
-        "the free joints one and two have only a massless link between them: only their combined motion has "
-        "an effect; remove one of them"
+    assert (
+        note
+        == "the free joints one and two have only a massless link between them: only their combined"
+        " motion has an effect; remove one of them"
     )
     for text in (first + "mass = 1\n" + second, first + second + third):
         assert not [note for note in load(text).notes if note.kind == "warning"]

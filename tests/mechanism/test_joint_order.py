@@ -273,7 +273,10 @@ def test_mimic_followers_are_not_part_of_an_order() -> None:
     )
     with pytest.raises(
         ArgumentError,
-        match="joint 'first' is a mimic joint without entries of its own; use those of its leader 'lead'",
+        match=(
+            "joint 'first' is a mimic joint without entries of its own; use those of its leader"
+            " 'lead'"
+        ),
     ):
         ours.slices("first")
     with pytest.raises(UnknownName, match="did you mean 'lead'"):

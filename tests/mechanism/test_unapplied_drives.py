@@ -63,8 +63,9 @@ def test_the_remedy_keeps_the_drives_that_are_applied() -> None:
 
 def test_a_number_that_is_declared_as_unapplied_must_be_declared_as_a_drive() -> None:
     mechanism = robot(", unapplied = { damping = 3 }")
-    assert refusal(mechanism, "j.damping") == (
-        "parameter 'j.damping': joint 'j' declares damping = 3, which is not applied; declare it as "
-        "the joint's damping, not as unapplied, or remove this parameter"
+    assert (
+        refusal(mechanism, "j.damping")
+        == "parameter 'j.damping': joint 'j' declares damping = 3, which is not applied; declare it"
+        " as the joint's damping, not as unapplied, or remove this parameter"
     )
     assert len(adjustable_parameters(mechanism, ["j.friction", "k.damping"])) == 2

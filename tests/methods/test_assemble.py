@@ -298,7 +298,10 @@ def test_generate_reports_the_closed_position_the_rank_and_redundant_loops(
     for sentence in (
         "the loops close at crank_joint 1.570799, coupler_joint",
         "the declared start is open by 2.4e-06 m or rad",
-        "3 velocities minus 2 constrained by the loops leave 1 free; A has 4 rows, 2 of them redundant",
+        (
+            "3 velocities minus 2 constrained by the loops leave 1 free; A has 4 rows, 2 of them"
+            " redundant"
+        ),
         "loop again: no motion violates its force along z, moment about x and moment about y",
         "mass_matrix and all others are those of the tree with open loops",
     ):

@@ -705,8 +705,8 @@ def test_a_folder_with_no_provable_function_says_so(
     readme = " ".join((tmp_path / "c" / "README.md").read_text(encoding="utf-8").split())
     assert "no function in this folder is proved over the whole ranges" in readme
     assert (
-        "constrained_forward_dynamics left out: it is defined only at positions that close the loops"
-        in readme
+        "constrained_forward_dynamics left out: it is defined only at positions that close the"
+        " loops" in readme
     )
 
 

@@ -67,8 +67,9 @@ def test_a_link_without_a_positive_definite_inertia_is_refused_by_name(
     second_part, why = REFUSED[inertia]
     arm = _with_second_body(second_part)
     sentence = (
-        f"constraint_force divides by the inertia of every link, and link 'second' of 'arm' {why}; lump it into its "
-        "neighbour with --lock, give it moments of inertia, or use another method (riccati, udut)"
+        f"constraint_force divides by the inertia of every link, and link 'second' of 'arm' {why};"
+        " lump it into its neighbour with --lock, give it moments of inertia, or use another"
+        " method (riccati, udut)"
     )
     assert methods.find(method).refusal(arm) == sentence
     with pytest.raises(RequestError) as caught:

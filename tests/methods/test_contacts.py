@@ -485,7 +485,10 @@ ROD = """<robot name="pin"><link name="base"/><link name="rod"><inertial><origin
 def test_a_contact_that_no_joint_moves_is_refused_by_name(
     points: tuple[str, ...], function: str
 ) -> None:
-    message = f"contact '{re.escape(points[-1])}' of 'pin': no joint moves this point, .*; choose another point with --contact rod:x,y,z"
+    message = (
+        f"contact '{re.escape(points[-1])}' of 'pin': no joint moves this point, .*; choose another"
+        " point with --contact rod:x,y,z"
+    )
     with pytest.raises(ArgumentError, match=message):
         build.program(symgen.load(ROD), function, contact=points)
 

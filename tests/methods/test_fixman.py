@@ -304,28 +304,36 @@ SENTENCES = {
     "fixman of puma560": (
         "fixman",
         lambda: robot("puma560"),
-        "fixman divides by the inertia of every link, and in 'puma560' link 'link1' has no mass; "
-        "use another method, such as riccati",
+        (
+            "fixman divides by the inertia of every link, and in 'puma560' link 'link1' has no"
+            " mass; use another method, such as riccati"
+        ),
     ),
     "spatial fixman of point masses": (
         "fixman:spatial",
         lambda: point_mass_arm(1, 1),
-        "fixman:spatial divides by the inertia of every link, and in 'arm' link 'b0' is a point "
-        "mass; use another method, such as riccati",
+        (
+            "fixman:spatial divides by the inertia of every link, and in 'arm' link 'b0' is a point"
+            " mass; use another method, such as riccati"
+        ),
     ),
     "spatial fixman of a rod": (
         "fixman:spatial",
         lambda: rods(Z_AXIS, Y_AXIS),
-        "fixman:spatial divides by the inertia of every link, and in 'rods' link 'b1' has "
-        "no moment of inertia about some axis through its mass centre; use another "
-        "method, such as riccati",
+        (
+            "fixman:spatial divides by the inertia of every link, and in 'rods' link 'b1' has "
+            "no moment of inertia about some axis through its mass centre; use another "
+            "method, such as riccati"
+        ),
     ),
     "planar fixman in space": (
         "fixman:planar",
         lambda: robot("panda"),
-        "fixman:planar needs a serial chain of revolute joints with parallel axes, and in 'panda' the axis of "
-        "joint 'panda_joint2' is not parallel to that of the joint before it; use fixman:spatial, or "
-        "another method, such as riccati",
+        (
+            "fixman:planar needs a serial chain of revolute joints with parallel axes, and in"
+            " 'panda' the axis of joint 'panda_joint2' is not parallel to that of the joint before"
+            " it; use fixman:spatial, or another method, such as riccati"
+        ),
     ),
     "planar fixman of a slide": (
         "fixman:planar",

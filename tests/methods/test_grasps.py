@@ -366,7 +366,10 @@ def test_grasps_are_used_only_if_requested() -> None:
 
 
 def test_robots_without_one_free_object_are_refused() -> None:
-    message = "riccati:grasps is for arms that hold one object, and in 'elsewhere' no body on the base without children"
+    message = (
+        "riccati:grasps is for arms that hold one object, and in 'elsewhere' no body on the base"
+        " without children"
+    )
     arm = chain("arm", [0, 0, 0], (Z, Y, Y), [0.2, 0, 0.1])
     for end in ("arm1", "arm0"):
         mechanism = robot(

@@ -35,7 +35,9 @@ from tests.shared.robots_for_tests import LONG, PROVIDED, random_mechanism
 SEVERAL = tuple(kind for kind in kinds() if joint_type(kind).nv > 1)
 METHODS = tuple(
     name
-    for name in methods.names()  # without "fixman", an alias of fixman:spatial here; tests/methods/test_time_step.py tests steps
+    for name in (
+        methods.names()
+    )  # without "fixman", an alias of fixman:spatial here; tests/methods/test_time_step.py tests steps
     if methods.find(name).functions
     and name not in ("fixman:planar", "fixman")
     and not (methods.find(name).mimic_only or methods.find(name).choice == "explicit")
@@ -303,9 +305,10 @@ def test_planar_methods_refuse_with_the_name_of_the_joint() -> None:
         and not (methods.find(name).mimic_only or methods.find(name).choice == "explicit")
     ]
     assert refusing == ["fixman:parallel", "fixman:planar", "fixman:segments"]
-    assert methods.find("fixman:planar").refusal(mechanism) == (
-        "fixman:planar needs a serial chain of revolute joints with parallel axes, and in 'two' joint 'joint0' is cylindrical; use "
-        "fixman:spatial, or another method, such as riccati"
+    assert (
+        methods.find("fixman:planar").refusal(mechanism)
+        == "fixman:planar needs a serial chain of revolute joints with parallel axes, and in 'two'"
+        " joint 'joint0' is cylindrical; use fixman:spatial, or another method, such as riccati"
     )
 
 

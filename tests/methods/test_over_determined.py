@@ -88,7 +88,10 @@ def tilted_four_bar(digits: int, kind: str = "revolute") -> str:
         return toml_list(numbers, digits)
 
     def end(link: str, R: np.ndarray, origin: np.ndarray) -> str:
-        return f'{{ link = "{link}", xyz = {rounded(R.T @ (B - origin))}, rpy = {rounded(roll_pitch_yaw(R.T @ plane))} }}'
+        return (
+            f'{{ link = "{link}", xyz = {rounded(R.T @ (B - origin))}, rpy ='
+            f" {rounded(roll_pitch_yaw(R.T @ plane))} }}"
+        )
 
     return (
         'name = "tilted"\n'
@@ -292,7 +295,10 @@ def test_a_closure_without_constraints_is_left_out_with_a_note(case: str) -> Non
     )
     with pytest.raises(
         OutOfReach,
-        match=r"needs closed loops, and the loops of '.*' constrain no motion; use functions of the tree",
+        match=(
+            r"needs closed loops, and the loops of '.*' constrain no motion; use functions of the"
+            r" tree"
+        ),
     ):
         symgen.assemble(robot)
 

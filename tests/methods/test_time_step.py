@@ -308,7 +308,9 @@ def test_a_jacobian_with_too_many_rows_is_refused_with_alternatives(
     monkeypatch.setattr(derive, "ROW_BUDGET", 400)
     with pytest.raises(
         OutOfReach,
-        match=r"step_rk4:jacobian of 'planar_arm' needs more than 400 rows; request step_rk4:vjp or",
+        match=(
+            r"step_rk4:jacobian of 'planar_arm' needs more than 400 rows; request step_rk4:vjp or"
+        ),
     ):
         symgen.program(mechanism, "step_rk4:jacobian")
 

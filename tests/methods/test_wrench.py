@@ -392,8 +392,8 @@ def test_a_folder_with_a_wrench_documents_and_verifies_it(tmp_path: Path) -> Non
     assert dependent == set(FELT)
     header = (tmp_path / "out" / "scara.h").read_text(encoding="utf-8")
     assert (
-        "const double tau[scara_NV], const double payload[10], const double wrench[6], double a[scara_NV]"
-        in header
+        "const double tau[scara_NV], const double payload[10], const double wrench[6], double"
+        " a[scara_NV]" in header
     )
     assert "wrench: external wrench on the link: moment (3, N" in header
     readme = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")

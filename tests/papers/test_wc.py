@@ -330,9 +330,10 @@ REFUSED = {
 def test_links_without_an_invertible_inertia_are_refused(robot: str) -> None:
     with pytest.raises(RequestError) as refused:
         Operators(chain(load(robot)))
-    assert str(refused.value) == (
-        f"Wang & Chirikjian divide by the inertia of every link, and in '{robot}' {REFUSED[robot]}; "
-        "use the operators of Rodriguez & Kreutz (paper rk, method riccati)"
+    assert (
+        str(refused.value)
+        == f"Wang & Chirikjian divide by the inertia of every link, and in '{robot}'"
+        f" {REFUSED[robot]}; use the operators of Rodriguez & Kreutz (paper rk, method riccati)"
     )
 
 

@@ -96,8 +96,8 @@ def _machine(figures: dict[str, Any]) -> list[str]:
         for times in robot[f]["times"].values()
     ]
     busy = (
-        f"of the processor's time while it raced: {min(times['share'] for times in times):.0%}; load up to "
-        f"{max(times['load'] for times in times):.1f}"
+        f"of the processor's time while it raced: {min(times['share'] for times in times):.0%};"
+        f" load up to {max(times['load'] for times in times):.1f}"
     )
     return [
         f"Measured on {figures['date']}.\n",
@@ -189,9 +189,11 @@ def _blocks(figures: dict[str, Any]) -> list[str]:
         for label in names
     ]
     return [
-        "Nanoseconds a state of many, on one core: symgen's blocks (`--batch`), and the function of one state in a loop, "
-        "which is what CasADi's `map` makes of its C, and what MuJoCo's `rollout` and Pinocchio's OpenMP share out between "
-        "threads:\n",
+        (
+            "Nanoseconds a state of many, on one core: symgen's blocks (`--batch`), and the"
+            " function of one state in a loop, which is what CasADi's `map` makes of its C, and"
+            " what MuJoCo's `rollout` and Pinocchio's OpenMP share out between threads:\n"
+        ),
         *_table(["", *(SHORT[f] for f in functions)], rows),
         "",
     ]
@@ -214,9 +216,12 @@ def _crowds(figures: dict[str, Any]) -> list[str]:
         for label in names
     ]
     return [
-        f"Nanoseconds a state of {CROWD:,} at once, by everybody's own way: symgen's solver in Python; CasADi's `map`, which "
-        "is OpenMP over its C, and so are Pinocchio and MuJoCo, each thread with its own data; symgen's function in "
-        "JAX, on as many threads as that likes:\n",
+        (
+            f"Nanoseconds a state of {CROWD:,} at once, by everybody's own way: symgen's solver in"
+            " Python; CasADi's `map`, which is OpenMP over its C, and so are Pinocchio and MuJoCo,"
+            " each thread with its own data; symgen's function in JAX, on as many threads as that"
+            " likes:\n"
+        ),
         *_table(["", *(SHORT[f] for f in functions)], rows),
         "",
     ]
@@ -247,8 +252,10 @@ def _counts(figures: dict[str, Any]) -> list[str]:
     ]
     if rows:
         lines += [
-            "Instructions of a call, libm's included, counted by callgrind (`native` is `x86-64-v3` here, the widest that "
-            "it knows):\n",
+            (
+                "Instructions of a call, libm's included, counted by callgrind (`native` is"
+                " `x86-64-v3` here, the widest that it knows):\n"
+            ),
             *_table(["", *shorts(figures)], rows),
             "",
         ]

@@ -439,7 +439,10 @@ def test_too_long_a_derivative_is_refused_with_its_length_and_alternatives(
 ) -> None:
     base = symgen.program("scara", "inverse_dynamics")
     monkeypatch.setattr(differentiation, "ROW_BUDGET", 20)
-    alternatives = r"request inverse_dynamics:vjp or inverse_dynamics:jvp, .*, or a part of it, as inverse_dynamics:jacobian\(q\)"
+    alternatives = (
+        r"request inverse_dynamics:vjp or inverse_dynamics:jvp, .*, or a part of it, as"
+        r" inverse_dynamics:jacobian\(q\)"
+    )
     with pytest.raises(
         OutOfReach,
         match=rf"inverse_dynamics:jacobian needs about \d+ rows, more than 20; {alternatives}",

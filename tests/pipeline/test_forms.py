@@ -361,7 +361,10 @@ def test_a_determinant_beyond_double_is_reported_as_unjudged() -> None:
     assert [(check.kind, check.unjudged) for check in report.unjudged] == [
         (
             "floating",
-            "det M of so long a robot is outside the range of double; use mass_matrix_log_determinant",
+            (
+                "det M of so long a robot is outside the range of double; use"
+                " mass_matrix_log_determinant"
+            ),
         )
     ]
 

@@ -367,9 +367,10 @@ def test_a_refusal_of_loops_is_one_sentence_and_its_detail_is_logged(
         pytest.raises(OutOfReach) as refusal,
     ):
         recursion(robot("chain"), function, method, tip(robot("chain")))
-    assert str(refusal.value) == (
-        f"{function} by {method} has no looped form for 'random_chain_6', since its steps are not the same for every "
-        "link; take --form unrolled, or another method"
+    assert (
+        str(refusal.value)
+        == f"{function} by {method} has no looped form for 'random_chain_6', since its steps are"
+        " not the same for every link; take --form unrolled, or another method"
     )
     assert f"{function} by {method} does not repeat link for link" in caplog.text
 
@@ -377,9 +378,10 @@ def test_a_refusal_of_loops_is_one_sentence_and_its_detail_is_logged(
 def test_a_branched_robot_has_no_looped_form_by_methods_that_couple_joints() -> None:
     with pytest.raises(OutOfReach) as refusal:
         recursion(robot("tree"), "mass_matrix_solve", "constraint_force")
-    assert str(refusal.value) == (
-        "mass_matrix_solve of 'random_tree_9' has no looped form, since constraint_force couples all joints on a link, "
-        "and 'link0' carries 4; take --form unrolled"
+    assert (
+        str(refusal.value)
+        == "mass_matrix_solve of 'random_tree_9' has no looped form, since constraint_force couples"
+        " all joints on a link, and 'link0' carries 4; take --form unrolled"
     )
 
 

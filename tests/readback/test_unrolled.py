@@ -254,8 +254,10 @@ def test_a_macro_in_disguise_is_seen_in_the_header(line: str) -> None:
 
 def test_the_line_of_a_disguise_is_that_of_the_file() -> None:
     (sentence,) = disguises("/* a\n b */ int x;\n// c\n")
-    assert sentence == (
-        "line 3 contains '//', which compilers may interpret differently and generated C does not contain"
+    assert (
+        sentence
+        == "line 3 contains '//', which compilers may interpret differently and generated C does"
+        " not contain"
     )
     assert disguises('#include "arm.h"\nextern "C" {\n/* // "quoted" %: */\n') == []
 

@@ -295,7 +295,10 @@ def test_a_position_from_which_the_loops_do_not_close_is_refused() -> None:
     """
     with pytest.raises(
         OpenLoops,
-        match=r"from that position the loops of 'pendulum' do not close: 0\.62 m or rad are left; start nearer",
+        match=(
+            r"from that position the loops of 'pendulum' do not close: 0\.62 m or rad are left;"
+            r" start nearer"
+        ),
     ):
         closed_near(pendulum(1.5).build(), [0.0, 0.0])
 

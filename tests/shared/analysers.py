@@ -19,7 +19,9 @@ REALS = ("double", "float")
 REQUIRED = os.environ.get("SYMGEN_FIRMWARE_TOOLS") == "required"
 
 UNWANTED = {
-    "declaration-after-statement": "C99 declares where a value is first known; the note is meant for C89",
+    "declaration-after-statement": (
+        "C99 declares where a value is first known; the note is meant for C89"
+    ),
     "unsafe-buffer-usage": "asks for C++ containers in place of every array that is a parameter",
 }
 """Warnings of clang's -Weverything that are off, with the reasons."""

@@ -59,7 +59,8 @@ def nvcc() -> Path:
         for wheel in sorted(Path(site_folder).glob("cu*/bin/nvcc")):
             return wheel
     raise CudaMissing(
-        "nvcc is not there, so nothing was compiled by it: run 'make cuda', or put CUDA's bin folder on the PATH"
+        "nvcc is not there, so nothing was compiled by it: run 'make cuda', or put CUDA's bin"
+        " folder on the PATH"
     )
 
 

@@ -31,7 +31,9 @@ ROOMS: dict[str, str] = {
         "derivation description emission ir mechanism methods papers pipeline reference support "
         "vocabulary"
     ),
-    "machine": "certificate description emission ir mechanism pipeline reference support vocabulary",
+    "machine": (
+        "certificate description emission ir mechanism pipeline reference support vocabulary"
+    ),
     "verification": (
         "certificate derivation description emission ir machine mechanism methods pipeline "
         "readback reference support vocabulary"

@@ -22,11 +22,14 @@ def body(name: str, parent: str, joint: str, more: str = SOLID) -> str:
 
 
 TURNED = (
-    'steps = [{ shift = [0.1, 0.2, "1/3"] }, { quaternion = ["0.3", -0.4, 0.5, 0.1] }, { turn = "0.7", axis = [1, 2, 3] }, '
-    "{ slide = 0.2, axis = [1, 1, 0] }"
+    'steps = [{ shift = [0.1, 0.2, "1/3"] }, { quaternion = ["0.3", -0.4, 0.5, 0.1] }, { turn ='
+    ' "0.7", axis = [1, 2, 3] }, { slide = 0.2, axis = [1, 1, 0] }'
 )
 SLANTED = f"{TURNED}]"
-HINGE = 'type = "revolute", axis = [0.3, -1, 2], limits = { lower = -1, upper = 2, velocity = 3, effort = 5 }'
+HINGE = (
+    'type = "revolute", axis = [0.3, -1, 2], limits = { lower = -1, upper = 2, velocity = 3, effort'
+    " = 5 }"
+)
 SLIDE = 'type = "prismatic", axis = [0, 1, 0]'
 _PARTS = """\
 [[body.part]]
@@ -53,7 +56,10 @@ _OF_TWO = "".join(
     for link, mass, turn in (("a", 1, "0.4"), ("b", 2, "pi/2"), ("b", 3, "pi/3"))
 )
 _FOLLOWS = 'mimic = { joint = "a_joint", multiplier = -0.3, offset = 0.05 }'
-_STEEP = '{ turn = 0.3, axis = [0, 0, 2] }, { turn = "pi/2", axis = [0, 1, 0] }, { turn = 0.2, axis = [3, 0, 0] }'
+_STEEP = (
+    '{ turn = 0.3, axis = [0, 0, 2] }, { turn = "pi/2", axis = [0, 1, 0] }, { turn = 0.2, axis ='
+    " [3, 0, 0] }"
+)
 ODD = {
     name: HEAD + "".join(parts)
     for name, parts in {

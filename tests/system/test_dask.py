@@ -276,6 +276,9 @@ def test_a_worker_of_another_platform_without_a_compiler_raises_an_error(
     elsewhere = symgen.dask.map(arm.kinetic_energy, chunked(Q), V)
     with pytest.raises(
         SymgenError,
-        match=r"the pickled solver of .* is for plan9 mips \.so, and cannot be compiled here: the C compiler",
+        match=(
+            r"the pickled solver of .* is for plan9 mips \.so, and cannot be compiled here: the C"
+            r" compiler"
+        ),
     ):
         elsewhere.compute()

@@ -26,12 +26,12 @@ PACKAGE = ROOT / "symgen"
 PACKAGES: dict[str, str] = {
     "sympy": "derivation inspection mechanism/joints methods papers/wc",
     "flint": (
-        "certificate derivation description/writers inspection pages/reproduce/fixman_dihedral papers "
-        "reference verification"
+        "certificate derivation description/writers inspection pages/reproduce/fixman_dihedral"
+        " papers reference verification"
     ),
     "numpy": (
-        "benchmarks certificate delivery inspection/general/steps inspection/paper_letters machine ir/passes/_pair_matches "
-        "pages papers reference verification"
+        "benchmarks certificate delivery inspection/general/steps inspection/paper_letters machine"
+        " ir/passes/_pair_matches pages papers reference verification"
     ),
     "lxml": "description/parsing description/readers",
     "jinja2": "emission",
@@ -238,8 +238,9 @@ def test_templates_exist() -> None:
 
 def test_the_command_line_starts_without_third_party_packages() -> None:
     code = (
-        "import sys, symgen, symgen.cli, symgen.cli.commands as c; [c.find(name) for name in c.NAMES]; symgen.cli.overview(); "
-        "print(*sorted({m.partition('.')[0] for m in sys.modules} & set(sys.argv[1:])))"
+        "import sys, symgen, symgen.cli, symgen.cli.commands as c; [c.find(name) for name in"
+        " c.NAMES]; symgen.cli.overview(); print(*sorted({m.partition('.')[0] for m in sys.modules}"
+        " & set(sys.argv[1:])))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, *PACKAGES], capture_output=True, text=True, check=True

@@ -115,7 +115,8 @@ def harness_text(folder: Path) -> str:
     for name, elements in spans.items():
         for kind, numbers in zip(("middle", "half"), zip(*elements, strict=True), strict=True):
             arguments.append(
-                f"    static const {real} {name}_{kind}[] = {{{', '.join(f'({real}){x!r}' for x in numbers)}}};"
+                f"    static const {real} {name}_{kind}[] ="
+                f" {{{', '.join(f'({real}){x!r}' for x in numbers)}}};"
             )
         arguments.append(f"    {real} {name}[{len(elements)}];")
         arguments.append(
@@ -125,7 +126,8 @@ def harness_text(folder: Path) -> str:
         result, size = f"{name}_result", math.prod(function["result"]["shape"])
         calls.append(f"    {real} {result}[{size}];\n    spoil({result}, {size});")
         calls.append(
-            f"    {function['symbol']}({', '.join(a['name'] for a in function['arguments'])}, {result});"
+            f"    {function['symbol']}({', '.join(a['name'] for a in function['arguments'])},"
+            f" {result});"
         )
         calls.append(f"    expect_finite({result}, {size});")
     return HARNESS.format(

@@ -182,7 +182,10 @@ def test_a_request_names_a_function_and_its_method_in_the_folder() -> None:
         assert folder._requested_method(request, METHODS, path) == ("mass_matrix", "composite_body")
     with pytest.raises(
         ArgumentError,
-        match="arm holds mass_matrix by composite_body, not by udut; verify that, or generate it again",
+        match=(
+            "arm holds mass_matrix by composite_body, not by udut; verify that, or generate it"
+            " again"
+        ),
     ):
         folder._requested_method("mass_matrix=udut", METHODS, path)
     with pytest.raises(RequestError, match="function in this folder"):

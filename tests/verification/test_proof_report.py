@@ -133,13 +133,25 @@ def test_the_text_has_tables_of_inertias_divisors_and_round_off() -> None:
         "shoulder            upper    0.666666       0.00034        0.666333    0.712346",
         "elbow               lower           -             -  no certificate           -  no mass",
         "(a sum of squares)               0.25             0            0.25         0.5",
-        "pivot 1 of S                        -             -  no certificate           1  not known",
+        (
+            "pivot 1 of S                        -             -  no certificate           1  not"
+            " known"
+        ),
         "",
         "round-off",
         "",
-        "function          method        result  proved for    bound   seen  bound/seen  largest answer",
-        "forward_dynamics  riccati       tau     300 states  9.1e-15  1e-15           4            12.3",
-        "bias_force        newton_euler  tau     the ranges  4.1e-15  1e-15           4            12.3",
+        (
+            "function          method        result  proved for    bound   seen  bound/seen "
+            " largest answer"
+        ),
+        (
+            "forward_dynamics  riccati       tau     300 states  9.1e-15  1e-15           4        "
+            "    12.3"
+        ),
+        (
+            "bias_force        newton_euler  tau     the ranges  4.1e-15  1e-15           4        "
+            "    12.3"
+        ),
         "",
         "assumed:",
         "  a range",
@@ -191,7 +203,10 @@ def test_results_of_frama_c_count_alarms_and_admitted_lines() -> None:
     failed = eva.Proof("g", "m", "double", tuple(map(alarm, range(eva.SHOWN + 2))), ())
     lines = eva.lines({"f": proved, "g": failed})
     assert lines[:3] == [
-        "f (m, double): no out-of-bounds, no uninitialised read, every number finite, given 2 admitted lines",
+        (
+            "f (m, double): no out-of-bounds, no uninitialised read, every number finite, given 2"
+            " admitted lines"
+        ),
         "  admitted: x >= 1",
         "  admitted: y >= 2",
     ]

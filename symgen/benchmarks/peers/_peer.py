@@ -109,11 +109,13 @@ def refuse_drives(mechanism: Mechanism, peer: str, kinds: Sequence[str]) -> None
         for kind in kinds:
             if getattr(joint.drive, kind, 0):
                 raise RequestError(
-                    f"{peer} has no such {kind} as joint '{joint.name}' has; leave it out with --drives"
+                    f"{peer} has no such {kind} as joint '{joint.name}' has; leave it out with"
+                    " --drives"
                 )
     if "gravcomp" in kinds and mechanism.compensated_parts:
         raise RequestError(
-            f"{peer} has no such gravcomp as link '{mechanism.compensated_parts[0].link}' has; leave it out with --drives"
+            f"{peer} has no such gravcomp as link '{mechanism.compensated_parts[0].link}' has;"
+            " leave it out with --drives"
         )
 
 

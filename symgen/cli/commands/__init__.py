@@ -72,7 +72,10 @@ def add_verbosity(parser: Parser) -> None:
         "-v",
         "--verbose",
         action="store_true",
-        help="also print the time of every step, the chosen methods and why, and what came from a cache",
+        help=(
+            "also print the time of every step, the chosen methods and why, and what came from a"
+            " cache"
+        ),
     )
 
 

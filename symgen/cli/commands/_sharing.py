@@ -180,13 +180,13 @@ def generated_folder(
             else f", or work in another directory for the built-in robot '{robot}'"
         )
         raise RequestError(
-            f"the folder {robot} is {done} as it was generated, so {flag} does not apply; generate it again with "
-            f"it, or name the description{beside}"
+            f"the folder {robot} is {done} as it was generated, so {flag} does not apply; generate"
+            f" it again with it, or name the description{beside}"
         )
     if same_named_folder is not None:
         print(
-            f"symgen: note: '{robot}' means the folder ./{robot} here, not the built-in robot; work in another directory for "
-            "the robot",
+            f"symgen: note: '{robot}' means the folder ./{robot} here, not the built-in robot; work"
+            " in another directory for the robot",
             file=sys.stderr,
         )
     return folder
@@ -204,8 +204,10 @@ def function_arguments(parser: Parser, usual: str = USUAL_FUNCTIONS) -> None:
         action="append",
         dest="functions",
         metavar="FUNCTION[=METHOD]",
-        help="a function, by METHOD or by the method with the fewest operations, or a derivative, such as "
-        f"FUNCTION:jacobian(q); repeatable (default: {usual})",
+        help=(
+            "a function, by METHOD or by the method with the fewest operations, or a derivative,"
+            f" such as FUNCTION:jacobian(q); repeatable (default: {usual})"
+        ),
     )
 
 
@@ -222,7 +224,8 @@ def program_arguments(
     function_arguments(parser, functions)
     if on_a_target:
         helps["real"] = (
-            "the type of the numbers in C (default float if the target's FPU is single precision, else double)"
+            "the type of the numbers in C (default float if the target's FPU is single precision,"
+            " else double)"
         )
     add_options(parser, RealChoice, **helps)
     if on_a_target:
@@ -245,7 +248,8 @@ def functions(words: Sequence[str] | None) -> list[str] | None:
             )
         if words_by_name.setdefault(name, word) != word:
             raise RequestError(
-                f"function '{name}' is named twice, as '{words_by_name[name]}' and as '{word}'; give it once"
+                f"function '{name}' is named twice, as '{words_by_name[name]}' and as '{word}';"
+                " give it once"
             )
     return list(words_by_name.values())
 
@@ -268,7 +272,8 @@ def say_notes(mechanism: Mechanism, robot: str, drives: str | None = None) -> No
             print(shortened(line) if terminal else line, file=sys.stderr)
         if len(texts) > lines:
             print(
-                f"symgen: … and {len(texts) - lines} more of kind {kind}; 'symgen show {robot}' lists them",
+                f"symgen: … and {len(texts) - lines} more of kind {kind}; 'symgen show {robot}'"
+                " lists them",
                 file=sys.stderr,
             )
     if drives is None and (held := _held_drives(mechanism, robot)):
@@ -365,7 +370,8 @@ def _name_functions_of_one_frame(
     words, several = " and ".join(single), len(single) > 1
     if single and frame is not None and not isinstance(frame, str) and len(frame) > 1:
         print(
-            f"symgen: note: {words} {'speak' if several else 'speaks'} of the first frame alone, {frame[0]}",
+            f"symgen: note: {words} {'speak' if several else 'speaks'} of the first frame alone,"
+            f" {frame[0]}",
             file=sys.stderr,
         )
     if single and stated_convention not in (None, USUAL):
@@ -384,7 +390,8 @@ def _name_default_frame(robot: Mechanism) -> None:
     as_well = ", ".join(chosen.alike[:3]) + (" …" if len(chosen.alike) > 3 else "")
     alike = f"; like it: {as_well}" if as_well else ""
     print(
-        f"symgen: note: the frame is {chosen.name} ({chosen.why}{alike}); --frame LINK chooses another",
+        f"symgen: note: the frame is {chosen.name} ({chosen.why}{alike}); --frame LINK chooses"
+        " another",
         file=sys.stderr,
     )
 

@@ -30,14 +30,20 @@ def arguments(parser: Parser) -> None:
         action="append",
         dest="functions",
         metavar="FUNCTION[=METHOD,…]",
-        help="a function, by all methods or by those named; repeatable (default: all with a choice of methods)",
+        help=(
+            "a function, by all methods or by those named; repeatable (default: all with a choice"
+            " of methods)"
+        ),
     )
     add_options(parser, ProgramChoices, only=("task_rows", "contact", "baumgarte"))
     parser.add_argument(
         "--form",
         default="unrolled",
         metavar="unrolled|looped",
-        help="looped: list the unrolled and the looped form; unrolled: rows alone (default %(default)s)",
+        help=(
+            "looped: list the unrolled and the looped form; unrolled: rows alone (default"
+            " %(default)s)"
+        ),
     )
     parser.add_argument(
         "--plot",

@@ -41,7 +41,10 @@ def arguments(parser: Parser) -> None:
     parser.add_argument(
         "--target",
         metavar="TARGET",
-        help=f"what runs the C: {', '.join(targets.targets_with_costs())} (default: the target that a folder was generated for)",
+        help=(
+            f"what runs the C: {', '.join(targets.targets_with_costs())} (default: the target that"
+            " a folder was generated for)"
+        ),
     )
     parser.add_argument(
         "--clock",
@@ -135,7 +138,8 @@ def _robot(options: Namespace) -> tuple[Measured, str, str, str]:
 
     if options.target is None:
         raise RequestError(
-            f"cost: name what runs the C with --target, one of {', '.join(targets.targets_with_costs())}"
+            "cost: name what runs the C with --target, one of"
+            f" {', '.join(targets.targets_with_costs())}"
         )
     request = make_request(
         read_mechanism(options),

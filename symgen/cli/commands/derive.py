@@ -31,7 +31,10 @@ def arguments(parser: Parser) -> None:
     parser.add_argument(
         "--format",
         metavar="|".join(FORMATS),
-        help="the format (default: by the suffix of the file, else markdown); html needs latex2mathml",
+        help=(
+            "the format (default: by the suffix of the file, else markdown); html needs"
+            " latex2mathml"
+        ),
     )
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="the file to write (default: standard output)"
@@ -73,14 +76,14 @@ def _format(format: str | None, output: str | None) -> str:
     if format is None:
         if output is not None and by_suffix is None:
             raise RequestError(
-                f"the name of '{output}' ends in no suffix of a format; use {', '.join(SUFFIXES)}, or name the format "
-                "with --format"
+                f"the name of '{output}' ends in no suffix of a format; use {', '.join(SUFFIXES)},"
+                " or name the format with --format"
             )
         return by_suffix or "markdown"
     named = nearest(format, FORMATS, "format")
     if by_suffix not in (None, named):
         raise RequestError(
-            f"'{output}' has the suffix of the format {by_suffix}, and --format is {named}; rename the file, or leave "
-            "--format out"
+            f"'{output}' has the suffix of the format {by_suffix}, and --format is {named}; rename"
+            " the file, or leave --format out"
         )
     return named

@@ -48,22 +48,28 @@ def arguments(parser: Parser) -> None:
         "-o",
         "--output",
         metavar="DIR",
-        help="the folder to write; symgen's own files in it are replaced, all others stay (default: a folder here "
-        "with the name of --name, else of the robot)",
+        help=(
+            "the folder to write; symgen's own files in it are replaced, all others stay (default:"
+            " a folder here with the name of --name, else of the robot)"
+        ),
     )
     program_arguments(parser, on_a_target=True)
     parser.add_argument(
         "--name",
         metavar="NAME",
-        help="prefix of every C name and file: at most 100 ASCII letters, digits and single underscores, a letter "
-        "first and no underscore last, not a name of C, C++ or the system's headers (default: the robot's name, "
-        "changed if it is not a C name)",
+        help=(
+            "prefix of every C name and file: at most 100 ASCII letters, digits and single"
+            " underscores, a letter first and no underscore last, not a name of C, C++ or the"
+            " system's headers (default: the robot's name, changed if it is not a C name)"
+        ),
     )
     add_options(
         parser,
         FolderChoices,
-        target=f"add firmware/, which runs the self-test on {', '.join(targets.names())}, and state in the README what is "
-        "proved and, except for host, the cost sheet",
+        target=(
+            f"add firmware/, which runs the self-test on {', '.join(targets.names())}, and state in"
+            " the README what is proved and, except for host, the cost sheet"
+        ),
     )
     parser.set_defaults(trig=None)
 
@@ -149,7 +155,10 @@ def _notes_on_target(options: Namespace, real: str) -> Iterator[str]:
     if (why := targets.reason_for_float(options.target, options.real)) is not None:
         yield f"note: {why}"
     if options.functions_only and options.target is not None:
-        yield "note: --functions-only leaves out firmware/ and the cost sheet of --target; 'symgen cost' prints it"
+        yield (
+            "note: --functions-only leaves out firmware/ and the cost sheet of --target; 'symgen"
+            " cost' prints it"
+        )
 
 
 def _notes_on_folder(manifest: Mapping[str, Any], request: Request) -> Iterator[str]:
@@ -179,14 +188,15 @@ def _notes_on_methods(
     looped = [program.function for program in programs if has_unrolled_form(program)]
     if looped and chosen.form == AUTO:
         yield (
-            f"note: {', '.join(looped)} {'loops' if len(looped) == 1 else 'loop'} over tables of links, since rows for each "
-            "would be too many (docs/how-to/long-chains.md)"
+            f"note: {', '.join(looped)} {'loops' if len(looped) == 1 else 'loop'} over tables of"
+            " links, since rows for each would be too many (docs/how-to/long-chains.md)"
         )
     for program in programs:
         if program.rounds is not None:
             yield (
-                f"note: the search for fewer operations of {program.function} was interrupted after round {program.rounds}; "
-                f"the best program found so far is used, {program.cost} operations, and the manifest records this"
+                f"note: the search for fewer operations of {program.function} was interrupted after"
+                f" round {program.rounds}; the best program found so far is used, {program.cost}"
+                " operations, and the manifest records this"
             )
         for rejected, why in program.passed_over:
             yield f"note: {program.function} is chosen without {rejected}: {why}"
@@ -218,7 +228,10 @@ def _next_steps(out: Path, manifest: dict[str, Any]) -> str:
         (
             wrote,
             f"  verify it:  symgen verify {folder}",
-            f"  build it:   cmake -S {folder} -B {build} && cmake --build {build} && ctest --test-dir {build}",
+            (
+                f"  build it:   cmake -S {folder} -B {build} && cmake --build {build} && ctest"
+                f" --test-dir {build}"
+            ),
             *device,
         )
     )

@@ -37,8 +37,10 @@ def arguments(parser: Parser) -> None:
         "what",
         metavar="WHAT",
         nargs="?",
-        help="a quantity such as M[1,2]; M[i,j] for every link of a chain of like links; without it, "
-        "list all",
+        help=(
+            "a quantity such as M[1,2]; M[i,j] for every link of a chain of like links; without it,"
+            " list all"
+        ),
     )
     parser.add_argument("--method", metavar="METHOD", help="the method whose formula is printed")
     parser.add_argument(
@@ -138,8 +140,8 @@ def _refuse_for_all_links(mechanism: Mechanism, options: Namespace) -> None:
     for option in ("structure", "where", "plot"):
         if getattr(options, option) and is_general(mechanism, options.what):
             raise RequestError(
-                f"--{option} does not apply to '{options.what}', which stands for all links; write numbers in place of "
-                "the letters"
+                f"--{option} does not apply to '{options.what}', which stands for all links; write"
+                " numbers in place of the letters"
             )
 
 

@@ -57,7 +57,9 @@ def arguments(parser: Parser) -> None:
     robot_arguments(parser, "a built-in name, a path, or a folder that symgen generated")
     program_arguments(
         parser,
-        functions=f"{', '.join(PROVED_BY_DEFAULT)}, if the robot has them; of a folder, all its functions",
+        functions=(
+            f"{', '.join(PROVED_BY_DEFAULT)}, if the robot has them; of a folder, all its functions"
+        ),
         kind=RowChoices,
         parameters="refused: functions with run-time parameters cannot be proved",
     )

@@ -24,7 +24,10 @@ from symgen.vocabulary.options import VerifyRequest
 SUMMARY = (
     "check the C of a robot or of a generated folder: algebra, text, floating point, identities"
 )
-EPILOG = "exit code: 0 if nothing failed, 1 if a check failed or a function has precision loss and is not judged"
+EPILOG = (
+    "exit code: 0 if nothing failed, 1 if a check failed or a function has precision loss and is"
+    " not judged"
+)
 
 
 def arguments(parser: Parser) -> None:

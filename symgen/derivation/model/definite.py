@@ -96,8 +96,9 @@ def completion_note(names: Sequence[str]) -> str:
     single = len(names) == 1
     links = f"link '{names[0]}'" if single else f"{len(names)} links, such as '{names[0]}',"
     return (
-        f"{links} {'turns' if single else 'turn'} about one direction at most, and {'its' if single else 'their'} inertia "
-        "has no inverse; moments about the other directions are added, which no motion depends on"
+        f"{links} {'turns' if single else 'turn'} about one direction at most, and"
+        f" {'its' if single else 'their'} inertia has no inverse; moments about the other"
+        " directions are added, which no motion depends on"
     )
 
 

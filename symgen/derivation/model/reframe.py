@@ -37,8 +37,9 @@ def refuse_many_joints(mechanism: Mechanism) -> None:
     """Raise TooLong if a mechanism has more than `MOST_JOINTS` joints."""
     if len(mechanism.joints) > MOST_JOINTS:
         raise TooLong(
-            f"{mechanism.name}: {len(mechanism.joints)} joints move, and symgen writes rows for at most {MOST_JOINTS}; "
-            "generate, verify, cost and inspect take --form looped, or lock joints that do not matter with --lock"
+            f"{mechanism.name}: {len(mechanism.joints)} joints move, and symgen writes rows for at"
+            f" most {MOST_JOINTS}; generate, verify, cost and inspect take --form looped, or lock"
+            " joints that do not matter with --lock"
         )
 
 

@@ -236,7 +236,8 @@ class Table:
                 return Slide(axis, self._number(value["slide"], location))
         raise location.error(
             f"{quote(value)} is not a step",
-            "write {shift = […]}, {turn = …, axis = […]}, {quaternion = [w, x, y, z]} or {slide = …, axis = […]}",
+            "write {shift = […]}, {turn = …, axis = […]}, {quaternion = [w, x, y, z]} or {slide ="
+            " …, axis = […]}",
         )
 
     def table(self, key: str) -> Table:

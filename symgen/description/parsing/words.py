@@ -128,7 +128,8 @@ class Unread:
         return [
             Note(
                 "warning",
-                f"{next(iter(places)).short}: {omission}{_more(len(places) - 1)}{f'; {hint}' if hint else ''}",
+                f"{next(iter(places)).short}:"
+                f" {omission}{_more(len(places) - 1)}{f'; {hint}' if hint else ''}",
             )
             for (omission, hint), places in self._places.items()
         ]

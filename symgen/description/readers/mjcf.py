@@ -177,7 +177,8 @@ def _read_mimic(
         notes.append(
             Note(
                 "warning",
-                f"{attributes.location.short}: joint {name} already follows another joint; this equality is left out",
+                f"{attributes.location.short}: joint {name} already follows another joint; this"
+                " equality is left out",
             )
         )
         return
@@ -186,7 +187,8 @@ def _read_mimic(
         notes.append(
             Note(
                 "warning",
-                f"{attributes.location.short}: it fixes joint {name} at {position:g} and is left out; use --lock",
+                f"{attributes.location.short}: it fixes joint {name} at {position:g} and is left"
+                " out; use --lock",
             )
         )
         return
@@ -392,7 +394,8 @@ class Loops:
         self._steps += len(pose) + len(up) + len(down)
         if self._steps > MOST_STEPS:
             raise location.error(
-                f"the displacements between the bodies of loops have more than {MOST_STEPS} steps up to here",
+                f"the displacements between the bodies of loops have more than {MOST_STEPS} steps"
+                " up to here",
                 "write the loops between sites",
             )
         return pose
@@ -436,20 +439,23 @@ def _keyframe(key: Element, types: Sequence[JointType]) -> list[list[Fraction]]:
 
 _POSE_ATTRIBUTES = "axisangle euler pos quat xyaxes zaxis"
 _JOINT = (
-    "actuatorfrclimited actuatorfrcrange actuatorgravcomp armature axis class damping frictionloss group limited margin "
-    "name pos range ref solimpfriction solimplimit solreffriction solreflimit springdamper springref springyield stiffness "
-    "type user"
+    "actuatorfrclimited actuatorfrcrange actuatorgravcomp armature axis class damping frictionloss"
+    " group limited margin name pos range ref solimpfriction solimplimit solreffriction solreflimit"
+    " springdamper springref springyield stiffness type user"
 )
 _GEOM = (
-    f"{_POSE_ATTRIBUTES} adhesion castshadow class conaffinity condim contype density fitscale fluidcoef fluidshape friction fromto "
-    "gap group hfield margin mass material mesh name priority rgba shellinertia size solimp solmix solref surfacevel type "
-    "user"
+    f"{_POSE_ATTRIBUTES} adhesion castshadow class conaffinity condim contype density fitscale"
+    " fluidcoef fluidshape friction fromto gap group hfield margin mass material mesh name"
+    " priority rgba shellinertia size solimp solmix solref surfacevel type user"
 )
 _BODY = "body frame joint freejoint geom inertial"
 _PASSED = "camera light site"
 _COMPILED = "composite flexcomp replicate attach plugin"
 """Elements that the reader of bodies refuses with specific messages."""
-_ACTUATORS = "general motor position velocity intvelocity orientation pid damper cylinder muscle adhesion dcmotor"
+_ACTUATORS = (
+    "general motor position velocity intvelocity orientation pid damper cylinder muscle adhesion"
+    " dcmotor"
+)
 
 
 def _words(reads: str, passes: str = "", closed: bool = True) -> Words:
@@ -468,20 +474,21 @@ KINDS = {
     ),
     "compiler": Kind(
         _words(
-            "angle autolimits balanceinertia boundinertia boundmass coordinate eulerseq inertiafromgeom inertiagrouprange "
-            "settotalmass alignfree",
-            "assetdir conflict convexhull discardvisual exactmeshinertia fitaabb fusestatic meshdir "
-            "passthrough savecanonical savecompiled saveinertial strippath texturedir usethread",
+            "angle autolimits balanceinertia boundinertia boundmass coordinate eulerseq"
+            " inertiafromgeom inertiagrouprange settotalmass alignfree",
+            "assetdir conflict convexhull discardvisual exactmeshinertia fitaabb fusestatic meshdir"
+            " passthrough savecanonical savecompiled saveinertial strippath texturedir usethread",
         ),
         _words("", "lengthrange"),
     ),
     "option": Kind(
         _words(
             "gravity density viscosity",
-            "actuatorgroupdisable apirate ccd_iterations ccd_tolerance collision cone impratio "
-            "integrator iterations jacobian ls_iterations ls_tolerance magnetic mpr_iterations mpr_tolerance noslip_iterations "
-            "noslip_tolerance o_friction o_margin o_solimp o_solref sdf_initpoints sdf_iterations sleep_tolerance solver timestep "
-            "tolerance wind",
+            "actuatorgroupdisable apirate ccd_iterations ccd_tolerance collision cone impratio"
+            " integrator iterations jacobian ls_iterations ls_tolerance magnetic mpr_iterations"
+            " mpr_tolerance noslip_iterations noslip_tolerance o_friction o_margin o_solimp"
+            " o_solref sdf_initpoints sdf_iterations sleep_tolerance solver timestep tolerance"
+            " wind",
             closed=False,
         ),
         _words("flag"),
@@ -489,9 +496,9 @@ KINDS = {
     "flag": Kind(
         _words(
             "gravity spring damper frictionloss equality passive",
-            "actuation autoreset clampctrl constraint contact diagexact "
-            "energy eulerdamp filterparent fwdinv invdiscrete ipc island limit midphase multiccd nativeccd override refsafe sensor "
-            "sleep speculative warmstart",
+            "actuation autoreset clampctrl constraint contact diagexact energy eulerdamp"
+            " filterparent fwdinv invdiscrete ipc island limit midphase multiccd nativeccd override"
+            " refsafe sensor sleep speculative warmstart",
             closed=False,
         ),
         _NO_WORDS,

@@ -191,7 +191,8 @@ class _Model:
         self.notes.append(
             Note(
                 "info",
-                "no joint leads to 'world': in Gazebo the model moves freely; use --base free for that",
+                "no joint leads to 'world': in Gazebo the model moves freely; use --base free for"
+                " that",
             )
         )
         return turned
@@ -212,7 +213,8 @@ class _Model:
         self.notes.append(
             Note(
                 "info",
-                f"the file rotates link {root.name}: the base is {name}, at its origin with the axes of the world",
+                f"the file rotates link {root.name}: the base is {name}, at its origin with the"
+                " axes of the world",
             )
         )
         joint = Connection(
@@ -312,7 +314,8 @@ def _selected_model(
         notes.append(
             Note(
                 "info",
-                f"model {quote(model.name)} of the file is read; left out: {_list_names(omitted_models)}",
+                f"model {quote(model.name)} of the file is read; left out:"
+                f" {_list_names(omitted_models)}",
             )
         )
     return model
@@ -528,7 +531,8 @@ def all_ignore_gravity(links: Iterable[tuple[Scope, Frame, Any]]) -> bool:
             (without_gravity if off else with_gravity).append(frame)
     if with_gravity and without_gravity:
         raise without_gravity[0].location.error(
-            f"gravity is off for this link but on for {quote(with_gravity[0].name)}; symgen has one gravity for all links",
+            f"gravity is off for this link but on for {quote(with_gravity[0].name)}; symgen has one"
+            " gravity for all links",
             "remove <gravity> from the links",
         )
     return bool(without_gravity)

@@ -79,7 +79,8 @@ def links(mechanism: Mechanism, reserved: Iterable[str] = ()) -> tuple[list[Link
     for name in (mechanism.name, *names, *joints):
         if not name.isprintable():
             raise RequestError(
-                f"{mechanism.name}: the name {name!r} has characters that XML cannot represent; choose another name"
+                f"{mechanism.name}: the name {name!r} has characters that XML cannot represent;"
+                " choose another name"
             )
     assembly = _LinkAssembly(
         mechanism, frames, dict.fromkeys((*names, *reserved), 1), dict.fromkeys(joints, 1)
@@ -111,7 +112,8 @@ def note_motor_links(links: Iterable[Link]) -> list[str]:
     names = list_all(link.moves for link in links if link.moves)
     return (
         [
-            f"a massless link NAME{MOVED} is added for {names}, whose frame is not the frame of its joint"
+            f"a massless link NAME{MOVED} is added for {names}, whose frame is not the frame of its"
+            " joint"
         ]
         if names
         else []

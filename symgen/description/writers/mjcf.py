@@ -150,7 +150,8 @@ def _right_angle_remarks(almost_right: Sequence[str]) -> list[str]:
     if not almost_right:
         return []
     return [
-        f"at {list_all(almost_right)} a rotation is almost a right angle; to keep it, read the file with --snap off"
+        f"at {list_all(almost_right)} a rotation is almost a right angle; to keep it, read the file"
+        " with --snap off"
     ]
 
 
@@ -169,8 +170,8 @@ def _world_content(
         depth[link.name] = depth[link.parent] + 1
     if max(depth.values()) > DEEPEST:
         raise RequestError(
-            f"{mechanism.name}: bodies would be nested more than {DEEPEST} deep, which readers of XML refuse; "
-            "write URDF or TOML"
+            f"{mechanism.name}: bodies would be nested more than {DEEPEST} deep, which readers of"
+            " XML refuse; write URDF or TOML"
         )
     root, elements = bodies.links[0], dict[str, list[str]]()
     outside = [
@@ -273,8 +274,8 @@ def _mujoco_joints(mechanism: Mechanism, joint: Joint, used_names: dict[str, int
         joint.motions
     ):
         raise RequestError(
-            f"{mechanism.name}: joint '{joint.name}' is {joint.kind}, which MJCF cannot represent; write TOML, or "
-            f"lock it with --lock {joint.name}"
+            f"{mechanism.name}: joint '{joint.name}' is {joint.kind}, which MJCF cannot represent;"
+            f" write TOML, or lock it with --lock {joint.name}"
         )
     if len(joints) == 1:
         return [(joint.name, kind, axis) for _, kind, axis in joints]
@@ -366,7 +367,10 @@ _JOINT_REMARKS: tuple[tuple[JointPredicate, str], ...] = (
     ),
     (
         lambda joint, words: _is_free_on_world(joint) and bool(joint.pose),
-        "the position and the quaternion of {} are relative to the world, not to the frame of the joint",
+        (
+            "the position and the quaternion of {} are relative to the world, not to the frame of"
+            " the joint"
+        ),
     ),
     (
         lambda joint, words: joint.limits.velocity is not None,
@@ -422,7 +426,8 @@ def _order_remarks(mechanism: Mechanism, order: list[int]) -> list[str]:
     if order == sorted(order):
         return []
     return [
-        f"the order of joints is {', '.join(mechanism.joints[i].name for i in order)} in MuJoCo, branch by branch"
+        f"the order of joints is {', '.join(mechanism.joints[i].name for i in order)} in MuJoCo,"
+        " branch by branch"
     ]
 
 
@@ -433,7 +438,10 @@ def _drive_remarks(mechanism: Mechanism) -> list[str]:
         for joint in mechanism.joints
         if joint.drive.armature and not joint.type.directed and joint.type.slides
     ]
-    world_axes_remark = f"the armature of {list_all(with_armature)} acts along fixed axes in MuJoCo, and along the body's axes in symgen"
+    world_axes_remark = (
+        f"the armature of {list_all(with_armature)} acts along fixed axes in MuJoCo, and along the"
+        " body's axes in symgen"
+    )
     with_friction = [joint.name for joint in mechanism.joints if joint.drive.friction]
     remarks = (
         [f"the friction of {list_all(with_friction)} sticks in MuJoCo, and is smooth in symgen"]
@@ -480,11 +488,13 @@ def _bodies(all_links: Sequence[Link], along_axes: Container[str]) -> _Bodies:
     bodies.children = _children_by_link(bodies.links)
     if removed:
         bodies.remarks.append(
-            f"without a mass, {list_all(removed)} is not a body, and its joint belongs to the next body"
+            f"without a mass, {list_all(removed)} is not a body, and its joint belongs to the next"
+            " body"
         )
     if fixed:
         bodies.remarks.append(
-            f"the inertia of {list_all(fixed)} is left out: the link is fixed, and MuJoCo would refuse the inertia"
+            f"the inertia of {list_all(fixed)} is left out: the link is fixed, and MuJoCo would"
+            " refuse the inertia"
         )
     bodies.remarks += _refusal_remarks(bodies, with_mass)
     return bodies
@@ -738,7 +748,8 @@ class _Sites:
         soft = [loop.name for loop in mechanism.loops if self._is_written(loop.name, written)]
         remarks = (
             [
-                f"loops are left out, since MuJoCo can only connect points and weld bodies: {list_all(omitted)}"
+                "loops are left out, since MuJoCo can only connect points and weld bodies:"
+                f" {list_all(omitted)}"
             ]
             if omitted
             else []

@@ -78,7 +78,8 @@ def write(mechanism: Mechanism) -> Written:
     sentences += _omissions(mechanism)
     if almost_right:
         sentences.append(
-            f"at {list_all(almost_right)} a rotation is almost a right angle; to keep it, read the file with --snap off"
+            f"at {list_all(almost_right)} a rotation is almost a right angle; to keep it, read the"
+            " file with --snap off"
         )
     root = element("robot", {"name": mechanism.name}, lines)
     return Written(document(title(mechanism), sentences, root), tuple(sentences))
@@ -88,7 +89,8 @@ def _refuse_macro_name(mechanism: Mechanism, name: str) -> None:
     """Raise RequestError for a name that xacro would expand."""
     if "${" in name or "$(" in name:
         raise RequestError(
-            f"{mechanism.name}: the name '{name}' would be a macro of xacro; choose another name, or write TOML"
+            f"{mechanism.name}: the name '{name}' would be a macro of xacro; choose another name,"
+            " or write TOML"
         )
 
 
@@ -109,8 +111,8 @@ def _split_joint(
     ]
     if len(kinds) != joint.type.nq or any(step.rate != 1 for step in joint.about_axis):
         raise RequestError(
-            f"{mechanism.name}: joint '{joint.name}' is {joint.kind}, which URDF cannot represent; write TOML, or "
-            f"lock it with --lock {joint.name}"
+            f"{mechanism.name}: joint '{joint.name}' is {joint.kind}, which URDF cannot represent;"
+            f" write TOML, or lock it with --lock {joint.name}"
         )
     result: list[Link] = []
     parent, pose = link.parent, link.pose
@@ -255,7 +257,8 @@ def _omissions(mechanism: Mechanism) -> list[str]:
     sentences = []
     if mechanism.gravity != EARTH:
         sentences.append(
-            f"gravity is left out; read the file with --gravity {','.join(map(fraction_text, mechanism.gravity))}"
+            "gravity is left out; read the file with --gravity"
+            f" {','.join(map(fraction_text, mechanism.gravity))}"
         )
     if mechanism.coupled:
         sentences.append(
@@ -264,14 +267,16 @@ def _omissions(mechanism: Mechanism) -> list[str]:
     driven = tuple(joint for joint in mechanism.joints if joint.drive)
     if any(name in _DYNAMICS for joint in driven for name, _ in joint.drive.declared):
         sentences.append(
-            f"the choice of applied drives is left out; read the file with --drives {drives_option(mechanism.joints)}"
+            "the choice of applied drives is left out; read the file with --drives"
+            f" {drives_option(mechanism.joints)}"
         )
     sentences += omitted_friction_speed(mechanism) + omitted_drive_values(
         mechanism, _DYNAMICS, _unapplied_names(mechanism)
     )
     if mechanism.loops:
         sentences.append(
-            f"loops are left out, which URDF cannot represent: {list_all(loop.name for loop in mechanism.loops)}"
+            "loops are left out, which URDF cannot represent:"
+            f" {list_all(loop.name for loop in mechanism.loops)}"
         )
     if mechanism.independent or mechanism.actuated:
         sentences.append(
@@ -279,7 +284,9 @@ def _omissions(mechanism: Mechanism) -> list[str]:
         )
     if mechanism.compensated_parts:
         sentences.append(
-            f"the gravcomp of {list_all(dict.fromkeys(part.link for part in mechanism.compensated_parts))} is left out"
+            "the gravcomp of"
+            f" {list_all(dict.fromkeys(part.link for part in mechanism.compensated_parts))} is"
+            " left out"
         )
     sentences += _changed_types(mechanism.joints)
     return sentences
@@ -299,11 +306,13 @@ def _changed_types(joints: Iterable[Joint]) -> list[str]:
     sentences = []
     if split:
         sentences.append(
-            f"two joints, NAME_angle and NAME_distance, with a massless link between them replace {list_all(split)}"
+            "two joints, NAME_angle and NAME_distance, with a massless link between them replace"
+            f" {list_all(split)}"
         )
     if without_limits:
         sentences.append(
-            f"the limits of {list_all(without_limits)} are left out, since these joints have several coordinates"
+            f"the limits of {list_all(without_limits)} are left out, since these joints have"
+            " several coordinates"
         )
     if continuous:
         sentences.append(

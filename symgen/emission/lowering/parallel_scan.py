@@ -135,7 +135,10 @@ class Lowering:
         """
         chain, stages = self.chain, body()
         last = expression("(((row % 2) != 0) || (row + 1 == {}))", Element(self.levels, "level", 0))
-        comment = "number of levels at which the row is the last or first row of a pair: that many pairs are combined there"
+        comment = (
+            "number of levels at which the row is the last or first row of a pair: that many pairs"
+            " are combined there"
+        )
         yield self._count_levels("last", last, comment)
         if len(self.scans) > 1:
             yield self._count_levels("first", "((row % 2) == 0)", "")
@@ -184,7 +187,10 @@ class Lowering:
         if up:
             name, array, first, size = "upsweep", "upsweeps", places.upsweeps, tree.up_size
             step, copied = scan.up, ("combined", "left")
-            comment = "upsweep: combine the pairs of a level, in a group of segments; a value without a partner is copied"
+            comment = (
+                "upsweep: combine the pairs of a level, in a group of segments; a value without a"
+                " partner is copied"
+            )
         else:
             name, array, first, size = (
                 "downsweep",

@@ -62,7 +62,8 @@ def chain_of(mechanism: Mechanism, count: int, request: str) -> Mechanism:
         )
     if has_several_coordinates(mechanism) or mechanism.loops:
         raise RequestError(
-            f"'{mechanism.name}' has joints of several coordinates, mimic joints or loops, and {instead}"
+            f"'{mechanism.name}' has joints of several coordinates, mimic joints or loops, and"
+            f" {instead}"
         )
     like_joint, like_body = _comparable(mechanism, 1)
     for i in range(2, size):
@@ -73,8 +74,8 @@ def chain_of(mechanism: Mechanism, count: int, request: str) -> Mechanism:
         ):
             if differs:
                 raise RequestError(
-                    f"link '{mechanism.bodies[i].name}' of '{mechanism.name}' has another {component} than link "
-                    f"'{mechanism.bodies[1].name}', and {instead}"
+                    f"link '{mechanism.bodies[i].name}' of '{mechanism.name}' has another"
+                    f" {component} than link '{mechanism.bodies[1].name}', and {instead}"
                 )
     links = [0, *[1] * (count - 2), size - 1]
     joints, bodies = [], []
@@ -142,9 +143,15 @@ class General:
     def evidence(self) -> str:
         """Derivation of the formulas and the proof or test that confirms them."""
         *shorter, longer = self.sizes
-        text = f"found for n = {', '.join(map(str, shorter))} and equal for every block at n = {longer}"
+        text = (
+            f"found for n = {', '.join(map(str, shorter))} and equal for every block at n ="
+            f" {longer}"
+        )
         if self.proved_from:
-            return f"{text}; proved for every n ≥ {FEWEST} from {self.proved_from}, with n and the indices as symbols"
+            return (
+                f"{text}; proved for every n ≥ {FEWEST} from {self.proved_from}, with n and the"
+                " indices as symbols"
+            )
         return f"{text}, which is no proof for all n"
 
     @property
@@ -163,7 +170,10 @@ class General:
             for letter, partial in PARTIAL_SUM.items()
             if partial in letters
         ]
-        return f"{'; '.join(meanings)}; a sum over an empty range is 0; the first case that holds counts"
+        return (
+            f"{'; '.join(meanings)}; a sum over an empty range is 0; the first case that holds"
+            " counts"
+        )
 
     @property
     def is_tridiagonal(self) -> bool:
@@ -180,8 +190,8 @@ class General:
         """Return the formulas as "text" or "latex", one case after the other."""
         if format not in FORMATS:
             raise RequestError(
-                f"formulas for all links are written as {' or '.join(FORMATS)}; write numbers in place of the "
-                f"letters of '{self.label}' for {format}"
+                f"formulas for all links are written as {' or '.join(FORMATS)}; write numbers in"
+                f" place of the letters of '{self.label}' for {format}"
             )
         lines = []
         for case in self.cases:
@@ -235,8 +245,8 @@ def general(
                     and _is_long(_short(block.entries))
                 ):
                     raise RequestError(
-                        f"no formula for '{words.what}' was found: for {count} links an entry has more than "
-                        f"{MOST_TERMS} terms; write numbers in place of the letters"
+                        f"no formula for '{words.what}' was found: for {count} links an entry has"
+                        f" more than {MOST_TERMS} terms; write numbers in place of the letters"
                     )
                 blocks_at[tuple(values.items())] = block
     shape = next((block.shape for block in reversed(blocks_at.values()) if block is not None), None)
@@ -257,15 +267,15 @@ def general(
     cases = find_cases(variables, shorter)
     if cases is None:
         raise RequestError(
-            f"no formula for '{words.what}' was found: its terms are no sums over ranges of links with "
-            f"coefficients of degree {MOST_DEGREE}; write numbers in place of the letters"
+            f"no formula for '{words.what}' was found: its terms are no sums over ranges of links"
+            f" with coefficients of degree {MOST_DEGREE}; write numbers in place of the letters"
         )
     result = General(words.what, shape, tuple(cases), (*SIZES, LONGER))
     for point, block in points.items():
         if result.block(**dict(point)).entries != block:
             raise RequestError(
-                f"no formula for '{words.what}' was found: one that holds for {SIZES[-1]} links does not "
-                f"hold for {LONGER}; write numbers in place of the letters"
+                f"no formula for '{words.what}' was found: one that holds for {SIZES[-1]} links"
+                f" does not hold for {LONGER}; write numbers in place of the letters"
             )
     return result
 

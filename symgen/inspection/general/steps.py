@@ -402,8 +402,9 @@ class Steps:
             meaning = f"{self.neighbour}[r,c] is an entry of that block, which is symmetric"
         elif self.below:
             meaning = (
-                f"{self.neighbour}[r] is a component of the wrench for an acceleration of 1 of joint {self.last}, with the "
-                f"links from {self.last} on as one body; it acts at the mass centre of link {self.variable}, in the axes of that link"
+                f"{self.neighbour}[r] is a component of the wrench for an acceleration of 1 of"
+                f" joint {self.last}, with the links from {self.last} on as one body; it acts at"
+                f" the mass centre of link {self.variable}, in the axes of that link"
             )
         else:
             meaning = f"{self.neighbour}[r] is a component of that wrench"
@@ -437,8 +438,8 @@ class Steps:
         """
         if format not in FORMATS:
             raise RequestError(
-                f"recursion steps are written as {' or '.join(FORMATS)}; write numbers in place of the letters of "
-                f"'{self.label}' for {format}"
+                f"recursion steps are written as {' or '.join(FORMATS)}; write numbers in place of"
+                f" the letters of '{self.label}' for {format}"
             )
         lines = [line for steps in (self, *self.below) for line in steps.lines(format, full)]
         return align_latex(lines) if format == "latex" else "\n".join(lines)
@@ -530,8 +531,8 @@ class Stepping:
             numbers = chain(links, random_state(links, seed))
             if numbers.rounded:
                 raise RequestError(
-                    f"'{links.name}' has irrational rotations, for which {recursion.source} have no exact step; write "
-                    "numbers in place of the letters"
+                    f"'{links.name}' has irrational rotations, for which {recursion.source} have no"
+                    " exact step; write numbers in place of the letters"
                 )
             operators = recursion.operators(numbers)
             inertias += [recursion.inertia(operators, i) for i in reversed(range(SAMPLED))]
@@ -578,8 +579,8 @@ class Stepping:
             block = np.asarray(rule.block(operators, *wrench), dtype=object)
         except TooManyProducts:
             raise TooLong(
-                f"a step of {self.recursion.state} takes more than {MOST_PRODUCTS} products of terms; write numbers "
-                "in place of the letters"
+                f"a step of {self.recursion.state} takes more than {MOST_PRODUCTS} products of"
+                " terms; write numbers in place of the letters"
             ) from None
         block = np.asarray(np.frompyfunc(generators.function, 1, 1)(block), dtype=object)
         return block.reshape(-1, 1) if block.ndim < 2 else block
@@ -684,7 +685,8 @@ def steps(
     links = chain_of(mechanism, SAMPLED, request)
     if without_drives(links) != links:
         raise RequestError(
-            f"'{mechanism.name}' has drives, and the recursion of the paper has none; leave --drives out"
+            f"'{mechanism.name}' has drives, and the recursion of the paper has none; leave"
+            " --drives out"
         )
     stepping = _stepping(links, recursion)
     result = _steps(stepping, rule, request, letter, indices)

@@ -109,19 +109,22 @@ class _Checker:
             stage_types = [type(stage) for stage in form.stages]
             if stage_types != [Map, *[ParallelScan, Map] * (len(stage_types) // 2)]:
                 self.fail(
-                    "stages must be maps and parallel scans that alternate, with a map first and last"
+                    "stages must be maps and parallel scans that alternate, with a map first and"
+                    " last"
                 )
             # x & (x - 1) is zero for a power of two.
             if len(set(lengths)) != 1 or len(lengths) & len(lengths) - 1:
                 self.fail(
-                    f"the number of parts, {len(lengths)}, must be a power of two, and all parts equally long"
+                    f"the number of parts, {len(lengths)}, must be a power of two, and all parts"
+                    " equally long"
                 )
             # The parts hold n + 1 elements, and fewer repeated elements than there are parts.
             if not n < sum(lengths) < n + 1 + len(lengths):
                 self.fail(f"parts of {lengths[0]} elements do not hold {n + 1} elements")
         elif lengths and (sum(lengths) != n or min(lengths) < 1 or max(lengths) > lengths[0]):
             self.fail(
-                f"parts of {', '.join(map(str, lengths))} links are not those of {n} links, the first of the longest"
+                f"parts of {', '.join(map(str, lengths))} links are not those of {n} links, the"
+                " first of the longest"
             )
         if lengths and (not form.serial or len(form.link_classes) != 1):
             self.fail("parts are not those of one chain of like links")
@@ -221,7 +224,8 @@ class _Checker:
             for port in step.inputs:
                 if port.name == FINAL_CARRY and port.size != len(read_sweep.initial):
                     self.fail(
-                        f"scan {number} takes {port.size} numbers of sweep {scan.takes}, not {len(read_sweep.initial)}"
+                        f"scan {number} takes {port.size} numbers of sweep {scan.takes}, not"
+                        f" {len(read_sweep.initial)}"
                     )
                 # The opening step has no part before it, so it receives no carry.
                 if port.name == CARRY and (step is scan.opening or port.size != outputs.get(CARRY)):
@@ -283,7 +287,8 @@ class _Checker:
         for actual, sizes in ports:
             if {port.name: port.size for port in actual} != sizes:
                 self.fail(
-                    f"the steps of scan {number} have ports of other names or sizes than the scan needs"
+                    f"the steps of scan {number} have ports of other names or sizes than the scan"
+                    " needs"
                 )
         # The last element has no joint after it: either both of its values are shortened, or
         # neither.
@@ -293,8 +298,8 @@ class _Checker:
             and (scan.valid < up) == (scan.last_valid < down)
         ):
             self.fail(
-                f"scan {number} keeps {scan.valid} of {up} and {scan.last_valid} of {down} numbers of the last element; "
-                "it must keep some of each, and shorten both or neither"
+                f"scan {number} keeps {scan.valid} of {up} and {scan.last_valid} of {down} numbers"
+                " of the last element; it must keep some of each, and shorten both or neither"
             )
 
     # -- results ---------------------------------------------------------------------------------

@@ -104,8 +104,8 @@ class LoopProgram:
         classes = f"{len(self.link_classes)} class{'es' * (len(self.link_classes) > 1)}"
         cut = f" in {self.part_count} parts" if self.part_lengths else ""
         return (
-            f"<symgen.LoopProgram {self.function} by {self.method}: {len(self)} links of {classes}{cut}, "
-            f"{len(self.stages)} stages, {self.cost} operations, {self.real}>"
+            f"<symgen.LoopProgram {self.function} by {self.method}: {len(self)} links of"
+            f" {classes}{cut}, {len(self.stages)} stages, {self.cost} operations, {self.real}>"
         )
 
     # -- stages ----------------------------------------------------------------------------------

@@ -25,8 +25,9 @@ ANGLE = "angle"
 RESULT_NAMES = {SAVED: "new_saved", CARRY: "next_carry"}
 """Names in C of results that share their name with an argument."""
 FRAMES = (
-    "the frame of a link is the frame of its parent, shifted by x, y, z and rotated about z by gamma, x by "
-    "alpha, z by beta (or offset) and q; m, hx, Sxx ... are its mass and its first and second moments about the origin"
+    "the frame of a link is the frame of its parent, shifted by x, y, z and rotated about z by"
+    " gamma, x by alpha, z by beta (or offset) and q; m, hx, Sxx ... are its mass and its first and"
+    " second moments about the origin"
 )
 """Meaning of the names of link constants."""
 

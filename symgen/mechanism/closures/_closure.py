@@ -99,7 +99,10 @@ class ClosureType:
             return "force along the line between the origins, by its length"
         if isinstance(row, Across) and self.rotation_axes == ALL_AXES:
             return "moment about the normal of both axes"
-        return f"moment about {'xyz'[row.axis if isinstance(row, Unspun) else 3 - row.first - row.second]}"
+        return (
+            "moment about"
+            f" {'xyz'[row.axis if isinstance(row, Unspun) else 3 - row.first - row.second]}"
+        )
 
 
 SAME_ORIGIN = (Along(0), Along(1), Along(2))

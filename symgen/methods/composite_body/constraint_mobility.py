@@ -23,7 +23,8 @@ QUANTITIES = {
     "S_loops": Quantity(
         (),
         "NL x NL",
-        "accelerations of the constraint rows per unit force on each of them, A M^-1 A^T (docs/how-to/closed-chains.md)",
+        "accelerations of the constraint rows per unit force on each of them, A M^-1 A^T"
+        " (docs/how-to/closed-chains.md)",
         _S,
         refusal=refuse_without_closures,
         of_loops=True,

@@ -52,8 +52,9 @@ def refusal(mechanism: Mechanism) -> str | None:
     if defective is None:
         return None
     return (
-        f"constraint_force divides by the inertia of every link, and link '{defective[0]}' of '{mechanism.name}' {defective[1]}; "
-        "lump it into its neighbour with --lock, give it moments of inertia, or use another method (riccati, udut)"
+        f"constraint_force divides by the inertia of every link, and link '{defective[0]}' of"
+        f" '{mechanism.name}' {defective[1]}; lump it into its neighbour with --lock, give it"
+        " moments of inertia, or use another method (riccati, udut)"
     )
 
 
@@ -68,7 +69,10 @@ def cancels(mechanism: Mechanism) -> bool:
 
 
 METHOD = Method(
-    source="Fijany & Featherstone 2013 (abstract and nomenclature), with Lee & Chirikjian 2005, (8), (12)",
+    source=(
+        "Fijany & Featherstone 2013 (abstract and nomenclature), with Lee & Chirikjian 2005, (8),"
+        " (12)"
+    ),
     factor=serial,  # LC (8), (12)
     functions={
         "forward_dynamics": serial_dynamics,  # from the total interbody forces

@@ -250,7 +250,8 @@ def _interbody_forces(linkage: Linkage, order: Order, omegas: Omegas, axes: Axes
     for i, F in enumerate(wrenches):
         linkage.step(
             i,
-            "interbody force at the origin of the frame that its joint moves, in the axes of the base",
+            "interbody force at the origin of the frame that its joint moves, in the axes of the"
+            " base",
         )
         R, f = Rotation([rotations[i]]), Vector(F[3:])
         n = Vector(F[:3]) + f.cross(linkage.declared_frame(i)[1])

@@ -87,7 +87,10 @@ def rigid_fault(model: Model) -> str | None:
             return f"link '{link.name}' has no mass"
     for link in model.links:
         if not _positive(_scaled_inertia(link.inertia)):
-            return f"link '{link.name}' is a point mass, but not all links are point masses at their ends"
+            return (
+                f"link '{link.name}' is a point mass, but not all links are point masses at their"
+                " ends"
+            )
     return None
 
 
@@ -115,8 +118,8 @@ def planar_refusal(mechanism: Mechanism) -> str | None:
         why = planar_chain_fault(model)
         if why is not None:
             return (
-                f"fixman:planar needs a serial chain of revolute joints with parallel axes, and in '{model.name}' {why}; use "
-                "fixman:spatial, or another method, such as riccati"
+                "fixman:planar needs a serial chain of revolute joints with parallel axes, and in"
+                f" '{model.name}' {why}; use fixman:spatial, or another method, such as riccati"
             )
         why = None if all_points(model) else rigid_fault(model)
     return (
@@ -143,7 +146,10 @@ def _points_refusal(method: str, mechanism: Mechanism) -> str | None:
     model = _model(mechanism)
     with k.precision():
         if not all_points(model):
-            return f"{method} needs a chain of point masses, and links of '{model.name}' are rigid bodies; use fixman:planar"
+            return (
+                f"{method} needs a chain of point masses, and links of '{model.name}' are rigid"
+                " bodies; use fixman:planar"
+            )
         opposite = next(
             (link for i, link in enumerate(model.links) if i and not same_direction(model, i)), None
         )
@@ -151,8 +157,8 @@ def _points_refusal(method: str, mechanism: Mechanism) -> str | None:
         None
         if opposite is None
         else (
-            f"{method} needs axes of one direction, and the axis of joint '{opposite.joint}' of '{model.name}' "
-            "is opposite to the one before; use fixman:planar"
+            f"{method} needs axes of one direction, and the axis of joint '{opposite.joint}' of"
+            f" '{model.name}' is opposite to the one before; use fixman:planar"
         )
     )
 

@@ -102,8 +102,8 @@ def _refuse_runtime_inertia(linkage: Linkage) -> None:
     """
     if linkage.at_run_time is not None and linkage.at_run_time.inertia:
         raise MethodRefusal(
-            f"fixman needs constant inertias, and some inertia of '{linkage.model.name}' is a run-time parameter; "
-            "use another method, such as riccati"
+            f"fixman needs constant inertias, and some inertia of '{linkage.model.name}' is a"
+            " run-time parameter; use another method, such as riccati"
         )
 
 

@@ -140,15 +140,16 @@ def planar(linkage: Linkage) -> Partition:
         not drive.armature.is_zero for drive in linkage.drives
     ):  # a run-time armature, which no refusal detects
         raise MethodRefusal(
-            f"fixman:planar uses the directions of links instead of joint angles, and a joint of '{linkage.model.name}' "
-            "has an armature; use another method, such as riccati"
+            "fixman:planar uses the directions of links instead of joint angles, and a joint of"
+            f" '{linkage.model.name}' has an armature; use another method, such as riccati"
         )
     if not linkage.ask_model(all_points):
         return rigid_links(linkage)
     if linkage.payload is not None and linkage.payload.link >= 0:
         raise MethodRefusal(
-            f"fixman needs '{linkage.model.name}' to be a chain of point masses, and the payload on "
-            f"'{linkage.payload.name}' makes a link a rigid body; use another method, such as riccati"
+            f"fixman needs '{linkage.model.name}' to be a chain of point masses, and the payload on"
+            f" '{linkage.payload.name}' makes a link a rigid body; use another method, such as"
+            " riccati"
         )
     return point_masses(linkage)
 
@@ -242,8 +243,8 @@ def _end(linkage: Linkage, i: int) -> tuple[Scalar, Vector]:
     nonzero = [component for component in (x, y) if not component.is_zero]
     if len(nonzero) > 1:
         raise MethodRefusal(
-            f"fixman would need a square root of symbolic parameters of '{linkage.model.name}'; keep centres and "
-            "lengths as numbers, or use another method, such as riccati"
+            f"fixman would need a square root of symbolic parameters of '{linkage.model.name}';"
+            " keep centres and lengths as numbers, or use another method, such as riccati"
         )
     return nonzero[0], Vector(
         [linkage.zero if component.is_zero else linkage.one for component in (x, y)]

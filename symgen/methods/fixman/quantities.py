@@ -60,8 +60,8 @@ def refusal(mechanism: Mechanism) -> str | None:
         if all_points(declared(mechanism)):
             return None
     return (
-        f"LC's blocks over (theta, L) need point masses at the ends of the links, and links of '{mechanism.name}' "
-        "are rigid bodies; use H_aa, H_ab, H_bb of fixman:spatial"
+        "LC's blocks over (theta, L) need point masses at the ends of the links, and links of"
+        f" '{mechanism.name}' are rigid bodies; use H_aa, H_ab, H_bb of fixman:spatial"
     )
 
 
@@ -275,7 +275,8 @@ QUANTITIES = {
     "dtheta_dx": Quantity(
         ("i", "l"),
         "1x2",
-        "derivative of joint angle i with respect to the position of point mass l, LC (17)-(21), link lengths differentiated too",
+        "derivative of joint angle i with respect to the position of point mass l, LC (17)-(21),"
+        " link lengths differentiated too",
         _dtheta,
         nonzero=THREE,
         variant="planar",
@@ -294,7 +295,8 @@ QUANTITIES = {
     "dL_dx": Quantity(
         ("i", "l"),
         "1x2",
-        "derivative of the length of link i with respect to the position of point mass l, LC (15)-(18)",
+        "derivative of the length of link i with respect to the position of point mass l, LC"
+        " (15)-(18)",
         _dL,
         nonzero=TWO,
         variant="planar",
@@ -330,7 +332,8 @@ QUANTITIES = {
     "dq_dxi": Quantity(
         ("i", "j"),
         "6x6",
-        "derivative of the relative velocity across joint i (the joint's own rate first) with respect to the twist of link j, WC (18)",
+        "derivative of the relative velocity across joint i (the joint's own rate first) with"
+        " respect to the twist of link j, WC (18)",
         _dq_dxi,
         nonzero="j is i or the parent of i",
         variant="spatial",

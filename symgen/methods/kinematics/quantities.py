@@ -50,7 +50,8 @@ QUANTITIES = {
     "gamma": Quantity(
         (),
         "NL x 1",
-        "velocity-product acceleration of the constraint rows, A a + gamma = 0 for closed loops (docs/how-to/closed-chains.md)",
+        "velocity-product acceleration of the constraint rows, A a + gamma = 0 for closed loops"
+        " (docs/how-to/closed-chains.md)",
         _bias,
         ("q", "v"),
         refusal=refuse_without_closures,

@@ -31,7 +31,9 @@ METHOD = Method(
         "link_accelerations": link_accelerations,  # (5.6), (5.7)
         "interbody_forces": interbody_forces,  # (2.29)
         "operational_inertia_inverse": operational_inertia_inverse,  # (3.13), (4.16), (5.4)
-        "mass_matrix_log_determinant_gradient": mass_matrix_log_determinant_gradient,  # (4.5), (4.11), (4.16)
+        "mass_matrix_log_determinant_gradient": (
+            mass_matrix_log_determinant_gradient
+        ),  # (4.5), (4.11), (4.16)
     },
     variants={
         "fd1": Variant(functions={"forward_dynamics": fd1}),  # (4.17)-(4.22)

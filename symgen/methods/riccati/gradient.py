@@ -43,7 +43,8 @@ def mass_matrix_log_determinant_gradient(linkage: Linkage) -> tuple[list[Scalar]
     for i, link in enumerate(linkage.links):
         linkage.step(
             i,
-            "acceleration per unit wrench on the link, and derivative of ln det M, from RK (4.5), (4.11), (4.16), (5.4)",
+            "acceleration per unit wrench on the link, and derivative of ln det M, from RK (4.5),"
+            " (4.11), (4.16), (5.4)",
         )
         X = Mobility(zero_matrix, (zeros, zeros, zeros), zero_matrix)
         if link.parent >= 0:

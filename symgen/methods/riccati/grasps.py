@@ -180,8 +180,8 @@ def _require_mobility(linkage: Linkage, grasps: Sequence[Grasp]) -> None:
         rank, rows = closing.moves[grasp.arm is closing.second], len(grasp.B)
         if rank < rows:
             raise MethodRefusal(
-                f"{NAME} divides by the mobility of each arm, and the arm of loop '{closing.name}' is singular in the "
-                f"assembled pose (rank {rank} of {rows}); use riccati"
+                f"{NAME} divides by the mobility of each arm, and the arm of loop '{closing.name}'"
+                f" is singular in the assembled pose (rank {rank} of {rows}); use riccati"
             )
 
 
@@ -200,7 +200,8 @@ def _tip_mobility(linkage: Linkage, filters: Sequence[Filter], grasp: Grasp) -> 
         )  # ψᵀ Ω ψ + Hᵀ D⁻¹ H
     mount, origin = linkage.frame_pose(frame)
     linkage.derivation.step(
-        f"loop {grasp.loop.closing.name}: acceleration of the arm per unit constraint force, B^T Lambda^-1 B"
+        f"loop {grasp.loop.closing.name}: acceleration of the arm per unit constraint force, B^T"
+        " Lambda^-1 B"
     )
     Omega = Omega.shifted(origin).rotated(mount.transposed())
     accelerations = [Omega.apply(*row) for row in grasp.B]
@@ -331,8 +332,8 @@ QUANTITIES = {
     "K_loops": Quantity(
         (),
         "NL x NL",
-        "accelerations of each arm's constraint rows per unit force on them, the object held still: "
-        "diag(B_i^T Omega_i B_i) of symgen's (G4)",
+        "accelerations of each arm's constraint rows per unit force on them, the object held still:"
+        " diag(B_i^T Omega_i B_i) of symgen's (G4)",
         _K,
         refusal=_no_letters,
         of_loops=True,
@@ -340,8 +341,8 @@ QUANTITIES = {
     "e_loops": Quantity(
         (),
         "NL x 1",
-        "accelerations at which the constraint rows would open, without constraint forces and joint "
-        "accelerations of the object, symgen's (G4)",
+        "accelerations at which the constraint rows would open, without constraint forces and joint"
+        " accelerations of the object, symgen's (G4)",
         _e,
         ("q", "v", "tau"),
         refusal=_no_letters,

@@ -214,7 +214,8 @@ QUANTITIES = {
     "D": Quantity(
         ("k",),
         "scalar",
-        "articulated-body inertia along the axis of joint k, D = H P H^T; covariance of the innovation, RK (4.6)",
+        "articulated-body inertia along the axis of joint k, D = H P H^T; covariance of the"
+        " innovation, RK (4.6)",
         _D,
     ),
     "G": Quantity(("k",), "6x1", "Kalman gain, a wrench on link k, G = P H^T / D, RK (5.12)", _G),

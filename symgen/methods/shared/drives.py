@@ -98,8 +98,8 @@ def refuse_armature(mechanism: Mechanism, method: str, why: str) -> str | None:
     if joint is None:
         return None
     return (
-        f"{method} {why}, and joint '{joint.name}' of '{mechanism.name}' has an armature; leave that out by --drives, or "
-        "use another method, such as riccati"
+        f"{method} {why}, and joint '{joint.name}' of '{mechanism.name}' has an armature; leave"
+        " that out by --drives, or use another method, such as riccati"
     )
 
 

@@ -119,7 +119,8 @@ class Method:
     def __post_init__(self) -> None:
         if not self.source.strip():
             raise ArgumentError(
-                "the method has no source; name the paper, its year if known, and the equations that it follows"
+                "the method has no source; name the paper, its year if known, and the equations"
+                " that it follows"
             )
         readings: dict[str, Method | Variant] = {"the method": self}
         readings |= {

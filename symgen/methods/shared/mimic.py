@@ -104,8 +104,8 @@ def mimic_refusal(name: str, method: Method) -> Refusal:
             if coupling
         )
         return (
-            f"{name} does not support mimic joints, and joint '{follower}' of '{mechanism.name}' mimics another; use "
-            "composite_body, or read mimic joints as independent"
+            f"{name} does not support mimic joints, and joint '{follower}' of '{mechanism.name}'"
+            " mimics another; use composite_body, or read mimic joints as independent"
         )
 
     def require_mimic_joints(mechanism: Mechanism) -> str | None:

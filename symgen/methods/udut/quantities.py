@@ -47,8 +47,8 @@ def refusal(mechanism: Mechanism) -> str | None:
     if joint is None:
         return None
     return (
-        f"the letters of udut need joints of one degree of freedom, and joint '{joint.name}' of '{mechanism.name}' has "
-        f"{joint.type.nv}; use riccati or another method"
+        f"the letters of udut need joints of one degree of freedom, and joint '{joint.name}' of"
+        f" '{mechanism.name}' has {joint.type.nv}; use riccati or another method"
     )
 
 

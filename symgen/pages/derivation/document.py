@@ -166,8 +166,11 @@ def _side_by_side(
     first = parts[0]
     remarks = [
         *dict.fromkeys(remark for part in parts for remark in part.remarks),
-        "The mass matrix of each paper is compared with the sum of the kinetic energies of the links, and its factorization "
-        "with that mass matrix, so that all factorizations belong to the same matrix.",
+        (
+            "The mass matrix of each paper is compared with the sum of the kinetic energies of the"
+            " links, and its factorization with that mass matrix, so that all factorizations belong"
+            " to the same matrix."
+        ),
         *(f"Not available for this robot: {reason}." for reason in reasons),
     ]
     return Document(
@@ -229,15 +232,15 @@ def _document(
 def _remarks(mechanism: Mechanism, name: str, rounded: bool) -> Iterator[str]:
     module = paper(name)
     yield (
-        "Links and joints count from 0 at the base in the indices of printed blocks. Units are SI; q, v and tau are the "
-        "coordinates, rates and forces of the joints."
+        "Links and joints count from 0 at the base in the indices of printed blocks. Units are SI;"
+        " q, v and tau are the coordinates, rates and forces of the joints."
     )
     yield f"{module.SOURCE}: {module.CONVENTIONS}"
     yield "An equation for an inverse is checked as a product that is the identity."
     if rounded:
         yield (
-            "The description has irrational rotations. The checks replace them by rational rotations "
-            "within 1e-9."
+            "The description has irrational rotations. The checks replace them by rational"
+            " rotations within 1e-9."
         )
     operators = paper_operators(mechanism, name)
     if operators.completed:
@@ -269,13 +272,13 @@ def _coverage(result: PaperResult, states: int, rounded: bool) -> str:
     count = len(result.equations)
     holding, symbolic = result.holding, result.symbolic
     text = (
-        f"{'All' if holding == count else f'{holding} of the'} {count} equations of {result.source} hold exactly, in "
-        f"rational numbers, at {states} random states"
+        f"{'All' if holding == count else f'{holding} of the'} {count} equations of {result.source}"
+        f" hold exactly, in rational numbers, at {states} random states"
     )
     if symbolic:
         text += (
-            f"; {'all' if symbolic == count else symbolic} of them were also computed over rational functions of the "
-            "coordinates, which proves them for every state"
+            f"; {'all' if symbolic == count else symbolic} of them were also computed over rational"
+            " functions of the coordinates, which proves them for every state"
         )
     return text + ("; rotations are rounded as stated above." if rounded else ".")
 

@@ -262,7 +262,10 @@ def _latex_step(step: Step) -> Iterator[str]:
 
 def _latex_equation(text: str) -> str:
     """Return a displayed equation, scaled down if it is wider than the page."""
-    return rf"\begin{{center}}\adjustbox{{max width=\linewidth}}{{$\displaystyle {text}$}}\end{{center}}"
+    return (
+        r"\begin{center}\adjustbox{max width=\linewidth}{$\displaystyle"
+        rf" {text}$}}\end{{center}}"
+    )
 
 
 def latex(document: Document) -> str:
@@ -319,7 +322,8 @@ def _converted(text: str, display: str) -> str:
         from latex2mathml.converter import convert
     except ImportError:
         raise RequestError(
-            "HTML needs the package latex2mathml; run pip install 'symgen[html]', or use --format markdown"
+            "HTML needs the package latex2mathml; run pip install 'symgen[html]', or use --format"
+            " markdown"
         ) from None
     # latex2mathml does not know `aligned`, and writes its "&" as invalid MathML.
     return str(convert(text.replace("{aligned}", "{split}"), display=display))

@@ -66,7 +66,8 @@ def canvas(file: str) -> Callable[[Callable[[Any], Any]], None]:
         )
     if not (folder := Path(file).resolve().parent).is_dir():
         raise ArgumentError(
-            f"a picture cannot be written to '{file}': the folder {folder} does not exist; make it first"
+            f"a picture cannot be written to '{file}': the folder {folder} does not exist; make it"
+            " first"
         )
     try:
         import matplotlib
@@ -101,7 +102,8 @@ def _draw(figure_type: Any, compared: Comparisons) -> Any:
     functions = [(comparison, groups) for comparison, groups in functions if groups]
     if not functions:
         raise RequestError(
-            f"no method supports '{compared.robot}', so there is no picture; leave out --plot to read why"
+            f"no method supports '{compared.robot}', so there is no picture; leave out --plot to"
+            " read why"
         )
     heights = [FRAME + BAR * len(groups) for _, groups in functions]
     figure = figure_type(figsize=(WIDTH, sum(heights) + 0.8), layout="constrained")

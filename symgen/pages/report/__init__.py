@@ -50,7 +50,8 @@ def report(
     path = Path(out)
     if not path.parent.is_dir():
         raise RequestError(
-            f"{path}: the folder {path.parent} does not exist; make it first, or name another file with -o"
+            f"{path}: the folder {path.parent} does not exist; make it first, or name another file"
+            " with -o"
         )
     verified = verify(
         Request(mechanism, text=TextOptions(HOST)),

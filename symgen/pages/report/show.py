@@ -52,7 +52,10 @@ def show(mechanism: Mechanism, uncut: bool = False) -> str:
     lines are shown, with the number of omitted ones.
     """
     mass = sum(float(body.mass) for body in mechanism.bodies)
-    head = f"{mechanism.name}: {counted(mechanism)}, {_figure(mass)} kg moving, gravity ({_vector(mechanism.gravity)}) m/s²"
+    head = (
+        f"{mechanism.name}: {counted(mechanism)}, {_figure(mass)} kg moving, gravity"
+        f" ({_vector(mechanism.gravity)}) m/s²"
+    )
     lines = [
         *_wrapped(head, uncut),
         *(_wrapped(f"from {mechanism.source}", uncut) if mechanism.source else []),
@@ -180,7 +183,10 @@ def _drives(mechanism: Mechanism, uncut: bool) -> Iterator[str]:
     if len(rows) > 1:
         yield from _shortened(table(rows, texts=(0,)))
         if any(joint.drive.friction for joint in mechanism.joints):
-            yield f"friction is friction·v/√(v² + ε²) with ε = {_figure(float(mechanism.friction_speed))}"
+            yield (
+                "friction is friction·v/√(v² + ε²) with ε ="
+                f" {_figure(float(mechanism.friction_speed))}"
+            )
     if mechanism.compensated_parts:
         yield from _shortened(
             _wrapped(
@@ -221,7 +227,10 @@ def _frames(mechanism: Mechanism, uncut: bool) -> Iterator[str]:
         yield from _wrapped(sentence, uncut)
     if not all(joint.type.directed for joint in mechanism.joints):
         yield "where a joint has no axis, 'q +' is a turn about z that its own motion follows"
-    yield "results refer to the declared frames; inertia that does not affect a joint's motion was moved to its parent"
+    yield (
+        "results refer to the declared frames; inertia that does not affect a joint's motion was"
+        " moved to its parent"
+    )
 
 
 def _shared_axes(entries: Sequence[Mapping[str, Any]]) -> Iterator[str]:

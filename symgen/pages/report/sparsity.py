@@ -87,9 +87,14 @@ MEANING = {
     "U": "unit upper triangular, from the tip, SA (21); RK's 1 + HΦL",
     "M⁻¹": "its inverse, RK (4.16)",
     "φ": "shifts a wrench at a link to the links that carry it, RK (3.4), 6 × 6 blocks",
-    "𝓐": "accelerations across the joints by wrenches across the joints, φ⁻ᵀ 𝓜⁻¹ φ⁻¹: a block only where one link carries "
-    "both joints",
-    "H_bb": "𝓐 between the directions that the joints forbid, LC (12): what is inverted to get interbody forces",
+    "𝓐": (
+        "accelerations across the joints by wrenches across the joints, φ⁻ᵀ 𝓜⁻¹ φ⁻¹: a block only"
+        " where one link carries both joints"
+    ),
+    "H_bb": (
+        "𝓐 between the directions that the joints forbid, LC (12): what is inverted to get"
+        " interbody forces"
+    ),
 }
 
 

@@ -58,36 +58,46 @@ def reproduce(
     ]
     branched = lengths[1] if len(lengths) > 1 else lengths[0]
     return Page(
-        source="A. Fijany, R. Featherstone, A new factorization of the mass matrix for optimal "
-        "serial and parallel calculation of multibody dynamics, 2013, abstract",
-        says="The algorithm, serial of O(N) and parallel of O(log N) on O(N) processors, extends "
-        "to the forward dynamics of a kinematic tree that consists of a single main chain and any "
-        "number of short side branches.",
-        measured=f"With {_branches(branched)} at each link of the main chain, cyclic "
-        f"reduction ({PARALLEL}) has depth {listed(PARALLEL, branched)} at N = "
-        f"{', '.join(map(str, links))}; the same elimination in serial order ({SERIAL}) "
-        f"{listed(SERIAL, branched)}, and U D Uᵀ of M ({DENSE}) {listed(DENSE, branched)}. For "
-        f"branches of length {', '.join(map(str, lengths))}, each doubling of N adds "
-        f"{rates(PARALLEL)} to the depth of the parallel form, and each link of the main chain adds "
-        f"{rates(SERIAL)} to that of the serial form. At N = {at}, the branches add "
-        f"{' and '.join(added) or 'nothing'} to the parallel depth of the chain without branches, "
-        "about as much as one doubling of N.",
-        differs="The abstract gives orders and no constants. Depth counts operations on the longest "
-        "dependency chain of a Program, with unlimited processors and free communication. All "
-        "joints on one link are coupled in H_bb, so that H_bb of the tree is not block tridiagonal. "
-        "The elimination therefore removes all branches at once, from their tips inwards, and then "
-        "halves the main chain in each round. The serial order visits one joint after another: with "
-        "branches of one link it is as deep as for a chain with twice as many links. U D Uᵀ "
-        "eliminates the branches side by side; each link of a branch adds a constant to its depth. "
-        "The twists are general angles here and ±π/2 in `fijany-depth`, so that the depths of "
-        "chains without branches differ slightly at N = 2.",
+        source=(
+            "A. Fijany, R. Featherstone, A new factorization of the mass matrix for optimal "
+            "serial and parallel calculation of multibody dynamics, 2013, abstract"
+        ),
+        says=(
+            "The algorithm, serial of O(N) and parallel of O(log N) on O(N) processors, extends to"
+            " the forward dynamics of a kinematic tree that consists of a single main chain and any"
+            " number of short side branches."
+        ),
+        measured=(
+            f"With {_branches(branched)} at each link of the main chain, cyclic reduction"
+            f" ({PARALLEL}) has depth {listed(PARALLEL, branched)} at N ="
+            f" {', '.join(map(str, links))}; the same elimination in serial order ({SERIAL})"
+            f" {listed(SERIAL, branched)}, and U D Uᵀ of M ({DENSE}) {listed(DENSE, branched)}. For"
+            f" branches of length {', '.join(map(str, lengths))}, each doubling of N adds"
+            f" {rates(PARALLEL)} to the depth of the parallel form, and each link of the main chain"
+            f" adds {rates(SERIAL)} to that of the serial form. At N = {at}, the branches add"
+            f" {' and '.join(added) or 'nothing'} to the parallel depth of the chain without"
+            " branches, about as much as one doubling of N."
+        ),
+        differs=(
+            "The abstract gives orders and no constants. Depth counts operations on the longest"
+            " dependency chain of a Program, with unlimited processors and free communication. All"
+            " joints on one link are coupled in H_bb, so that H_bb of the tree is not block"
+            " tridiagonal. The elimination therefore removes all branches at once, from their tips"
+            " inwards, and then halves the main chain in each round. The serial order visits one"
+            " joint after another: with branches of one link it is as deep as for a chain with"
+            " twice as many links. U D Uᵀ eliminates the branches side by side; each link of a"
+            " branch adds a constant to its depth. The twists are general angles here and ±π/2 in"
+            " `fijany-depth`, so that the depths of chains without branches differ slightly at N"
+            " = 2."
+        ),
         columns=("links", *(_column(*case) for case in cases)),
         rows=tuple((n, *(depths[case][k] for case in cases)) for k, n in enumerate(links)),
         notes={
             "links": "N, links of the main chain, a DH chain with general twists",
             **{
-                _column(method, length): f"depth of {FUNCTION} by {method}, "
-                + f"{_branches(length)} at each link"
+                _column(method, length): (
+                    f"depth of {FUNCTION} by {method}, " + f"{_branches(length)} at each link"
+                )
                 for method, length in cases
             },
         },

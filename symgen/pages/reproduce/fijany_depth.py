@@ -57,22 +57,29 @@ def reproduce(
         for function in functions
     )
     return Page(
-        source="A. Fijany, R. Featherstone, A new factorization of the mass matrix for optimal "
-        "serial and parallel calculation "
-        "of multibody dynamics, 2013, abstract",
-        says="The factorization gives a serial algorithm of O(N) and a parallel one of O(log N) "
-        "on O(N) processors, "
-        "for forward dynamics and for Λ⁻¹.",
-        measured=f"Cyclic reduction ({PARALLEL}) adds a constant depth with each doubling of N "
-        f"({grown}); every serial method adds a constant depth with each link ({linear}). At N = "
-        f"{at}: {depth_comparison} operations in sequence (parallel against serial).",
-        differs="Depth counts operations on the longest dependency chain of a Program, with "
-        "unlimited processors and free communication. The abstract of the paper gives orders and "
-        "no constants. "
-        "All of forward dynamics is counted: angular velocities by a prefix scan, then the reduction. The "
-        "elimination of a 5×5 pivot within one block is sequential; its depth is the constant of "
-        "each doubling. On "
-        "one core the parallel form is slower, because it has more operations.",
+        source=(
+            "A. Fijany, R. Featherstone, A new factorization of the mass matrix for optimal "
+            "serial and parallel calculation "
+            "of multibody dynamics, 2013, abstract"
+        ),
+        says=(
+            "The factorization gives a serial algorithm of O(N) and a parallel one of O(log N) "
+            "on O(N) processors, "
+            "for forward dynamics and for Λ⁻¹."
+        ),
+        measured=(
+            f"Cyclic reduction ({PARALLEL}) adds a constant depth with each doubling of N"
+            f" ({grown}); every serial method adds a constant depth with each link ({linear}). At N"
+            f" = {at}: {depth_comparison} operations in sequence (parallel against serial)."
+        ),
+        differs=(
+            "Depth counts operations on the longest dependency chain of a Program, with unlimited"
+            " processors and free communication. The abstract of the paper gives orders and no"
+            " constants. All of forward dynamics is counted: angular velocities by a prefix scan,"
+            " then the reduction. The elimination of a 5×5 pivot within one block is sequential;"
+            " its depth is the constant of each doubling. On one core the parallel form is slower,"
+            " because it has more operations."
+        ),
         columns=("links", *(f"{function}={method}" for function, method in cases)),
         rows=tuple((n, *(depths[case][k] for case in cases)) for k, n in enumerate(links)),
         notes={

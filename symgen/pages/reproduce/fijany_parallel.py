@@ -190,7 +190,9 @@ def _notes() -> dict[str, str]:
         for method, label in WHO.items()
     }
     threaded = {
-        f"{WHO[method]}_{THREADS}_ns": f"likewise, {THREADS} threads; a group of segments is a thread's"
+        f"{WHO[method]}_{THREADS}_ns": (
+            f"likewise, {THREADS} threads; a group of segments is a thread's"
+        )
         for method in PARALLEL
     }
     sizes = {
@@ -215,30 +217,37 @@ def _page(cells: list[tuple[Any, ...]], timed: list[Timing]) -> Page:
     labels, last, two = [*WHO.values()], rows[-1], f"_{THREADS}_ns"
     bytes_of = [f"{last[f'{label}_bytes']:.0f}" for label in labels if last[f"{label}_bytes"]]
     return Page(
-        source="A. Fijany, R. Featherstone, A new factorization of the mass matrix for optimal "
-        "serial and parallel calculation "
-        "of multibody dynamics, 2013, abstract",
-        says="The factorization gives a serial algorithm of O(N) and a parallel one of O(log N) "
-        "on O(N) processors.",
-        measured="In looped form, the longest chain of dependent operations of cyclic reduction "
-        f"grows by {_deeper(rows)}, that of the serial "
-        "sweeps with N. Time as a fraction of that of the serial sweeps: cyclic reduction "
-        f"{_spread(rows, 'levels_ns', 'serial_ns')}, with {THREADS} "
-        f"threads {_spread(rows, f'levels{two}', 'serial_ns')}; segments "
-        f"{_spread(rows, 'segments_ns', 'serial_ns')} and "
-        f"{_spread(rows, f'segments{two}', 'serial_ns')}; the serial form of the same factorization "
-        f"{_spread(rows, 'cut_ns', 'serial_ns')}. Fastest with one thread: "
-        f"{_quickest(rows, '_ns')}; with {THREADS}: {_quickest(rows, two)}. "
-        f"At {last['links']} links the tables and the workspace take {', '.join(bytes_of)} bytes for each link "
-        f"({', '.join(labels)}), and for all "
-        f"lengths the errors are at most {', '.join(_greatest(rows, f'{label}_error') for label in labels)}.",
-        differs="The paper gives orders for as many processors as links. Here the lanes of one "
-        "processor's vectors, and threads, share one chain; sines and cosines are included. "
-        "Cyclic reduction takes more than four times the operations of the serial sweeps, so that "
-        "it needs more than four lanes or threads to be faster. Riccati's recursion in segments "
-        "takes twice the operations and keeps its precision. Constraint forces lose some digits, "
-        "because accelerations are sums of larger terms there. A short chain leaves most lanes of "
-        "its last levels idle, and its segments are combined in sequence.",
+        source=(
+            "A. Fijany, R. Featherstone, A new factorization of the mass matrix for optimal "
+            "serial and parallel calculation "
+            "of multibody dynamics, 2013, abstract"
+        ),
+        says=(
+            "The factorization gives a serial algorithm of O(N) and a parallel one of O(log N) "
+            "on O(N) processors."
+        ),
+        measured=(
+            "In looped form, the longest chain of dependent operations of cyclic reduction grows"
+            f" by {_deeper(rows)}, that of the serial sweeps with N. Time as a fraction of that of"
+            f" the serial sweeps: cyclic reduction {_spread(rows, 'levels_ns', 'serial_ns')}, with"
+            f" {THREADS} threads {_spread(rows, f'levels{two}', 'serial_ns')}; segments"
+            f" {_spread(rows, 'segments_ns', 'serial_ns')} and"
+            f" {_spread(rows, f'segments{two}', 'serial_ns')}; the serial form of the same"
+            f" factorization {_spread(rows, 'cut_ns', 'serial_ns')}. Fastest with one thread:"
+            f" {_quickest(rows, '_ns')}; with {THREADS}: {_quickest(rows, two)}. At {last['links']}"
+            f" links the tables and the workspace take {', '.join(bytes_of)} bytes for each link"
+            f" ({', '.join(labels)}), and for all lengths the errors are at most"
+            f" {', '.join(_greatest(rows, f'{label}_error') for label in labels)}."
+        ),
+        differs=(
+            "The paper gives orders for as many processors as links. Here the lanes of one"
+            " processor's vectors, and threads, share one chain; sines and cosines are included."
+            " Cyclic reduction takes more than four times the operations of the serial sweeps, so"
+            " that it needs more than four lanes or threads to be faster. Riccati's recursion in"
+            " segments takes twice the operations and keeps its precision. Constraint forces lose"
+            " some digits, because accelerations are sums of larger terms there. A short chain"
+            " leaves most lanes of its last levels idle, and its segments are combined in sequence."
+        ),
         columns=COLUMNS,
         rows=tuple(cells),
         notes=_notes(),

@@ -116,24 +116,28 @@ def _page(rows: Sequence[tuple[Any, ...]], timed: Sequence[Timing]) -> Page:
     per_link = last[2] / last[0]
     return Page(
         source="K. Lee, G. S. Chirikjian, 2005, (8), after M. Fixman, 1974",
-        says="det G_aa = det G · det H_bb: the determinant of the mass matrix (for a polymer, "
-        "the metric tensor; its logarithm gives the potential that constraints cause) follows "
-        "from "
-        "the determinant of a band matrix. The paper has no figures.",
-        measured=f"ln det M takes {last[1] / last[0]:.1f} operations and one logarithm for each "
-        f"link, its gradient {per_link:.1f} and no "
-        f"logarithm. Time grows as n^{order:.2f} against n^{steep:.2f} dense; at n = {last[0]}, "
-        f"{last[3]:.0f} ns against "
-        f"{last[4]:.0f} ns, and the gradient takes {last[5]:.0f} ns. Errors are at most "
-        f"{max(r[7] for r in rows):.1e} (value) "
-        f"and {max(r[9] for r in rows):.1e} (gradient); those of the dense computation reach "
-        f"{max(r[8] for r in rows):.1e} and "
-        f"{max(r[10] for r in rows if r[10] is not None):.1e}.",
-        differs="The paper's theorem is used as printed; the gradient is symgen's own: only two "
-        "entries of H_bb depend on a joint's angle, so that one selected inverse of the band "
-        "matrix gives every derivative. The dense computation receives M and ∂M/∂q precomputed "
-        f"(∂M/∂q up to n = {DENSE_GRADIENT_TO}). Errors are relative to the largest entry, against "
-        f"a reference of {DIGITS} digits.",
+        says=(
+            "det G_aa = det G · det H_bb: the determinant of the mass matrix (for a polymer, "
+            "the metric tensor; its logarithm gives the potential that constraints cause) follows "
+            "from "
+            "the determinant of a band matrix. The paper has no figures."
+        ),
+        measured=(
+            f"ln det M takes {last[1] / last[0]:.1f} operations and one logarithm for each link,"
+            f" its gradient {per_link:.1f} and no logarithm. Time grows as n^{order:.2f} against"
+            f" n^{steep:.2f} dense; at n = {last[0]}, {last[3]:.0f} ns against {last[4]:.0f} ns,"
+            f" and the gradient takes {last[5]:.0f} ns. Errors are at most"
+            f" {max(r[7] for r in rows):.1e} (value) and {max(r[9] for r in rows):.1e} (gradient);"
+            f" those of the dense computation reach {max(r[8] for r in rows):.1e} and"
+            f" {max(r[10] for r in rows if r[10] is not None):.1e}."
+        ),
+        differs=(
+            "The paper's theorem is used as printed; the gradient is symgen's own: only two"
+            " entries of H_bb depend on a joint's angle, so that one selected inverse of the band"
+            " matrix gives every derivative. The dense computation receives M and ∂M/∂q"
+            f" precomputed (∂M/∂q up to n = {DENSE_GRADIENT_TO}). Errors are relative to the"
+            f" largest entry, against a reference of {DIGITS} digits."
+        ),
         columns=(
             "links",
             "value_operations",
@@ -155,7 +159,10 @@ def _page(rows: Sequence[tuple[Any, ...]], timed: Sequence[Timing]) -> Page:
             "value_ns": "nanoseconds a call of ln det M, compiled C",
             "slogdet_ns": "numpy.linalg.slogdet on a precomputed M",
             "gradient_ns": "nanoseconds a call of ∇ ln det M, compiled C",
-            "dense_gradient_ns": f"tr(M⁻¹ ∂M/∂q_i) for every i on precomputed M and ∂M/∂q, NumPy, up to n = {DENSE_GRADIENT_TO}",
+            "dense_gradient_ns": (
+                "tr(M⁻¹ ∂M/∂q_i) for every i on precomputed M and ∂M/∂q, NumPy, up to n ="
+                f" {DENSE_GRADIENT_TO}"
+            ),
             "value_error": "relative error of ln det M",
             "slogdet_error": "relative error of slogdet",
             "gradient_error": "error of the gradient over its largest entry",

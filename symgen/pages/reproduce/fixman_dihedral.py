@@ -92,7 +92,10 @@ def reproduce(
     columns = ["up_to"]
     notes = {"up_to": "upper end of the class of angles (degrees; the first begins at 0, trans)"}
     for n in beads:
-        angle_text = f"{n} beads, dihedral angle {(n - 4) // 2 + 1} of {n - 3}: density; 1 if all angles are equally likely"
+        angle_text = (
+            f"{n} beads, dihedral angle {(n - 4) // 2 + 1} of {n - 3}: density; 1 if all angles are"
+            " equally likely"
+        )
         for name, meaning in (
             ("law", f"√det H_bb, other dihedral angles integrated out; {angle_text}"),
             ("rigid", f"sampled, bonds and bond angles rigid; {angle_text}"),
@@ -131,33 +134,46 @@ def reproduce(
         f"{chain.law.min():.2f} and {chain.law.max():.2f}" for chain in polymers
     )
     return Page(
-        source="Y. Wang, G. S. Chirikjian, A new O(n) method for inverting the mass matrix for "
-        "serial chains composed of rigid bodies, Fixman's theorem and (4), after M. Fixman, 1974",
-        says="Given a chain of point masses whose internal coordinates are f soft and r hard "
-        "variables, (det G)(det H_bb) = det G_aa. "
-        "This provides a useful tool to compute the determinant of the mass matrix of the "
-        "constrained chain. The paper has no figures.",
-        measured=f"For free chains of {' and '.join(map(str, beads))} unit masses with unit bonds and bond "
-        f"angles of {180 - BEND}°, the hard variables are the bond lengths and bond angles, and the "
-        f"soft ones the pose and the dihedral angles. det G is then constant. √det H_bb, with the other "
-        f"dihedral angles integrated out, varies between {law_ranges} of its mean. The densities that result from the "
-        f"motion alone have χ² = {tests('without', 'from_rigid')} from √det H_bb and χ² = "
-        f"{tests('without', 'from_flat')} from the flat law, with {freedom} degrees of freedom. With the "
-        f"compiled gradient of ln det M as Fixman's force they have χ² = {tests('having', 'from_flat')} "
-        f"from the flat law and χ² = {tests('having', 'from_rigid')} from √det H_bb.",
-        differs="The paper continues with the solve with M. Polymer physics uses the theorem as follows: "
-        "with rigid bonds and bond angles, configurations have the density √det M; with stiff springs, and without "
-        "a torsion potential, all dihedral angles are equally likely. The potential (kT/2) ln det H_bb makes the rigid "
-        "chain behave like the stiff one. Here the density is not assumed: hybrid Monte "
-        f"Carlo takes {chains} chains that start as planar zigzags, moves them by the compiled forward dynamics "
-        f"({STEPS} steps of {STEP:g} s of Runge and Kutta's method in a round, kT = 1 J), accepts a round with "
-        "probability min(1, exp(−ΔE/kT)), and takes new velocities from N(0, kT M⁻¹) in each of "
-        f"{rounds} rounds; the first {forgotten} are discarded. At most {rejected_share(polymers)} of the rounds are "
-        f"rejected; the largest error of a chain's energy in a round is {max(chain.drift for chain in polymers):.0e} J. "
-        "The law is computed without the mass matrix, from the gradients of bond lengths and angles, K. Lee and G. S. "
-        "Chirikjian, 2005, (7). Their (20) holds the lengths constant in the gradient of a bond angle; this adds "
-        "gradients of lengths to it, which leaves det H_bb unchanged. χ² uses the covariance of the classes "
-        "between the independent chains.",
+        source=(
+            "Y. Wang, G. S. Chirikjian, A new O(n) method for inverting the mass matrix for serial"
+            " chains composed of rigid bodies, Fixman's theorem and (4), after M. Fixman, 1974"
+        ),
+        says=(
+            "Given a chain of point masses whose internal coordinates are f soft and r hard "
+            "variables, (det G)(det H_bb) = det G_aa. "
+            "This provides a useful tool to compute the determinant of the mass matrix of the "
+            "constrained chain. The paper has no figures."
+        ),
+        measured=(
+            f"For free chains of {' and '.join(map(str, beads))} unit masses with unit bonds and"
+            f" bond angles of {180 - BEND}°, the hard variables are the bond lengths and bond"
+            " angles, and the soft ones the pose and the dihedral angles. det G is then constant."
+            " √det H_bb, with the other dihedral angles integrated out, varies between"
+            f" {law_ranges} of its mean. The densities that result from the motion alone have χ² ="
+            f" {tests('without', 'from_rigid')} from √det H_bb and χ² ="
+            f" {tests('without', 'from_flat')} from the flat law, with {freedom} degrees of"
+            " freedom. With the compiled gradient of ln det M as Fixman's force they have χ² ="
+            f" {tests('having', 'from_flat')} from the flat law and χ² ="
+            f" {tests('having', 'from_rigid')} from √det H_bb."
+        ),
+        differs=(
+            "The paper continues with the solve with M. Polymer physics uses the theorem as"
+            " follows: with rigid bonds and bond angles, configurations have the density √det M;"
+            " with stiff springs, and without a torsion potential, all dihedral angles are equally"
+            " likely. The potential (kT/2) ln det H_bb makes the rigid chain behave like the stiff"
+            f" one. Here the density is not assumed: hybrid Monte Carlo takes {chains} chains that"
+            f" start as planar zigzags, moves them by the compiled forward dynamics ({STEPS} steps"
+            f" of {STEP:g} s of Runge and Kutta's method in a round, kT = 1 J), accepts a round"
+            " with probability min(1, exp(−ΔE/kT)), and takes new velocities from N(0, kT M⁻¹) in"
+            f" each of {rounds} rounds; the first {forgotten} are discarded. At most"
+            f" {rejected_share(polymers)} of the rounds are rejected; the largest error of a"
+            f" chain's energy in a round is {max(chain.drift for chain in polymers):.0e} J. The law"
+            " is computed without the mass matrix, from the gradients of bond lengths and angles,"
+            " K. Lee and G. S. Chirikjian, 2005, (7). Their (20) holds the lengths constant in the"
+            " gradient of a bond angle; this adds gradients of lengths to it, which leaves det"
+            " H_bb unchanged. χ² uses the covariance of the classes between the independent"
+            " chains."
+        ),
         columns=tuple(columns),
         rows=tuple(zip(*table, strict=True)),
         notes=notes,

@@ -86,11 +86,16 @@ def reproduce(
     columns, notes = (
         ["up_to"],
         {
-            "up_to": "upper end of the class of angles (degrees; the first class begins at 0, straight)"
+            "up_to": (
+                "upper end of the class of angles (degrees; the first class begins at 0, straight)"
+            )
         },
     )
     for n in bonds:
-        angle_text = f"{n} bonds, angle {(n - 1) // 2 + 1} of {n - 1}: density; 1 if all angles are equally likely"
+        angle_text = (
+            f"{n} bonds, angle {(n - 1) // 2 + 1} of {n - 1}: density; 1 if all angles are equally"
+            " likely"
+        )
         for name, meaning in (
             ("law", f"√det M, other angles integrated out; {angle_text}"),
             ("rigid", f"sampled, bonds rigid; {angle_text}"),
@@ -115,33 +120,32 @@ def reproduce(
 
     return Page(
         source="K. Lee, G. S. Chirikjian, 2005, (8), after M. Fixman, 1974",
-        says="In a freely jointed chain of point masses with fixed bond lengths, the determinant "
-        "of the metric tensor "
-        "(the mass matrix) is the determinant for all coordinates times that of the band matrix "
-        "H_bb: det G_aa = "
-        "det G · det H_bb. The paper has no figures.",
-        measured="For a free chain of unit masses in a plane, det G = 1, and for two bonds √det "
-        "H_bb = √(4 − cos² θ): a right angle "
-        f"is {2 / np.sqrt(3):.3f} times as likely as a straight chain. For chains of "
-        f"{' and '.join(map(str, bonds))} "
-        f"bonds, the densities that result from the motion alone are {deviations(0)} standard errors "
-        f"from √det M and {deviations(1)} from "
-        f"the flat law (root mean squares over {len(up_to)} classes; 1.0 is expected by chance). "
-        "With the compiled "
-        f"gradient of ln det M as Fixman's force they are {deviations(2)} from the flat law.",
-        differs="Polymer physics uses the theorem as follows: with rigid bonds, configurations "
-        "have the density √det M; "
-        "with stiff springs as bonds, all are equally likely; the potential (kT/2) ln det H_bb "
-        "makes rigid bonds "
-        "behave like stiff springs. The paper continues with the solve with M. Here the density "
-        f"is not assumed: {chains} chains start straight, "
-        f"move by the compiled forward dynamics ({STEPS} steps of {STEP:g} s of Runge and Kutta's "
-        "method in each round, kT = 1 J) and get new velocities from N(0, kT M⁻¹) in each of "
-        f"{rounds} rounds; the first {forgotten} are discarded. The largest error of a chain's "
-        f"energy in a round is {max(chain.drift for chain in polymers):.0e} J. "
-        "The paper's chain is fixed to a base; this one is free, as polymers are, so that every "
-        "diagonal entry of "
-        "H_bb is 2.",
+        says=(
+            "In a freely jointed chain of point masses with fixed bond lengths, the determinant of"
+            " the metric tensor (the mass matrix) is the determinant for all coordinates times that"
+            " of the band matrix H_bb: det G_aa = det G · det H_bb. The paper has no figures."
+        ),
+        measured=(
+            "For a free chain of unit masses in a plane, det G = 1, and for two bonds √det H_bb ="
+            f" √(4 − cos² θ): a right angle is {2 / np.sqrt(3):.3f} times as likely as a straight"
+            f" chain. For chains of {' and '.join(map(str, bonds))} bonds, the densities that"
+            f" result from the motion alone are {deviations(0)} standard errors from √det M and"
+            f" {deviations(1)} from the flat law (root mean squares over {len(up_to)} classes; 1.0"
+            " is expected by chance). With the compiled gradient of ln det M as Fixman's force"
+            f" they are {deviations(2)} from the flat law."
+        ),
+        differs=(
+            "Polymer physics uses the theorem as follows: with rigid bonds, configurations have"
+            " the density √det M; with stiff springs as bonds, all are equally likely; the"
+            " potential (kT/2) ln det H_bb makes rigid bonds behave like stiff springs. The paper"
+            f" continues with the solve with M. Here the density is not assumed: {chains} chains"
+            f" start straight, move by the compiled forward dynamics ({STEPS} steps of {STEP:g} s"
+            " of Runge and Kutta's method in each round, kT = 1 J) and get new velocities from"
+            f" N(0, kT M⁻¹) in each of {rounds} rounds; the first {forgotten} are discarded. The"
+            " largest error of a chain's energy in a round is"
+            f" {max(chain.drift for chain in polymers):.0e} J. The paper's chain is fixed to a"
+            " base; this one is free, as polymers are, so that every diagonal entry of H_bb is 2."
+        ),
         columns=tuple(columns),
         rows=tuple(zip(*table, strict=True)),
         notes=notes,

@@ -116,34 +116,43 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
     measured = [row for row in rows if row[6] is not None]
     exact = [row for row in rows if row[1] is not None]
     return Page(
-        source="Y. Wang, G. S. Chirikjian, A new O(n) method for inverting the mass matrix for "
-        "serial chains composed of rigid bodies, Fixman's theorem and (18)-(19)",
-        says="(det G)(det H_bb) = det G_aa for point masses; with (19), the inverse mass matrix of "
-        "unconstrained rigid bodies, everything then follows using the extension of Fixman's "
-        "theorem, with the same O(n) performance. The paper has no figures.",
-        measured=f"The equation holds for spatial chains of rigid bodies as an equation of fractions at "
-        f"{sum(row[1] for row in exact)} of {EXACT_STATES * len(exact)} random rational states "
-        f"({', '.join(str(row[0]) for row in exact)} links). ln det M by the partition "
-        f"({PARTITION}) takes operations that grow as n^{orders[PARTITION]:.2f}, forming and "
-        f"eliminating M ({PIVOTS}) n^{orders[PIVOTS]:.2f}, and the Riccati recursion ({RECURSION}) "
-        f"n^{orders[RECURSION]:.2f}, from n = {FITTED_FROM} on. At n = {last[0]}, the partition "
-        f"takes {last[2] / last[4]:.1f} times the operations of the recursion. The relative error "
-        f"of det M in double precision is at most {max(row[6] for row in measured):.1e} by the "
-        f"partition, {max(row[7] for row in measured):.1e} by the pivots of M and "
-        f"{max(row[8] for row in measured):.1e} by the recursion. The function for the gradient of "
-        f"ln det M, and so for Fixman's torque −(kT/2) ∂ ln det M/∂q, differs by at most "
-        f"{max(row[9] for row in measured):.1e} from {DIGITS} digits and by "
-        f"{max(row[10] for row in measured):.1e} from differences of ln det M.",
-        differs="The paper derives the inverse of M and leaves the determinant to the reader. Its "
-        "coordinates of a body are any six parameters; here the rows of the joints are "
-        "orthonormal, so that det G is the product of the masses cubed and the central moments "
-        "of the bodies, a constant. The partition inverts blocks of five rows for each joint, "
-        "the recursion divides by one pivot; both are of O(n). "
-        "The picture shows three like rods whose axes are twisted by 90°: with rigid links and thermal "
-        "velocities, poses have the density √det M, which does not depend on q_1 and "
-        f"varies between {densities.min():.2f} and {densities.max():.2f} of its mean. Fixman's "
-        "torque (arrows) points to lower det M, and with it all angles are equally likely, as the planar "
-        "[polymer](fixman-potential.md) shows by its motion.",
+        source=(
+            "Y. Wang, G. S. Chirikjian, A new O(n) method for inverting the mass matrix for "
+            "serial chains composed of rigid bodies, Fixman's theorem and (18)-(19)"
+        ),
+        says=(
+            "(det G)(det H_bb) = det G_aa for point masses; with (19), the inverse mass matrix of "
+            "unconstrained rigid bodies, everything then follows using the extension of Fixman's "
+            "theorem, with the same O(n) performance. The paper has no figures."
+        ),
+        measured=(
+            "The equation holds for spatial chains of rigid bodies as an equation of fractions at"
+            f" {sum(row[1] for row in exact)} of {EXACT_STATES * len(exact)} random rational states"
+            f" ({', '.join(str(row[0]) for row in exact)} links). ln det M by the partition"
+            f" ({PARTITION}) takes operations that grow as n^{orders[PARTITION]:.2f}, forming and"
+            f" eliminating M ({PIVOTS}) n^{orders[PIVOTS]:.2f}, and the Riccati recursion"
+            f" ({RECURSION}) n^{orders[RECURSION]:.2f}, from n = {FITTED_FROM} on. At n ="
+            f" {last[0]}, the partition takes {last[2] / last[4]:.1f} times the operations of the"
+            " recursion. The relative error of det M in double precision is at most"
+            f" {max(row[6] for row in measured):.1e} by the partition,"
+            f" {max(row[7] for row in measured):.1e} by the pivots of M and"
+            f" {max(row[8] for row in measured):.1e} by the recursion. The function for the"
+            " gradient of ln det M, and so for Fixman's torque −(kT/2) ∂ ln det M/∂q, differs by"
+            f" at most {max(row[9] for row in measured):.1e} from {DIGITS} digits and by"
+            f" {max(row[10] for row in measured):.1e} from differences of ln det M."
+        ),
+        differs=(
+            "The paper derives the inverse of M and leaves the determinant to the reader. Its"
+            " coordinates of a body are any six parameters; here the rows of the joints are"
+            " orthonormal, so that det G is the product of the masses cubed and the central"
+            " moments of the bodies, a constant. The partition inverts blocks of five rows for"
+            " each joint, the recursion divides by one pivot; both are of O(n). The picture shows"
+            " three like rods whose axes are twisted by 90°: with rigid links and thermal"
+            " velocities, poses have the density √det M, which does not depend on q_1 and varies"
+            f" between {densities.min():.2f} and {densities.max():.2f} of its mean. Fixman's torque"
+            " (arrows) points to lower det M, and with it all angles are equally likely, as the"
+            " planar [polymer](fixman-potential.md) shows by its motion."
+        ),
         columns=(
             "links",
             "exact_states",
@@ -160,19 +169,29 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
         rows=tuple(rows),
         notes={
             "links": "n, a DH chain with general twists and full inertias",
-            "exact_states": f"rational states, of {EXACT_STATES}, at which det M = det G · det H_22 "
-            f"exactly, up to n = {MEASURED_TO}",
-            "partition_operations": f"mul + add + div of ln det M by {PARTITION}, without logarithms",
-            "pivots_operations": f"of the same by {PIVOTS}: M formed and eliminated, up to n = {MEASURED_TO}",
+            "exact_states": (
+                f"rational states, of {EXACT_STATES}, at which det M = det G · det H_22 "
+                f"exactly, up to n = {MEASURED_TO}"
+            ),
+            "partition_operations": (
+                f"mul + add + div of ln det M by {PARTITION}, without logarithms"
+            ),
+            "pivots_operations": (
+                f"of the same by {PIVOTS}: M formed and eliminated, up to n = {MEASURED_TO}"
+            ),
             "recursion_operations": f"of the same by {RECURSION}",
             "gradient_operations": f"of its gradient by {RECURSION}",
-            "partition_error": f"largest relative error of det M by {PARTITION} at {STATES} states, "
-            f"up to n = {MEASURED_TO}",
+            "partition_error": (
+                f"largest relative error of det M by {PARTITION} at {STATES} states, "
+                f"up to n = {MEASURED_TO}"
+            ),
             "pivots_error": f"of the same by {PIVOTS}",
             "recursion_error": f"of the same by {RECURSION}",
             "gradient_error": "largest error of the gradient over its largest entry",
-            "difference_error": "largest difference of the gradient from central differences of "
-            f"fourth order, step {STEP:g} rad, over its largest entry",
+            "difference_error": (
+                "largest difference of the gradient from central differences of "
+                f"fourth order, step {STEP:g} rad, over its largest entry"
+            ),
         },
         draw=lambda figure: _draw(figure, rows),
         height=11.0,

@@ -76,26 +76,31 @@ def _page(rows: Sequence[tuple[Any, ...]], timed: Sequence[Timing]) -> Page:
     order, steep = (_order(rows, column) for column in (1, 3))
     last = rows[-1]
     return Page(
-        source="K. Lee, G. S. Chirikjian, A new perspective on O(n) mass-matrix inversion for "
-        "serial revolute manipulators, "
-        "2005, Fig. 2",
-        says="The O(n) method is not effective for very small N, where direct inversion is "
-        "faster; its advantage grows "
-        "significantly with N. (Our copy of the paper has the caption of Fig. 2, not its curves.)",
-        measured=f"The compiled O(n) solve grows as n^{order:.2f}, LAPACK as n^{steep:.2f} (n ≥ "
-        f"{FITTED_FROM}). At n = {last[0]}: "
-        f"{last[1]:.0f} ns against {last[3]:.0f} ns, {last[3] / last[1]:.0f} times. It is faster than LAPACK "
-        f"{_from(lapack, rows)}, and than forming and eliminating M in unrolled C "
-        f"{_from(unrolled, rows)}. The overhead of a call of NumPy, {rows[0][4]:.0f} ns, is not "
-        "included.",
-        differs="The paper times whole inverses in its own implementation. Here one solve is "
-        "timed, compiled C against "
-        "LAPACK through NumPy. The fixed cost of a call of NumPy is subtracted (one call for "
-        f"{STATES} states against {STATES} calls for one), and LAPACK receives M precomputed, "
-        "which favours the dense side. Unrolled C has no loop "
-        "overhead, so that the crossing is at fewer links than that of a library. Between these "
-        "sizes LAPACK grows "
-        "more slowly than n³.",
+        source=(
+            "K. Lee, G. S. Chirikjian, A new perspective on O(n) mass-matrix inversion for "
+            "serial revolute manipulators, "
+            "2005, Fig. 2"
+        ),
+        says=(
+            "The O(n) method is not effective for very small N, where direct inversion is faster;"
+            " its advantage grows significantly with N. (Our copy of the paper has the caption of"
+            " Fig. 2, not its curves.)"
+        ),
+        measured=(
+            f"The compiled O(n) solve grows as n^{order:.2f}, LAPACK as n^{steep:.2f} (n ≥"
+            f" {FITTED_FROM}). At n = {last[0]}: {last[1]:.0f} ns against {last[3]:.0f} ns,"
+            f" {last[3] / last[1]:.0f} times. It is faster than LAPACK {_from(lapack, rows)}, and"
+            f" than forming and eliminating M in unrolled C {_from(unrolled, rows)}. The overhead"
+            f" of a call of NumPy, {rows[0][4]:.0f} ns, is not included."
+        ),
+        differs=(
+            "The paper times whole inverses in its own implementation. Here one solve is timed,"
+            " compiled C against LAPACK through NumPy. The fixed cost of a call of NumPy is"
+            f" subtracted (one call for {STATES} states against {STATES} calls for one), and LAPACK"
+            " receives M precomputed, which favours the dense side. Unrolled C has no loop"
+            " overhead, so that the crossing is at fewer links than that of a library. Between"
+            " these sizes LAPACK grows more slowly than n³."
+        ),
         columns=(
             "links",
             "fixman_ns",
@@ -109,8 +114,13 @@ def _page(rows: Sequence[tuple[Any, ...]], timed: Sequence[Timing]) -> Page:
         notes={
             "links": "n",
             "fixman_ns": "nanoseconds for a solve, O(n), compiled C, sines and cosines included",
-            "elimination_ns": f"M formed and eliminated (composite_body), compiled C, up to n = {UNROLLED_TO}",
-            "lapack_ns": "gesv on a precomputed M through numpy.linalg.solve, without the overhead of the call",
+            "elimination_ns": (
+                f"M formed and eliminated (composite_body), compiled C, up to n = {UNROLLED_TO}"
+            ),
+            "lapack_ns": (
+                "gesv on a precomputed M through numpy.linalg.solve, without the overhead of the"
+                " call"
+            ),
             "numpy_call_ns": "overhead of a call of numpy.linalg.solve, for any number of states",
             "fixman_operations": "mul + add + div of the O(n) solve",
             "backward_error": "largest ‖M x − b‖ / (‖M‖ ‖x‖ + ‖b‖) of the O(n) solve",

@@ -93,30 +93,39 @@ def _page(rows: Sequence[tuple[Any, ...]]) -> Page:
     growth = log(last[INVERSE] / half[INVERSE]) / log(last[0] / half[0])
     threads = os.environ.get("OMP_NUM_THREADS", "not limited")
     return Page(
-        source="K. Lee, G. S. Chirikjian, A new perspective on O(n) mass-matrix inversion for "
-        "serial revolute manipulators, 2005, Fig. 2",
-        says="Fig. 2 compares the time to compute the inverse of the mass matrix by the new method "
-        "with the conventional O(n³) method. The difference increases significantly as N becomes "
-        "large. (Our copy of the paper has the caption of Fig. 2, not its curves.)",
-        measured=f"From n = {FITTED_FROM} on, the inverse by conventional elimination grows as "
-        f"n^{orders[ELIMINATED]:.2f}, that by LAPACK as n^{orders[INVERSE]:.2f}, "
-        f"the inverse by n solves in O(n) as n^{orders[COLUMNS]:.2f}, and one solve as "
-        f"n^{orders[SOLVE]:.2f}. At n = {last[0]} they take {duration(last[ELIMINATED])}, {duration(last[INVERSE])}, "
-        f"{duration(last[COLUMNS])} and {duration(last[SOLVE])}: the inverse by LAPACK takes "
-        f"{last[INVERSE] / last[COLUMNS]:.1f} times as long as the n solves and "
-        f"{last[INVERSE] / last[SOLVE]:.0f} times as long as one solve. {_crossing(rows)}",
-        differs="The paper gives no processor, no language and no largest N. Forward dynamics "
-        "needs M⁻¹ times one vector, which is one solve; a whole inverse has n² entries, so that "
-        "n solves cannot grow more slowly than n². Conventional elimination is Gauss-Jordan in C "
-        "without blocks. LAPACK is called through "
-        "numpy.linalg.inv on an M that is computed before, which favours it. LAPACK takes "
-        f"(8/3) n³ operations, at a rate that rises from {rates[0]:.0f} to {rates[1]:.0f} "
-        f"operations a nanosecond between n = {compared[0][0]} and {compared[1][0]}; the "
-        f"exponent of its time is therefore below 3, and {growth:.2f} in the last octave. The solves are loops over the "
-        "links in C (`fixman:planar`), which repeat the elimination of H_bb for each column. "
-        "Times are processor times of the process, the least of "
-        f"{ROUNDS} rounds, which other processes disturb less than elapsed times. "
-        "[One solve up to 128 links](lee-chirikjian-fig2.md) shows unrolled C.",
+        source=(
+            "K. Lee, G. S. Chirikjian, A new perspective on O(n) mass-matrix inversion for "
+            "serial revolute manipulators, 2005, Fig. 2"
+        ),
+        says=(
+            "Fig. 2 compares the time to compute the inverse of the mass matrix by the new method"
+            " with the conventional O(n³) method. The difference increases significantly as N"
+            " becomes large. (Our copy of the paper has the caption of Fig. 2, not its curves.)"
+        ),
+        measured=(
+            f"From n = {FITTED_FROM} on, the inverse by conventional elimination grows as"
+            f" n^{orders[ELIMINATED]:.2f}, that by LAPACK as n^{orders[INVERSE]:.2f}, the inverse"
+            f" by n solves in O(n) as n^{orders[COLUMNS]:.2f}, and one solve as"
+            f" n^{orders[SOLVE]:.2f}. At n = {last[0]} they take {duration(last[ELIMINATED])},"
+            f" {duration(last[INVERSE])}, {duration(last[COLUMNS])} and {duration(last[SOLVE])}:"
+            f" the inverse by LAPACK takes {last[INVERSE] / last[COLUMNS]:.1f} times as long as the"
+            f" n solves and {last[INVERSE] / last[SOLVE]:.0f} times as long as one solve."
+            f" {_crossing(rows)}"
+        ),
+        differs=(
+            "The paper gives no processor, no language and no largest N. Forward dynamics needs"
+            " M⁻¹ times one vector, which is one solve; a whole inverse has n² entries, so that n"
+            " solves cannot grow more slowly than n². Conventional elimination is Gauss-Jordan in"
+            " C without blocks. LAPACK is called through numpy.linalg.inv on an M that is computed"
+            " before, which favours it. LAPACK takes (8/3) n³ operations, at a rate that rises"
+            f" from {rates[0]:.0f} to {rates[1]:.0f} operations a nanosecond between n ="
+            f" {compared[0][0]} and {compared[1][0]}; the exponent of its time is therefore below"
+            f" 3, and {growth:.2f} in the last octave. The solves are loops over the links in C"
+            " (`fixman:planar`), which repeat the elimination of H_bb for each column. Times are"
+            f" processor times of the process, the least of {ROUNDS} rounds, which other processes"
+            " disturb less than elapsed times. [One solve up to 128 links](lee-chirikjian-fig2.md)"
+            " shows unrolled C."
+        ),
         columns=(
             "links",
             "inverse_ns",
@@ -128,12 +137,16 @@ def _page(rows: Sequence[tuple[Any, ...]]) -> Page:
         rows=tuple(rows),
         notes={
             "links": "n unit masses on unit links",
-            "inverse_ns": "nanoseconds for M⁻¹ of a precomputed M through numpy.linalg.inv, one "
-            f"call for up to {STACKED} matrices",
+            "inverse_ns": (
+                "nanoseconds for M⁻¹ of a precomputed M through numpy.linalg.inv, one "
+                f"call for up to {STACKED} matrices"
+            ),
             "eliminated_ns": "M⁻¹ of the same M by Gauss-Jordan elimination in compiled C",
             "inverse_by_solves_ns": "M⁻¹ as n calls of the solve in O(n), loops in compiled C",
             "solve_ns": "one of these solves, sines and cosines included",
-            "inverse_difference": "largest difference of the other inverses from LAPACK's, over the largest entry",
+            "inverse_difference": (
+                "largest difference of the other inverses from LAPACK's, over the largest entry"
+            ),
         },
         draw=lambda figure: _draw(figure, rows, orders),
         height=6.0,

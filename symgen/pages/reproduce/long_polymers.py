@@ -136,29 +136,35 @@ def _page(rows: Sequence[tuple[Any, ...]], timed: Sequence[Timing]) -> Page:
 
     return Page(
         source="K. Lee, G. S. Chirikjian, 2005, Fig. 2 and (7), (8), (18)",
-        says="The advantage of the O(n) method grows significantly with N. (Our copy of the "
-        "paper has the caption of "
-        "Fig. 2, not its curves.) The paper has no figures for Fixman's potential.",
-        measured=f"At {last['links']} links the solve takes {time_of('solve_ns')} what it takes "
-        f"at {first['links']}; in segments "
-        f"{time_of('segments_ns')}, and level by level {time_of('levels_ns')}. With {THREADS} "
-        "threads: in segments "
-        f"{time_of('segments' + two)}, level by level {time_of('levels' + two)}. ln det M: "
-        f"{time_of('value_ns')}, and its gradient: "
-        f"{time_of('gradient_ns')}. For all sizes the errors are at most {most('solve_error')} (solve), "
-        f"{most('segments_error')} (in segments), {most('levels_error')} (level by level), "
-        f"{most('value_error')} (ln det "
-        f"M) and {most('gradient_error')} (its gradient), of the largest entry.",
-        differs="Timed are loops over links with the paper's partition, for which (12) is "
-        "tridiagonal: link after link, in "
-        "segments of the chain with one segment in each lane of a vector (`fixman:segments`), and by cyclic "
-        "reduction in such segments (`fixman:parallel`). The exact results are continuants in 200 bits "
-        "(`symgen/reference/planar_chain.py`), which share no code with the C.",
+        says=(
+            "The advantage of the O(n) method grows significantly with N. (Our copy of the "
+            "paper has the caption of "
+            "Fig. 2, not its curves.) The paper has no figures for Fixman's potential."
+        ),
+        measured=(
+            f"At {last['links']} links the solve takes {time_of('solve_ns')} what it takes at"
+            f" {first['links']}; in segments {time_of('segments_ns')}, and level by level"
+            f" {time_of('levels_ns')}. With {THREADS} threads: in segments"
+            f" {time_of('segments' + two)}, level by level {time_of('levels' + two)}. ln det M:"
+            f" {time_of('value_ns')}, and its gradient: {time_of('gradient_ns')}. For all sizes the"
+            f" errors are at most {most('solve_error')} (solve), {most('segments_error')} (in"
+            f" segments), {most('levels_error')} (level by level), {most('value_error')} (ln det M)"
+            f" and {most('gradient_error')} (its gradient), of the largest entry."
+        ),
+        differs=(
+            "Timed are loops over links with the paper's partition, for which (12) is tridiagonal:"
+            " link after link, in segments of the chain with one segment in each lane of a vector"
+            " (`fixman:segments`), and by cyclic reduction in such segments (`fixman:parallel`)."
+            " The exact results are continuants in 200 bits (`symgen/reference/planar_chain.py`),"
+            " which share no code with the C."
+        ),
         columns=columns,
         rows=tuple(rows),
         notes={
             "links": "n",
-            "solve_ns": "nanoseconds a link of M x = b by loops, compiled C, sines and cosines included",
+            "solve_ns": (
+                "nanoseconds a link of M x = b by loops, compiled C, sines and cosines included"
+            ),
             "segments_ns": "of the same by `fixman:segments`, one thread",
             "levels_ns": "of the same by `fixman:parallel`, one thread",
             "value_ns": "of ln det M",

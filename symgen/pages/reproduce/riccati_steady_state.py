@@ -24,7 +24,10 @@ from symgen.reference.precision import Array
 from symgen.support.version import __version__
 from symgen.vocabulary.options import LOOPED, ProgramOptions
 
-TITLE = "Articulated-body inertia of long uniform chains, and the steady solution of the Riccati equation"
+TITLE = (
+    "Articulated-body inertia of long uniform chains, and the steady solution of the Riccati"
+    " equation"
+)
 
 
 @dataclass(frozen=True)
@@ -301,35 +304,46 @@ def reproduce(tell: Progress, cases: Sequence[Case] = CASES, links: int = LINKS)
         if m.case.planar and m.case.angles[0] <= 5
     )
     return Page(
-        source="G. Rodriguez, K. Kreutz, Recursive mass matrix factorization and inversion, JPL "
-        "1988, (4.4)-(4.7)",
-        says="P(k), D(k) and the gains L(k) of the factorization come from the Riccati equation "
-        "(4.5) of a discrete Kalman filter, whose theory is that of Anderson and Moore. The paper "
-        "does not discuss long chains. A filter for a process that does not change from step to "
-        "step, here a chain of like links with the same joint angles, has a steady solution.",
-        measured="P(k) converges to the steady solution if the joints observe every wrench. The "
-        "error falls in each link by the square of the spectral radius of ψ (measured and "
-        f"predicted: {rates}). The steady solution is computed from another equation: "
-        "the pivots of Fijany and Featherstone's H_bb, by cyclic reduction, which takes "
-        f"{min(rounds)} to {max(rounds)} rounds. It differs from P({links}) by at most "
-        f"{max(m.difference for m in steady if m.difference is not None):.0e}. D({CHECKED_LINKS}) "
-        "equals the ratio of two compiled determinants of M within "
-        f"{max(m.pivot_difference for m in measured):.0e}. Otherwise P(k) grows without limit "
-        f"in the wrenches that no joint observes ({growths}). D(k) and the gains converge in all cases: their "
-        f"last change over a period is at most {max(m.gain_change for m in measured):.0e}.",
-        differs="The theory promises convergence for a detectable process. Every eigenvalue of φ "
-        "in link axes has modulus 1, so that each wrench must have a component along the axis of "
-        "some joint further in. Along a straight chain no joint carries the axial force: its entry "
-        "is the mass of all links further out. Axes that are parallel in space leave three "
-        "wrenches unobserved, or four if the chain is straight; its bending inertia grows with the "
-        "cube of k. A chain in space that repeats after one link is a helix and never converges: "
-        "force and moment along its screw axis are the same at every link, and the joints observe "
-        "only one combination of both. Alternating axes with equal angles form a ring: a force "
-        "along its axis has no moment about any joint. P(k) grows only in unobserved wrenches, "
-        "which do not enter D(k) = H P Hᵀ or P Hᵀ. The measured rate at 90° differs from the "
-        "predicted one because the dominant eigenvalues of ψ are complex and the error oscillates. "
-        "In a nearly straight planar chain with the angle θ at each joint, the axial entry of the steady solution "
-        f"approaches m/θ, the mass of 1/θ links ({axial or 'not measured'}).",
+        source=(
+            "G. Rodriguez, K. Kreutz, Recursive mass matrix factorization and inversion, JPL "
+            "1988, (4.4)-(4.7)"
+        ),
+        says=(
+            "P(k), D(k) and the gains L(k) of the factorization come from the Riccati equation"
+            " (4.5) of a discrete Kalman filter, whose theory is that of Anderson and Moore. The"
+            " paper does not discuss long chains. A filter for a process that does not change from"
+            " step to step, here a chain of like links with the same joint angles, has a steady"
+            " solution."
+        ),
+        measured=(
+            "P(k) converges to the steady solution if the joints observe every wrench. The error"
+            " falls in each link by the square of the spectral radius of ψ (measured and"
+            f" predicted: {rates}). The steady solution is computed from another equation: the"
+            " pivots of Fijany and Featherstone's H_bb, by cyclic reduction, which takes"
+            f" {min(rounds)} to {max(rounds)} rounds. It differs from P({links}) by at most"
+            f" {max(m.difference for m in steady if m.difference is not None):.0e}."
+            f" D({CHECKED_LINKS}) equals the ratio of two compiled determinants of M within"
+            f" {max(m.pivot_difference for m in measured):.0e}. Otherwise P(k) grows without limit"
+            f" in the wrenches that no joint observes ({growths}). D(k) and the gains converge in"
+            " all cases: their last change over a period is at most"
+            f" {max(m.gain_change for m in measured):.0e}."
+        ),
+        differs=(
+            "The theory promises convergence for a detectable process. Every eigenvalue of φ in"
+            " link axes has modulus 1, so that each wrench must have a component along the axis of"
+            " some joint further in. Along a straight chain no joint carries the axial force: its"
+            " entry is the mass of all links further out. Axes that are parallel in space leave"
+            " three wrenches unobserved, or four if the chain is straight; its bending inertia"
+            " grows with the cube of k. A chain in space that repeats after one link is a helix"
+            " and never converges: force and moment along its screw axis are the same at every"
+            " link, and the joints observe only one combination of both. Alternating axes with"
+            " equal angles form a ring: a force along its axis has no moment about any joint. P(k)"
+            " grows only in unobserved wrenches, which do not enter D(k) = H P Hᵀ or P Hᵀ. The"
+            " measured rate at 90° differs from the predicted one because the dominant eigenvalues"
+            " of ψ are complex and the error oscillates. In a nearly straight planar chain with"
+            " the angle θ at each joint, the axial entry of the steady solution approaches m/θ,"
+            f" the mass of 1/θ links ({axial or 'not measured'})."
+        ),
         columns=(
             "links_in_a_period",
             "case",
@@ -366,22 +380,29 @@ def reproduce(tell: Progress, cases: Sequence[Case] = CASES, links: int = LINKS)
         notes={
             "links_in_a_period": "links after which the chain repeats",
             "case": "joint axes and joint angle; each link is a rod of mass 1 and length 1",
-            "unobservable": "dimension of the wrenches that no joint observes; "
-            "P(k) converges if it is 0",
-            "rate_measured": "factor of the error of P(k) in each link, fitted between relative "
-            f"errors of {FIT_FROM:g} and {FIT_TO:g}",
+            "unobservable": (
+                "dimension of the wrenches that no joint observes; P(k) converges if it is 0"
+            ),
+            "rate_measured": (
+                "factor of the error of P(k) in each link, fitted between relative "
+                f"errors of {FIT_FROM:g} and {FIT_TO:g}"
+            ),
             "rate_predicted": "spectral radius of ψ over one period, squared, for each link",
             "converged_at": f"first k with a relative error below {CLOSE:g}",
-            "difference": f"relative difference of P({links}) from the steady solution of the "
-            "other equation",
+            "difference": (
+                f"relative difference of P({links}) from the steady solution of the other equation"
+            ),
             "rounds": "rounds of cyclic reduction to that solution",
             "growth": "exponent of k of the largest entry of P(k), over the last doubling of k",
             "axial": f"entry of P({links}) for the force along the link",
             "pivot": f"D({links})",
-            "pivot_difference": f"relative difference of D({CHECKED_LINKS}) from the ratio of the "
-            "compiled determinants of M with and without the last link",
-            "gain_change": f"largest change of P Hᵀ D⁻¹ over the last period of {links} links, "
-            "relative",
+            "pivot_difference": (
+                f"relative difference of D({CHECKED_LINKS}) from the ratio of the "
+                "compiled determinants of M with and without the last link"
+            ),
+            "gain_change": (
+                f"largest change of P Hᵀ D⁻¹ over the last period of {links} links, relative"
+            ),
         },
         draw=lambda figure: _draw(figure, steady, growing),
         height=11.0,

@@ -167,23 +167,28 @@ def _page(rows: Sequence[tuple[Any, ...]], y: Array, epsilon: Array) -> Page:
     rate = slope([float(np.log(r[0])) for r in rows], [float(np.log(r[1])) for r in rows])[1]
     _, of_m, of_d, before, after = rows[-1]
     return Page(
-        source="G. Rodriguez, K. Kreutz, Recursive mass matrix factorization and inversion, JPL "
-        "1988, (4.1)-(4.15)",
-        says="M = HφMφᵀHᵀ is the covariance of the output of a causal linear system driven by "
-        "white noise of covariance M(k), "
-        "(4.2)-(4.3); the Kalman filter of that model turns it into innovations that are white, "
-        "with covariance D, "
-        "(4.12), (4.15).",
-        measured=f"Over the links of {ROBOT}, the sample covariance of y approaches M as "
-        f"samples^{rate:.2f} (error {of_m:.1e} at "
-        f"{rows[-1][0]} samples), that of ε diag(D) (error {of_d:.1e}). The largest correlation "
-        "between two components "
-        f"is {before:.3f} for y and {after:.1e} for ε.",
-        differs="Nothing differs; the paper proves this and shows no figures. M is the "
-        "reference's, from body Jacobians at "
-        "one state; the filter's gains are those of (4.4)-(4.7) run to the base link (the "
-        "printed loop stops one "
-        "link early).",
+        source=(
+            "G. Rodriguez, K. Kreutz, Recursive mass matrix factorization and inversion, JPL "
+            "1988, (4.1)-(4.15)"
+        ),
+        says=(
+            "M = HφMφᵀHᵀ is the covariance of the output of a causal linear system driven by white"
+            " noise of covariance M(k), (4.2)-(4.3); the Kalman filter of that model turns it into"
+            " innovations that are white, with covariance D, (4.12), (4.15)."
+        ),
+        measured=(
+            f"Over the links of {ROBOT}, the sample covariance of y approaches M as"
+            f" samples^{rate:.2f} (error {of_m:.1e} at {rows[-1][0]} samples), that of ε diag(D)"
+            f" (error {of_d:.1e}). The largest correlation between two components is {before:.3f}"
+            f" for y and {after:.1e} for ε."
+        ),
+        differs=(
+            "Nothing differs; the paper proves this and shows no figures. M is the "
+            "reference's, from body Jacobians at "
+            "one state; the filter's gains are those of (4.4)-(4.7) run to the base link (the "
+            "printed loop stops one "
+            "link early)."
+        ),
         columns=(
             "samples",
             "error_M",
@@ -194,10 +199,13 @@ def _page(rows: Sequence[tuple[Any, ...]], y: Array, epsilon: Array) -> Page:
         rows=tuple(rows),
         notes={
             "samples": "draws of the noise",
-            "error_M": "mean over entries of |sample covariance of y − M| in units of "
-            "√(M_ii M_jj + M_ij²)",
+            "error_M": (
+                "mean over entries of |sample covariance of y − M| in units of √(M_ii M_jj + M_ij²)"
+            ),
             "error_D": "likewise of ε against diag(D)",
-            "largest_correlation_y": "largest correlation between two components of y, in the last repetition",
+            "largest_correlation_y": (
+                "largest correlation between two components of y, in the last repetition"
+            ),
             "largest_correlation_epsilon": "likewise of ε, mean over the repetitions",
         },
         draw=lambda figure: _draw(figure, rows, y, epsilon),

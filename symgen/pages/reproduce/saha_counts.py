@@ -64,24 +64,26 @@ def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
     below = all(_is_below_printed(row) for row in rows)
     return Page(
         source="S. K. Saha, The UDUᵀ decomposition of manipulator inertia matrix, §6",
-        says="The recursion takes 201n − 335 multiplications or divisions and 193n − 361 "
-        "additions or subtractions, and needs fewer operations than the O(n³) elimination of M "
-        "from n = 12 on.",
-        measured=f"symgen's shortest method stays {'below both' if below else 'not below both'} at every "
-        f"n from {links[0]} to {links[-1]}; "
-        f"at n = {last[0]} it takes {fewest} operations, against {last[1] + last[2]} in the "
-        "paper. The Riccati recursion is shorter than elimination "
-        f"{_in_words(riccati_from)}; Saha's recursion {_in_words(in_frames_from)} in link frames, "
-        f"{_in_words(at_centres_from)} "
-        "at the mass centres.",
-        differs="Saha counts a recursion for any chain. symgen's counts are those of the "
-        "unrolled C of one robot, without "
-        "operations on zeros and ones at the first and last links; in the Riccati recursion, "
-        "inertia that does not "
-        "affect a joint is moved to its parent. Elimination gains from unrolling too. The chains have random "
-        "lengths, offsets, twists and full inertias; the counts do not depend on these numbers "
-        "as long as no twist "
-        "is a right angle.",
+        says=(
+            "The recursion takes 201n − 335 multiplications or divisions and 193n − 361 "
+            "additions or subtractions, and needs fewer operations than the O(n³) elimination of M "
+            "from n = 12 on."
+        ),
+        measured=(
+            f"symgen's shortest method stays {'below both' if below else 'not below both'} at every"
+            f" n from {links[0]} to {links[-1]}; at n = {last[0]} it takes {fewest} operations,"
+            f" against {last[1] + last[2]} in the paper. The Riccati recursion is shorter than"
+            f" elimination {_in_words(riccati_from)}; Saha's recursion {_in_words(in_frames_from)}"
+            f" in link frames, {_in_words(at_centres_from)} at the mass centres."
+        ),
+        differs=(
+            "Saha counts a recursion for any chain. symgen's counts are those of the unrolled C of"
+            " one robot, without operations on zeros and ones at the first and last links; in the"
+            " Riccati recursion, inertia that does not affect a joint is moved to its parent."
+            " Elimination gains from unrolling too. The chains have random lengths, offsets, twists"
+            " and full inertias; the counts do not depend on these numbers as long as no twist is a"
+            " right angle."
+        ),
         columns=columns,
         rows=tuple(rows),
         notes={

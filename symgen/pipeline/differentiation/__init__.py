@@ -83,8 +83,9 @@ def derivative(
     nearest(mode, derivatives.MODES, f"derivative of {program.function}")
     if derivatives.parse_derivative(program.function) is not None:
         raise ArgumentError(
-            f"{program.function} is already a derivative; differentiate {derivatives.base_function(program.function)}, whose mode "
-            "hvp is the second derivative along a direction"
+            f"{program.function} is already a derivative; differentiate"
+            f" {derivatives.base_function(program.function)}, whose mode hvp is the second"
+            " derivative along a direction"
         )
     switches = [a.name for f in FUNCTIONS.values() for a in f.arguments if a.switch]
     arguments = [port.name for port in program.inputs if port.name not in switches]
@@ -103,8 +104,9 @@ def derivative(
         return differentiate(program, specification)
     if program.origin is None or program.origin.contents != Origin.of(program):
         raise ArgumentError(
-            f"the rows of {program.function} were changed, so its derivative at small rotations is inexact; differentiate "
-            f"the Program that symgen.program returns, or request '{specification.name}' from it"
+            f"the rows of {program.function} were changed, so its derivative at small rotations is"
+            " inexact; differentiate the Program that symgen.program returns, or request"
+            f" '{specification.name}' from it"
         )
     return cast(Program, program.origin.get_program(function=specification.name))
 
@@ -186,8 +188,8 @@ def require_arguments(program: Program, derivative: Derivative, requested: Colle
         return
     if missing in requested:
         raise ArgumentError(
-            f"{derivative.name}: {derivative.of} of this robot does not depend on '{missing}', and the derivative is "
-            f"zero; leave '{missing}' out"
+            f"{derivative.name}: {derivative.of} of this robot does not depend on '{missing}', and"
+            f" the derivative is zero; leave '{missing}' out"
         )
     option = (
         "baumgarte (--baumgarte)"
@@ -195,7 +197,8 @@ def require_arguments(program: Program, derivative: Derivative, requested: Colle
         else f"{missing} (--{missing}), which names a link that moves"
     )
     raise ArgumentError(
-        f"{derivative.name}: {derivative.of} has no argument '{missing}' here; request it with {option}"
+        f"{derivative.name}: {derivative.of} has no argument '{missing}' here; request it with"
+        f" {option}"
     )
 
 

@@ -173,7 +173,8 @@ class _Request:
     def refused(self, why: str) -> OutOfReach:
         """Return the error that this function has no looped form, for the reason `why`."""
         return OutOfReach(
-            f"{self.function} of '{self.mechanism.name}' has no looped form, since {why}; take --form unrolled"
+            f"{self.function} of '{self.mechanism.name}' has no looped form, since {why}; take"
+            " --form unrolled"
         )
 
 
@@ -188,8 +189,8 @@ def _classes_of_chains(request: _Request) -> Classes:
     branched = next((i for i in parents if i != BASE and parents.count(i) > 1), None)
     if branched is not None:
         raise request.refused(
-            f"{request.method} couples all joints on a link, and '{model.links[branched].name}' carries "
-            f"{parents.count(branched)}"
+            f"{request.method} couples all joints on a link, and '{model.links[branched].name}'"
+            f" carries {parents.count(branched)}"
         )
     if len({*kinds_alike(model).values()}) == 1:
         return classes_by_kind(model, [], framed)
@@ -345,8 +346,8 @@ def unlike_links(
     """
     LOG.info("%s by %s does not repeat link for link: %s", function, method, detail)
     return OutOfReach(
-        f"{function} by {method} has no looped form for '{mechanism.name}', since its steps are not the same for "
-        f"every link; take {remedy}"
+        f"{function} by {method} has no looped form for '{mechanism.name}', since its steps are not"
+        f" the same for every link; take {remedy}"
     )
 
 
@@ -395,8 +396,8 @@ def _ports(mechanism: Mechanism, function: str, arrays: Sequence[Array]) -> tupl
     """
     if any(_width(array) is None for array in arrays if array.name not in _row_counts(function)):
         raise OutOfReach(
-            f"{function} has no looped form, since not all of its arguments and results are numbers of joints or of "
-            "links; take --form unrolled"
+            f"{function} has no looped form, since not all of its arguments and results are numbers"
+            " of joints or of links; take --form unrolled"
         )
     return tuple(Port(array.name, array.sizes(mechanism.sizes)) for array in arrays)
 

@@ -69,8 +69,8 @@ def build_scan(mechanism: Mechanism, segments: int, function: str = DYNAMICS) ->
 def _build_scan(mechanism: Mechanism, segments: int, function: str) -> LoopProgram:
     def refused(why: str) -> OutOfReach:
         return OutOfReach(
-            f"{function} of '{mechanism.name}' by {METHOD} has no looped form, since {why}; take --form unrolled, "
-            "or another method"
+            f"{function} of '{mechanism.name}' by {METHOD} has no looped form, since {why}; take"
+            " --form unrolled, or another method"
         )
 
     model = placed_links(mechanism, complete_moments)

@@ -44,7 +44,8 @@ def build_epilogue(
     link = uniform.links[0] if at_base else uniform.links[-1]
     if not rows <= {*link.rows}:
         raise NotUniform(
-            f"a result of {program.function} by {program.method} is computed neither at the base nor at the frame"
+            f"a result of {program.function} by {program.method} is computed neither at the base"
+            " nor at the frame"
         )
     source = (
         _from_links(uniform, interface)

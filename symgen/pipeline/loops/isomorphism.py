@@ -121,7 +121,8 @@ def _matched(chain: Program, example: LinkRows, link: LinkRows, bits: Signs) -> 
 
     def different(why: str) -> NotUniform:
         return NotUniform(
-            f"links {example.link + 1} and {link.link + 1} of {chain.function} by {chain.method} differ: {why}"
+            f"links {example.link + 1} and {link.link + 1} of {chain.function} by {chain.method}"
+            f" differ: {why}"
         )
 
     if len(example.rows) != len(link.rows):

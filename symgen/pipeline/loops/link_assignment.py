@@ -203,7 +203,10 @@ class _Assignment:
 
     def _where(self, r: int) -> str:
         chain = self.chain
-        return f"a row of the step '{chain.steps[chain.rows[r].step]}' of {chain.function} by {chain.method}"
+        return (
+            f"a row of the step '{chain.steps[chain.rows[r].step]}' of {chain.function} by"
+            f" {chain.method}"
+        )
 
 
 def _postpone(links: Sequence[LinkRows], parents: Sequence[int]) -> None:

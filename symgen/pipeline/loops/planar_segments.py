@@ -54,8 +54,8 @@ def build_parts(mechanism: Mechanism, segments: int) -> LoopProgram:
         raise RequestError(refused)
     if len(mechanism.joints) < LEAST * segments:
         raise OutOfReach(
-            f"{FUNCTION} of '{mechanism.name}' is not cut into {segments} segments, since it has fewer than "
-            f"{LEAST * segments} links; take --method fixman:planar"
+            f"{FUNCTION} of '{mechanism.name}' is not cut into {segments} segments, since it has"
+            f" fewer than {LEAST * segments} links; take --method fixman:planar"
         )
     return k.with_enough_precision(lambda: _build_parts(mechanism, segments))
 

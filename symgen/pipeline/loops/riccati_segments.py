@@ -62,8 +62,8 @@ def build_parts(mechanism: Mechanism, segments: int) -> LoopProgram:
 def _build_parts(mechanism: Mechanism, segments: int) -> LoopProgram:
     def refused(why: str) -> OutOfReach:
         return OutOfReach(
-            f"forward_dynamics of '{mechanism.name}' is not cut into {segments} segments, since {why}; take "
-            "--method riccati"
+            f"forward_dynamics of '{mechanism.name}' is not cut into {segments} segments, since"
+            f" {why}; take --method riccati"
         )
 
     model = placed_links(mechanism)

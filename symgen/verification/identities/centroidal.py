@@ -143,7 +143,10 @@ RANK = 1
 """Order of this file among the files of identities (`symgen.verification.identities`)."""
 IDENTITIES = (
     Identity(
-        "J̇ v = d/dt J v", ("bias_acceleration", "jacobian"), _slope_of_the_jacobian, exact_only=True
+        "J̇ v = d/dt J v",
+        ("bias_acceleration", "jacobian"),
+        _slope_of_the_jacobian,
+        exact_only=True,
     ),
     Identity(
         "pose of the frame = pose of its link",

@@ -138,8 +138,8 @@ def _prove_folder(
     looped = [name for name in forms if name not in programs]
     if looped and (functions is not None or not programs):
         raise ArgumentError(
-            f"{looped[0]} is in looped form, for which no bounds over ranges can be proved; generate it "
-            "with --form unrolled for a proof, and use 'symgen verify' for the loops"
+            f"{looped[0]} is in looped form, for which no bounds over ranges can be proved;"
+            " generate it with --form unrolled for a proof, and use 'symgen verify' for the loops"
         )
     proof = prove_programs(
         folder.mechanism,
@@ -166,14 +166,15 @@ def _refuse_parameters(options: ProgramOptions) -> None:
     """Raise RequestError if numbers may change at run time: a proof holds for the numbers in the C."""
     if options.parameters:
         raise RequestError(
-            f"a proof holds for the numbers of the description, and {options.parameters[0]} may change at "
-            "run time; prove the robot without --parameter, with the intended numbers in its description"
+            f"a proof holds for the numbers of the description, and {options.parameters[0]} may"
+            " change at run time; prove the robot without --parameter, with the intended numbers"
+            " in its description"
         )
 
 
 _ONLY_AT_CLOSED_POSITIONS = (
-    "it is defined only at positions that close the loops, and these are not a range of each coordinate; "
-    "'symgen verify' checks it at such positions"
+    "it is defined only at positions that close the loops, and these are not a range of each"
+    " coordinate; 'symgen verify' checks it at such positions"
 )
 
 
@@ -337,8 +338,9 @@ def _refuse_derivatives(programs: Iterable[str]) -> None:
     for function in programs:
         if derivatives.parse_derivative(function) is not None:
             raise ArgumentError(
-                f"{function} is a derivative, which cannot be proved over the ranges; prove "
-                f"{derivatives.base_function(function)}, and use 'symgen verify' to bound the round-off state by state"
+                f"{function} is a derivative, which cannot be proved over the ranges; prove"
+                f" {derivatives.base_function(function)}, and use 'symgen verify' to bound the"
+                " round-off state by state"
             )
 
 

@@ -345,14 +345,14 @@ def _call(
         element_ranges = ranges.get(port.name, ())
         if len(element_ranges) != port.size:
             raise ArgumentError(
-                f"{program.function} takes {port.size} numbers for {port.name}, but {len(element_ranges)} ranges "
-                "are given; pass one for each number"
+                f"{program.function} takes {port.size} numbers for {port.name}, but"
+                f" {len(element_ranges)} ranges are given; pass one for each number"
             )
         for index, (low, high) in enumerate(element_ranges):
             if not (math.isfinite(low) and math.isfinite(high) and low <= high):
                 raise ArgumentError(
-                    f"the range of {port.name}[{index}], from {float(low):g} to {float(high):g}, is empty or infinite; "
-                    "pass finite bounds in order"
+                    f"the range of {port.name}[{index}], from {float(low):g} to {float(high):g}, is"
+                    " empty or infinite; pass finite bounds in order"
                 )
             elements.append(
                 {

@@ -61,7 +61,8 @@ class Attributes:
         tokens = text.split()
         if not minimum <= len(tokens) <= maximum:
             raise self.at(name).error(
-                f"it has {len(tokens)} number{'s' * (len(tokens) != 1)} ({quote(' '.join(tokens[:20]))})",
+                f"it has {len(tokens)} number{'s' * (len(tokens) != 1)}"
+                f" ({quote(' '.join(tokens[:20]))})",
                 f"write {expected} separated by spaces",
             )
         return tokens

@@ -189,16 +189,16 @@ class Bodies:
             notes.append(
                 Note(
                     "info",
-                    f"at {list_names(self._compensated_by_actuators)} MuJoCo adds gravcomp to the actuator forces; "
-                    "here it is not part of tau",
+                    f"at {list_names(self._compensated_by_actuators)} MuJoCo adds gravcomp to the"
+                    " actuator forces; here it is not part of tau",
                 )
             )
         if self._mocap_bodies:
             notes.append(
                 Note(
                     "info",
-                    f"the mocap bodies {list_names(self._mocap_bodies)} are fixed in their declared pose; in MuJoCo a "
-                    "program moves them",
+                    f"the mocap bodies {list_names(self._mocap_bodies)} are fixed in their declared"
+                    " pose; in MuJoCo a program moves them",
                 )
             )
         return notes
@@ -336,8 +336,8 @@ class Bodies:
                 self.notes.append(
                     Note(
                         "info",
-                        f"{attributes.location.short}: its numbers are those of the body's frame as declared; "
-                        "MuJoCo may align that with the body's mass",
+                        f"{attributes.location.short}: its numbers are those of the body's frame as"
+                        " declared; MuJoCo may align that with the body's mass",
                     )
                 )
             return read_joint(
@@ -530,7 +530,10 @@ DENSITY = Fraction(1000)
 _WEIGHTLESS = ("plane", "hfield")
 _MESHES = ("mesh", "sdf")
 TYPES = (*_WEIGHTLESS, "sphere", "capsule", "ellipsoid", "cylinder", "box", *_MESHES)
-COMPILED = "compile the model with MuJoCo and give symgen.from_mujoco(model), or write the body's <inertial>"
+COMPILED = (
+    "compile the model with MuJoCo and give symgen.from_mujoco(model), or write the body's"
+    " <inertial>"
+)
 """Remedy for an inertia that only MuJoCo can compute."""
 Sizes = list[Fraction]
 

@@ -138,14 +138,15 @@ class Document:
             searched_folders = " or ".join(quote(folder, 200) for folder in folders)
             raise location.error(
                 f"there is no such file in {searched_folders}",
-                "files are searched in the folder of the main file, then in that of the file that includes them",
+                "files are searched in the folder of the main file, then in that of the file that"
+                " includes them",
             )
         if len(paths) > 1:
             self.notes.append(
                 Note(
                     "info",
-                    f"{location.short}: a file of this name exists in the folder of the main file and in that of the "
-                    "file that includes it; the first is read, as in MuJoCo",
+                    f"{location.short}: a file of this name exists in the folder of the main file"
+                    " and in that of the file that includes it; the first is read, as in MuJoCo",
                 )
             )
         return paths[0]

@@ -165,7 +165,8 @@ def _drive(
     if armature and kind == "free":
         _leave_out(
             attributes,
-            "its armature acts along the axes of the body here, but along those of the world in MuJoCo",
+            "its armature acts along the axes of the body here, but along those of the world in"
+            " MuJoCo",
             note,
         )
     if has_spring_damper:  # computed when the masses of all bodies are known
@@ -233,7 +234,8 @@ def refuse_misplaced_free_joint(kinds: list[str], attributes: Attributes, on_wor
         )
     if not on_world:
         raise attributes.location.error(
-            f"its body {quote(attributes.location.element)} is inside another body, but a free joint must be on the world",
+            f"its body {quote(attributes.location.element)} is inside another body, but a free"
+            " joint must be on the world",
             "move the body to the worldbody",
         )
 
@@ -300,8 +302,8 @@ def with_springs(
             note.append(
                 Note(
                     "warning",
-                    f"{connection.location.short}: its springdamper is left out, since M is singular in the declared "
-                    "pose, or too large",
+                    f"{connection.location.short}: its springdamper is left out, since M is"
+                    " singular in the declared pose, or too large",
                 )
             )
         result.append(connection)
@@ -332,8 +334,9 @@ def _with_spring(
     note.append(
         Note(
             "info",
-            f"{connection.location.short}: springdamper and the inertia at the joint in the declared pose give a "
-            f"stiffness of {float(stiffness):.6g} and a damping of {float(damping):.6g}",
+            f"{connection.location.short}: springdamper and the inertia at the joint in the"
+            f" declared pose give a stiffness of {float(stiffness):.6g} and a damping of"
+            f" {float(damping):.6g}",
         )
     )
     return replace(connection, drive=drive)

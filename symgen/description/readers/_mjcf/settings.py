@@ -91,7 +91,8 @@ def read_settings(root: Element, snapper: Snapper) -> Settings:
         attributes = override(attributes, own_attributes(section))
     if attributes.text("coordinate", "local") != "local":
         raise attributes.at("coordinate").error(
-            f"it uses {quote(attributes.text('coordinate'))} coordinates, which MuJoCo no longer reads since 2.3.3",
+            f"it uses {quote(attributes.text('coordinate'))} coordinates, which MuJoCo no longer"
+            " reads since 2.3.3",
             "load it in MuJoCo 2.3.3 or older and save it",
         )
     sequence = attributes.text("eulerseq", "xyz")
@@ -149,8 +150,8 @@ def read_world(root: Element, settings: Settings) -> tuple[Vector3, list[Note]]:
             notes.append(
                 Note(
                     "warning",
-                    f"{section.location.short}: the {' and '.join(fluid)} of a fluid is not modelled: its drag "
-                    "and lift are left out",
+                    f"{section.location.short}: the {' and '.join(fluid)} of a fluid is not"
+                    " modelled: its drag and lift are left out",
                 )
             )
     return (ZERO3 if "gravity" in settings.disabled else gravity), notes

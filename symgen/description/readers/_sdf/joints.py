@@ -116,7 +116,8 @@ class Joints:
         declared_type = scope.text.attribute(element, "type", frame.location)
         if declared_type != "gearbox" and declared_type not in JOINT_TYPES:
             raise frame.location.error(
-                f"its type {quote(declared_type)} is not supported (supported: {', '.join(JOINT_TYPES)}, gearbox)",
+                f"its type {quote(declared_type)} is not supported (supported:"
+                f" {', '.join(JOINT_TYPES)}, gearbox)",
                 "declare another type",
             )
         kind = JOINT_TYPES.get(declared_type, declared_type)
@@ -265,7 +266,10 @@ class Joints:
             if mimic.joint in closing or name in closing:
                 del coupling[name]
                 closing_joint = name if name in closing else mimic.joint
-                text = f"the coupling of joint {name} to joint {mimic.joint} is left out: joint {closing_joint} closes a loop"
+                text = (
+                    f"the coupling of joint {name} to joint {mimic.joint} is left out: joint"
+                    f" {closing_joint} closes a loop"
+                )
                 self.notes.append(Note("warning", text))
 
     def _mimic(self, joint: Joint, follower: Follower) -> Mimic:
@@ -318,7 +322,8 @@ class Joints:
         )
         if hinge is None:
             raise gear.frame.location.error(
-                f"no revolute joint leads from its reference body {quote(body.name)} to {quote(link.name)}",
+                f"no revolute joint leads from its reference body {quote(body.name)} to"
+                f" {quote(link.name)}",
                 "declare one, or couple two joints by <mimic>",
             )
         hinge_axis = hinge.axes[0]
@@ -408,8 +413,9 @@ def loops(joints: Joints, frame_poses: FramePoses) -> tuple[tuple[DeclaredLoop, 
     for joint in joints.closing:
         if joint.kind not in CLOSED_BY:
             raise joint.frame.location.error(
-                f"it closes a loop, since link {quote(joint.child.name)} already has a parent through joint "
-                f"{quote(joints.first_joint_above[joint.child].frame.name)}, but a {joint.kind} joint cannot close a loop",
+                f"it closes a loop, since link {quote(joint.child.name)} already has a parent"
+                f" through joint {quote(joints.first_joint_above[joint.child].frame.name)}, but a"
+                f" {joint.kind} joint cannot close a loop",
                 "declare it before that joint, which then closes the loop",
             )
         first, second = _loop_ends(joint, joints, frame_poses)
@@ -469,7 +475,8 @@ def _loop_ends(joint: Joint, joints: Joints, frame_poses: FramePoses) -> tuple[L
     ):
         raise location.error(
             "it closes a loop, but its two axes are not perpendicular",
-            f"declare it before joint {quote(joints.first_joint_above[joint.child].frame.name)}, which then closes the loop",
+            f"declare it before joint {quote(joints.first_joint_above[joint.child].frame.name)},"
+            " which then closes the loop",
         )
     return end_on(joint.parent, first, "x"), end_on(joint.child, second, "y")
 

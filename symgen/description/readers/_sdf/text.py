@@ -174,8 +174,8 @@ class Text:
             self.note(
                 "warning",
                 location,
-                f"{quote(' '.join(angles))} exceeds a full turn: SDF uses radians, not degrees, without "
-                'degrees="true"',
+                f"{quote(' '.join(angles))} exceeds a full turn: SDF uses radians, not degrees,"
+                ' without degrees="true"',
             )
         return pose(
             (number(x, location), number(y, location), number(z, location)), (roll, pitch, yaw)

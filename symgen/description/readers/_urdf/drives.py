@@ -61,7 +61,8 @@ def read_transmission(element: Any, elements: Elements) -> dict[str, DriveData]:
         elements.note(
             "info",
             location,
-            f"only the first {MOST_ROTORS} of its {len(distinct_numbers)} ratios and inertias are shown",
+            f"only the first {MOST_ROTORS} of its {len(distinct_numbers)} ratios and inertias are"
+            " shown",
         )
     data = DriveData(_with_counts(distinct_numbers[:MOST_ROTORS]), tuple(faults))
     if not data.numbers and not data.faults:

@@ -358,7 +358,8 @@ class Elements:
                 self.note(
                     "warning",
                     origin_location,
-                    f"rpy {quote(element.get('rpy'))} exceeds a full turn: URDF uses radians, not degrees",
+                    f"rpy {quote(element.get('rpy'))} exceeds a full turn: URDF uses radians, not"
+                    " degrees",
                 )
         return pose(xyz, rpy)
 
