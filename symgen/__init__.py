@@ -13,9 +13,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from symgen.support.version import (
-    __version__,
-)  # isort: skip  (its clock starts before any other file of symgen is read)
+# The clock of `support.version` starts before any other file of symgen is read.
+from symgen.support.version import __version__  # isort: skip
 from symgen.support.errors import SymgenError, SymgenWarning
 
 _HOME = {

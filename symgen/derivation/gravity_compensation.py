@@ -3,17 +3,17 @@
 Let m̂ be the compensated mass of link i and its descendants, ĥ its first moment about the link's
 origin, and a = −gravity in the link's axes. In any motion the compensated mass exerts on the link
 
-    the force m̂ a and the moment ĥ × a,                                                                                    (1)
+    the force m̂ a and the moment ĥ × a,                                                         (1)
 
 which a column S = (z, s) of a joint projects to s·m̂ a + z·(ĥ × a). Displace degree of freedom k by
 S_k: points move by z_k × x + s_k, and the force on each is constant, so the ancestors of k receive
 the couple
 
-    c_k = δ_k × a,    δ_k = z_k × ĥ + m̂ s_k.                                                                               (2)
+    c_k = δ_k × a,    δ_k = z_k × ĥ + m̂ s_k.                                                    (2)
 
 The joint's own axes move along: S_j receives z_k·c_j there, for j and k of one joint. If j is an
 ancestor of k, the derivative of j with respect to k is z_j·c_k, and that of k with respect to j is
-equal.                                                          (3)
+equal.                                                                                           (3)
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ coefficients, so a wrench takes 60: 6 constants, 18 of ω and 36 of ω ωᵀ.
     (Q1)  ω̂(k) = C(k) ŵ(k),   C(k) = [[1, q], [0, 1]],  q: angular part of Hᵀ θ̇          (2.2)
     (Q2)  ŵ(k) = E(k) ω̂(k+1),  E(k) = [[Rᵀ, 0], [0, 1]];  ŵ = (0, 1) for a root          (2.1)
     (Q3)  b(k) = B(k)[ω̂(k)]                                                             (2.23)
-    (Q4)  a(k) = A(k)[ŵ(k)];  for a root with −gravity                           (2.19), (2.32), (3.21)
+    (Q4)  a(k) = A(k)[ŵ(k)];  for a root with −gravity                        (2.19), (2.32), (3.21)
 
 Causal sweep, k = 1 … N, with P, D and G of (4.4)-(4.6), (5.12):
 

@@ -8,30 +8,30 @@ joint changes the field [ω̇]× + [ω]×² to [ω̇ + ω × w]× + [ω + w]×²
 [w]×² = 4 [ω̂]×[r]×. It increases v̇ of the origin by 2 ω × u + w × u = 4 ω̂ × p. So the
 acceleration of a point x of the composite body k, measured from its origin, increases by
 
-    4 (Q x + c),    Q = [ω̂]×[r]×,    c = ω̂ × p                                                                          (B1)
+    4 (Q x + c),    Q = [ω̂]×[r]×,    c = ω̂ × p                                                (B1)
 
 relative to a frozen joint. For the composite body, of mass m̃, first moment h̃ and second moment
 Σ̃, this requires four times the wrench δw_k,
 
-    moment  s × r + h̃ × c,    s = Σ̃ ω̂,                                                                                  (B2)
-    force   Q h̃ + m̃ c,                                                                                                  (B3)
+    moment  s × r + h̃ × c,    s = Σ̃ ω̂,                                                       (B2)
+    force   Q h̃ + m̃ c,                                                                        (B3)
 
 since x × (ω̂ × (r × x)) = −(x·ω̂) r × x. Wrenches are carried inward by B_kiᵀ of SA (4). Their sum
 at link i, less the external wrench on it, is four times Γ_i:
 
-    Γ_i = Σ_k B_kiᵀ (Γ_k + δw_k) − load_i / 4, over the links k on link i.                                              (B4)
+    Γ_i = Σ_k B_kiᵀ (Γ_k + δw_k) − load_i / 4, over the links k on link i.                      (B4)
 
 The composite body itself moves as link i does. So c_i = p_iᵀ (ñ, f̃) + 4 p_iᵀ Γ_i, with p_i of SA
 (4) and, as in RK (2.6) to (2.12),
 
-    f̃ = m̃ v̇ + U h̃,                                                                                                      (B5)
-    ñ = skew part of U Σ̃ + h̃ × v̇.                                                                                       (B6)
+    f̃ = m̃ v̇ + U h̃,                                                                          (B5)
+    ñ = skew part of U Σ̃ + h̃ × v̇.                                                            (B6)
 
 A joint that rotates about one axis changes no moment about that axis: s × r of (B2) has no
 component along it, and centripetal accelerations r × (r × x) point to the axis. So (B6) along the
 axis is equal halfway, where s of (B2) is reused; only v̇ is that of link i:
 
-    ñ = Ĩ α̂ + s × ω̂ + h̃ × v̇,    α̂ = ω̇ + ω̂ × r.                                                                        (B7)
+    ñ = Ĩ α̂ + s × ω̂ + h̃ × v̇,    α̂ = ω̇ + ω̂ × r.                                           (B7)
 
 For a revolute joint about z, with A = r ω̂_x and B = r ω̂_y, the result is
 

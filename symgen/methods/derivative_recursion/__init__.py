@@ -8,24 +8,24 @@ along as one rigid body. In axes that move along too, only the motion of the joi
 relative to the body. That motion is the twist V' = (ω', v') and the acceleration field a' + U' x,
 both at the origin of the link. A point x of the body, with velocity V(x), then changes
 
-    its velocity by the twist Ψ̇ = V' × S = (ω' × z, ω' × s + v' × z),                                                     (D1)
+    its velocity by the twist Ψ̇ = V' × S = (ω' × z, ω' × s + v' × z),                          (D1)
     its acceleration by 2 Ψ̇_ang × V(x) and the twist Ψ̈ = (U' z, U' s + a' × z + 2 v' × (ω' × z)).                         (D2)
 
 A unit rate of the joint instead changes the velocity by S and the acceleration by
 
-    2 z × V(x) and the twist Ψ̇ + Φ̇,    Φ̇ = V × S,                                                                         (D3)
+    2 z × V(x) and the twist Ψ̇ + Φ̇,    Φ̇ = V × S,                                            (D3)
 
 where V is the twist of the link itself. If the joint has one degree of freedom, Φ̇ = Ψ̇. A unit
 acceleration of the joint changes the acceleration by S. So two kinds of wrench are summed over a
 composite body of mass m̃ and moments h̃, Σ̃. The wrench of an acceleration twist follows from M̃
 (SA (15a-c)), and the wrench of 2 w × V(x) is
 
-    B(w) = ((tr K − K) w, w × p),    K = 2 ∫ρ V xᵀ,    p = 2 ∫ρ V.                                                         (D4)
+    B(w) = ((tr K − K) w, w × p),    K = 2 ∫ρ V xᵀ,    p = 2 ∫ρ V.                              (D4)
 
 K and p of a rigid body are v hᵀ + [ω]× Σ and m v + ω × h, with twice its twist for (ω, v). The
 parent takes them as R K Rᵀ + (R p) ℓᵀ and R p. Only
 
-    K and p of the motion within the composite body, relative to its link,                                                (D5)
+    K and p of the motion within the composite body, relative to its link,                      (D5)
 
 are carried inward: each joint adds those of the body that it moves. The remaining part of K, that
 of the frozen body, has a closed form. Forces do not depend on the observer, if the observer is not
@@ -34,11 +34,11 @@ v' = −u, where J = (w, u) = H v is the twist across the joint. With Ω = 2 ω 
 has four wrenches: t1 of an acceleration, t3 of a rate, t2 of a displacement, and t4, by which other
 joints act on it:
 
-    t1 = M̃ S                                                                                                              (D6)
-    t3 = (Σ̃ Ω × z + h̃ × (Ω × s), Ω × (z × h̃ + m̃ s)) − M̃ (J × S) + B(z)                                                     (D7)
+    t1 = M̃ S                                                                                   (D6)
+    t3 = (Σ̃ Ω × z + h̃ × (Ω × s), Ω × (z × h̃ + m̃ s)) − M̃ (J × S) + B(z)                     (D7)
     t2 = the wrench that moves the change of the body, δh̃ = z × h̃ + m̃ s and δΣ̃ = [z]× Σ̃ + s h̃ᵀ plus its transpose,
-         with the motion of its link, + B(Ψ̇_ang) + S ×* W                                                                  (D8)
-    t4 = Bᵀ(S) + Σ̃ (Ω × z) + (Ω × h̃) × s,    Bᵀ(S) = (tr K − Kᵀ) z + p × s                                                 (D9)
+         with the motion of its link, + B(Ψ̇_ang) + S ×* W                                      (D8)
+    t4 = Bᵀ(S) + Σ̃ (Ω × z) + (Ω × h̃) × s,    Bᵀ(S) = (tr K − Kᵀ) z + p × s                    (D9)
 
 with K and p of (D5). (D7) contains the Coriolis acceleration of a point that moves at z × x + s in
 rotating axes. W is the sum of the contributions of the joints beyond to the wrench across the
@@ -52,12 +52,12 @@ Wrenches are carried inward to every degree of freedom j of the same link or of 
 couple and is rotated. The observer changes with the link's origin, so t4 is carried from a link to
 its parent, with angular velocity ω_λ, as
 
-    R (t4 − 2 f × u) − R f × (2 ω_λ × ℓ),    f the force of t1.                                                           (D10)
+    R (t4 − 2 f × u) − R f × (2 ω_λ × ℓ),    f the force of t1.                                (D10)
 
 Then M and the derivatives are
 
-    M_jk = S_j · t1,    ∂τ_j/∂q_k = S_j · t2,    ∂τ_j/∂v_k = S_j · t3                                                      (D11)
-    ∂τ_k/∂q_j = t4 · Ψ̇_j,ang + t1 · Ψ̈_j,    ∂τ_k/∂v_j = t4 · z_j + t1 · (Ψ̇ + Φ̇)_j                                         (D12)
+    M_jk = S_j · t1,    ∂τ_j/∂q_k = S_j · t2,    ∂τ_j/∂v_k = S_j · t3                          (D11)
+    ∂τ_k/∂q_j = t4 · Ψ̇_j,ang + t1 · Ψ̈_j,    ∂τ_k/∂v_j = t4 · z_j + t1 · (Ψ̇ + Φ̇)_j          (D12)
 
 A run-time wrench is fixed in the axes of its link and moves with it. It appears in W only.
 
@@ -65,8 +65,8 @@ A run-time wrench is fixed in the axes of its link and moves with it. It appears
 acceleration. The velocity part of c is quadratic in v, so it is half of its derivative times v. So
 c needs no sweep:
 
-    c = ½ ∂τ/∂v v + g − Jᵀ wrench                                                                                         (D13)
-    ∂a/∂q = −M⁻¹ ∂τ/∂q at a = M⁻¹ (τ − c),    ∂a/∂v = −M⁻¹ ∂τ/∂v                                                           (D14)
+    c = ½ ∂τ/∂v v + g − Jᵀ wrench                                                              (D13)
+    ∂a/∂q = −M⁻¹ ∂τ/∂q at a = M⁻¹ (τ − c),    ∂a/∂v = −M⁻¹ ∂τ/∂v                               (D14)
 """
 
 from symgen.methods.derivative_recursion.recursion import (

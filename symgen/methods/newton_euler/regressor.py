@@ -4,25 +4,25 @@
 Link b has mass m, first moment h = m c and moments J about the origin of its declared frame, in its
 axes. Its motion requires
 
-    moment  h × a + J ω̇ + ω × J ω,    force  m a + U h,                                                                   (1)
+    moment  h × a + J ω̇ + ω × J ω,    force  m a + U h,                                         (1)
 
 with a the acceleration of that origin less gravity and U the acceleration field of RK (2.6). Each
 term is a parameter times a vector that depends on the motion only. Let (w, u) be the twist of the
 frame per unit of degree of freedom j. Row j of Y is w·moment + u·force:
 
-    m: u·a,    h: a × w + Uᵀ u,    J_kl: w·n_kl,                                                                          (2)
+    m: u·a,    h: a × w + Uᵀ u,    J_kl: w·n_kl,                                                 (2)
 
 with n_kl the moment per unit of J_kl. Twists are carried outward link by link, by φᵀ of RK (2.16).
 Row j is zero for a link that is no descendant of j. If the axes of three or more joints intersect
 (`meetings`) and p leads from the intersection to the origin, u = w × p:
 
-    m: w·(p × a),    h_k: w·(e_k × a + p × U e_k).                                                                        (3)
+    m: w·(p × a),    h_k: w·(e_k × a + p × U e_k).                                               (3)
 
 In terms of second moments Σ = ½ tr(J) 1 − J, the row is J_yy + J_zz … on the diagonal and −J_kl off
 it; Σ_bb has (w × e_b)·U e_b. Matter on the axis of a revolute joint moves with the parent. So for
 all j before joint b three columns of b
 
-    for a mass at its origin, for a first moment along its axis c, for a second moment along c                            (4)
+    for a mass at its origin, for a first moment along its axis c, for a second moment along c   (4)
 
 are combinations of the parent's columns, the last one being J_aa + J_bb. Then J_aa = Σ_bb − J_cc,
 and J_bb is the remainder.
