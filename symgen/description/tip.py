@@ -11,9 +11,9 @@ same word, the one behind the most joints is chosen. The two jaws of a gripper a
 exists to name a point. Among several, the last declared is chosen. Sensors and parts of a gripper
 come last.
 
-Links that only a mimic joint moves, and links of the base, are chosen only if no other link moves.
-Among equal links (two arms, four
-legs), the first declared is chosen.
+Links of a mimic joint, such as fingers, and links of the base, are chosen only if no other link
+moves. A link beyond a mimic joint, such as the flange of a palletizer, may be chosen if it has a
+joint of its own. Among equal links (two arms, four legs), the first declared is chosen.
 """
 
 from __future__ import annotations
@@ -120,12 +120,14 @@ def choose_tip(mechanism: Mechanism) -> Tip:
 
 
 def _depths(mechanism: Mechanism) -> dict[int, int]:
-    """Return the number of joints on the path to each body, without bodies beyond a mimic joint."""
+    """Return the number of joints on the path to each body that no mimic joint moves. Mimic joints
+    on the path do not count.
+    """
     depth = {BASE: 0}
     for body, joint in enumerate(mechanism.joints):
-        if joint.mimic is None and joint.parent in depth:
-            depth[body] = depth[joint.parent] + 1
-    return depth
+        depth[body] = depth[joint.parent] + (joint.mimic is None)
+    followers = {body for body, joint in enumerate(mechanism.joints) if joint.mimic is not None}
+    return {body: count for body, count in depth.items() if body not in followers}
 
 
 def _by_body(tips: list[Frame]) -> dict[int, list[Frame]]:

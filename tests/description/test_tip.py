@@ -123,9 +123,9 @@ def test_two_links_of_one_word_on_one_body_are_jaws() -> None:
     assert name("left_gripper base", "right_gripper base", "c right_gripper") == "left_gripper"
 
 
-def test_links_beyond_a_mimic_joint_are_chosen_last() -> None:
+def test_links_that_a_mimic_joint_moves_are_chosen_last() -> None:
     assert name("a", "b", "c", mimics="c") == "b"
-    assert name("a", "b", "c", "d", mimics="c") == "b"
+    assert name("a", "b", "c", "d", mimics="c") == "d"
     assert name("a", "b", "tool", mimics="tool") == "b"
     alone = tree("a", "b base", mimics="a b")
     tip = choose_tip(alone)

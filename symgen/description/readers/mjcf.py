@@ -3,9 +3,10 @@ bodies with joints and masses, default classes and included files.
 
 The reader follows MuJoCo 4. The root is the fixed link `world`. A body without joints is fixed to
 its parent; a body with several joints has massless links between them, in the order of the file. A
-free joint leads from the world's origin, so that its coordinates are MuJoCo's. Elements that move
-no body (contacts, sensors, cameras) are ignored, and so are actuators. In a robot with loops, the
-hinges and slides that actuators drive are recorded as actuated.
+free joint leads from the world's origin, so that its coordinates are MuJoCo's. Sites with a name
+are frames, except those with the name of a body. Elements that move no body (contacts, sensors,
+cameras) are ignored, and so are actuators. In a robot with loops, the hinges and slides that
+actuators drive are recorded as actuated.
 
 `equality` couples joints and closes loops. A follower obeys y − y₀ = a₀ + a₁ (x − x₀), if the
 polynomial has no higher terms. `connect` joins two points, `weld` two frames. MuJoCo enforces them
@@ -33,7 +34,7 @@ from symgen.description.readers._mjcf.classes import MAIN, Classes
 from symgen.description.readers._mjcf.document import Document, Element
 from symgen.description.readers._mjcf.joints import with_springs
 from symgen.description.readers._mjcf.names import WORLD, Names
-from symgen.description.readers._mjcf.orientations import pose_of, quaternion_of_axes, rotation_of_z
+from symgen.description.readers._mjcf.orientations import quaternion_of_axes
 from symgen.description.readers._mjcf.remarks import list_names
 from symgen.description.readers._mjcf.settings import read_settings, read_world
 from symgen.description.readers._mjcf.whole import displacement
@@ -104,6 +105,7 @@ def read(data: bytes, file: str, snapper: Snapper, options: FileOptions = NO_OPT
         root.attributes.get("model", "").strip(),
         links,
         tuple(connections),
+        bodies.frames(),
         gravity=gravity,
         notes=(
             *document.notes,
@@ -364,18 +366,7 @@ class Loops:
                 f"its {attribute} {quote(name)} is not a site of the model",
                 "name two sites of the model",
             )
-        site_attributes = self.bodies.classes.of(site.element, site.childclass)
-        if "fromto" in site_attributes:
-            endpoints = site_attributes.numbers("fromto", 6)
-            x, y, z = (a - b for a, b in zip(endpoints[:3], endpoints[3:], strict=True))
-            middle = [(a + b) / 2 for a, b in zip(endpoints[:3], endpoints[3:], strict=True)]
-            own_pose: Pose = (
-                Shift((middle[0], middle[1], middle[2])),
-                *rotation_of_z((x, y, z), site_attributes.at("fromto")),
-            )
-        else:
-            own_pose = pose_of(site_attributes, self.bodies.settings)
-        return self._loop_end(site.body, (*site.frame, *own_pose), attributes.location)
+        return LoopEnd(site.body, self.bodies.site_pose(site), attributes.location)
 
     def _loop_end(self, body: str, pose: Pose, location: Location) -> LoopEnd:
         """Return a loop end from a pose in the frame of a body."""

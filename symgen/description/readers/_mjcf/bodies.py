@@ -26,12 +26,12 @@ from symgen.description.readers._mjcf.joints import (
     refuse_misplaced_free_joint,
 )
 from symgen.description.readers._mjcf.names import WORLD, Names
-from symgen.description.readers._mjcf.orientations import pose_of
+from symgen.description.readers._mjcf.orientations import pose_of, rotation_of_z
 from symgen.description.readers._mjcf.remarks import list_names
 from symgen.description.readers._mjcf.roots import PI, round_long, square_root
 from symgen.description.readers._mjcf.settings import Settings
 from symgen.description.readers._mjcf.whole import bound_principal_moments, sum_of_inertias
-from symgen.description.tree import Connection, Inertial, Link
+from symgen.description.tree import Connection, ExtraFrame, Inertial, Link
 from symgen.mechanism.inertias import is_positive_semidefinite, second_moments
 from symgen.mechanism.mechanism import Note
 from symgen.support.errors import DescriptionError
@@ -161,6 +161,30 @@ class Bodies:
         }
         return tuple(self._with_inertials(body, by_name) for body in self._links)
 
+    def site_pose(self, site: Site) -> Pose:
+        """Return the pose of a site from the joint frame of its body."""
+        attributes = self.classes.of(site.element, site.childclass)
+        if "fromto" in attributes:
+            endpoints = attributes.numbers("fromto", 6)
+            x, y, z = (a - b for a, b in zip(endpoints[:3], endpoints[3:], strict=True))
+            middle = [(a + b) / 2 for a, b in zip(endpoints[:3], endpoints[3:], strict=True)]
+            pose: Pose = (
+                Shift((middle[0], middle[1], middle[2])),
+                *rotation_of_z((x, y, z), attributes.at("fromto")),
+            )
+        else:
+            pose = pose_of(attributes, self.settings)
+        return compose(self.body_poses[site.body].back, (*site.frame, *pose))
+
+    def frames(self) -> tuple[ExtraFrame, ...]:
+        """Return the sites as frames, without sites that have the name of a link."""
+        links = {link.name if isinstance(link, Link) else link.link.name for link in self._links}
+        return tuple(
+            ExtraFrame(name, site.body, self.site_pose(site), site.element.location)
+            for name, site in self.sites.items()
+            if name not in links
+        )
+
     def _inertials(self, body: _Body) -> tuple[Inertial, ...]:
         """Return the inertias of a body; none for a fixed body whose inertia cannot be read, since
         it affects no result.
@@ -266,7 +290,7 @@ class Bodies:
                 self._body(content, carrier)
 
     def _site(self, inside: _Content, body: str) -> None:
-        """Record a site, which loops may name."""
+        """Record a named site, which is a frame, and which loops may name."""
         if inside.element.name == "site" and (name := inside.element.attributes.get("name")):
             self.sites.setdefault(name, Site(body, inside.element, inside.frame, inside.childclass))
 
