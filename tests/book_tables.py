@@ -98,7 +98,7 @@ def default(value: Any) -> str:
 
 
 def option_rows(*kinds: Any) -> str:
-    """Return one row an option: its spelling, its keyword in Python, its default and its meaning."""
+    """Return one row an option: its spelling, keyword in Python, default and meaning."""
     declared = {
         name: option for kind in kinds for name, option in options.declarations(kind).items()
     }

@@ -1,4 +1,4 @@
-"""Recorded bounds of divisors and of round-off: `python -m tests.certificate_bounds --write` records them.
+"""Recorded bounds of divisors and round-off; `python -m tests.certificate_bounds --write` records.
 
 `certificate/test_certificate_bounds.py` compares the certificates with the recorded bounds, so that
 a bound that became looser is seen. A bound that became tighter is recorded with the change that
@@ -23,7 +23,7 @@ from tests.shared.robots_for_tests import random_mechanism, robot
 FILE = Path(__file__).with_name("certificate_bounds.json")
 DIGITS = 6
 Bounds = dict[str, dict[str, list[Any]]]
-"""Case → divisor or result → its bounds; of a divisor also its meaning, and the reason if there is no bound."""
+"""Case → divisor or result → bounds; a divisor also has a meaning, and a reason if unbounded."""
 
 
 class Case(NamedTuple):

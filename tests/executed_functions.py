@@ -1,4 +1,4 @@
-"""Functions of symgen/ that each test file executes (`python -m tests.executed_functions --jobs 2`).
+"""Functions of symgen/ that each test file executes: `python -m tests.executed_functions --jobs 2`.
 
 The mutation tests choose their tests by this table. Every test file runs in its own process,
 because tests in one process share Programs: only the first of them executes the functions that

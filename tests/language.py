@@ -59,7 +59,7 @@ def sentences(docstring: str) -> Iterator[str]:
 
 
 def docstrings(node: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield line and text of a node's docstring and of docstrings under its constants and fields."""
+    """Yield line and text of a node's docstring and of those under its constants and fields."""
     if not isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
         return
     for k, statement in enumerate(node.body):

@@ -83,7 +83,7 @@ def chosen_tests(edit: Edit, source: bytes, executed: Executed) -> tuple[str, ..
 
 
 def edits_at(places: Sequence[str]) -> list[Edit]:
-    """Return all edits of lines, each named as FILE:LINE with the path of the file below symgen/."""
+    """Return all edits of lines, named as FILE:LINE with the path of the file below symgen/."""
     edits: list[Edit] = []
     for file_and_line in places:
         file, _, line = file_and_line.removeprefix("symgen/").rpartition(":")
@@ -110,7 +110,7 @@ class Tree:
         self.age = int(time.time()) - 10**6
 
     def planted(self, edit: Edit, source: bytes, tests: Sequence[str], before: str = "") -> Outcome:
-        """Plant an error and run test files, first the test `before` that killed it in another run."""
+        """Plant an error and run test files, first the test `before` that killed it elsewhere."""
         start = time.monotonic()
         outcome = Outcome(False, NO_TESTS, 0.0)
         for stage in ((before,) if self.has(before) else (), tests):
@@ -143,7 +143,7 @@ class Tree:
         os.utime(path, (self.age, self.age))
 
     def tested(self, tests: Sequence[str]) -> Outcome:
-        """Run pytest on tests until one fails; tests that take LIMIT CPU seconds count as endless."""
+        """Run pytest on tests until one fails; tests of LIMIT CPU seconds count as endless."""
         shutil.rmtree(self.cache, ignore_errors=True)
         env = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
         env |= {"PYTHONPATH": str(self.root), "SYMGEN_CACHE": str(self.cache)}

@@ -231,7 +231,7 @@ class Plot:
         return results
 
     def _results_hash(self, changed: dict[str, str]) -> str:
-        """Return a hash of what the compiled function returns and stores, from a separate process."""
+        """Return a hash of what the compiled function returns and stores, from its own process."""
         with tempfile.TemporaryDirectory(dir=self.place) as name:
             temporary = Path(name)
             for path in self.generated.iterdir():

@@ -1,4 +1,4 @@
-"""Recorded operation counts of the built-in robots: `python -m tests.operation_counts --write` records lower ones.
+"""Operation counts of robots: `python -m tests.operation_counts --write` records lower ones.
 
 `pipeline/test_operation_counts.py` compares the programs with the recorded counts.
 

@@ -244,7 +244,7 @@ CHAPTERS: dict[str, Chapter] = {
 
 @dataclass(frozen=True)
 class Row:
-    """One equation of a table; `letters` has (symbol, command, variables of the C) of each letter."""
+    """One equation of a table; `letters` has (symbol, command, variables of the C) of each."""
 
     equation: Equation[Any]
     letters: tuple[tuple[str, str, str], ...]

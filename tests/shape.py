@@ -244,7 +244,7 @@ Stack = list[tuple[str, str]]
 
 
 def stack_of(frame: FrameType | None, folder: str) -> Stack:
-    """Return the named functions of symgen on the stack; comprehensions and lambdas are left out."""
+    """Return the named functions of symgen on the stack, without comprehensions and lambdas."""
     calls: Stack = []
     while frame:
         code: CodeType = frame.f_code
@@ -323,7 +323,7 @@ def traced_calls(root: Path) -> dict[str, Stack]:
 
 
 def calls_and_files(stages: Mapping[str, Stack]) -> tuple[int, int]:
-    """Count the functions on the stacks of all stages, each once, and the files that define them."""
+    """Count the functions on the stacks of all stages, each once, and the files defining them."""
     calls = {call for stack in stages.values() for call in stack}
     return len(calls), len({file for file, _ in calls})
 

@@ -235,7 +235,7 @@ class Reduction:
         )
 
     def rounded(self, value: Affine, operand: Fraction | None = None) -> Affine:
-        """Round a value; the error of a sum is at most each operand, since the other is a number."""
+        """Round a value; the error of a sum is at most each operand, as the other is a number."""
         size = self.size(value)
         if value.grid and size <= value.grid * 2**self.bits:
             return value
@@ -414,7 +414,7 @@ def pieces(low: Fraction, high: Fraction) -> Iterator[tuple[Fraction, Fraction]]
 
 
 class Proof(NamedTuple):
-    """Largest errors of sine and cosine of r in units in the last place, and k, r_min, its k, T, E."""
+    """Largest errors of sine and cosine of r in ulp (last places), and k, r_min, its k, T, E."""
 
     sine: float
     cosine: float

@@ -5,8 +5,10 @@ Our side is what the recursion records, run over NumPy's doubles as it is record
 which takes seconds of a long one. Errors are relative to the largest entry of Pinocchio's answer;
 of what is solved for, to |M||X| + |B|.
 
-    python -m tests.judges.derivatives            prints the table of all files, on both bases
-    python -m tests.judges.derivatives --write    rewrites tests/judges/example_robot_data_derivatives.md
+    python -m tests.judges.derivatives
+        prints the table of all files, on both bases
+    python -m tests.judges.derivatives --write
+        rewrites tests/judges/example_robot_data_derivatives.md
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class Plant:
         return self.plant.GetJointByName(name.split("::")[-1])
 
     def _set(self, q: Array, v: Array) -> Array:
-        """Put the plant into a state of ours; the matrix that leads from our velocities to Drake's."""
+        """Set the plant to our state; return the matrix from our velocities to Drake's."""
         from pydrake.common.eigen_geometry import Quaternion
         from pydrake.math import RollPitchYaw, RotationMatrix
 

@@ -7,12 +7,18 @@ the judge gets the file as it is. Our side is the Programs that `generate` print
 nothing, each function by the method that it chooses, over NumPy arrays of states; the other side is
 `tests.judges.pinocchio_answers`.
 
-    python -m tests.judges.example_robot_data                      prints the table of the functions of the dynamics
-    python -m tests.judges.example_robot_data --table whole        that of what is said of the whole mechanism
-    python -m tests.judges.example_robot_data --table free         the same and more, of each with a base that floats
-    python -m tests.judges.example_robot_data --write --jobs 4     rewrites tests/judges/example_robot_data.md
-    python -m tests.judges.example_robot_data --only panda -v      some files, and what is being done
-    python -m tests.judges.example_robot_data --reference          the numeric reference in place of the Programs
+    python -m tests.judges.example_robot_data
+        prints the table of the functions of the dynamics
+    python -m tests.judges.example_robot_data --table whole
+        that of what is said of the whole mechanism
+    python -m tests.judges.example_robot_data --table free
+        the same and more, of each with a base that floats
+    python -m tests.judges.example_robot_data --write --jobs 4
+        rewrites tests/judges/example_robot_data.md
+    python -m tests.judges.example_robot_data --only panda -v
+        some files, and what is being done
+    python -m tests.judges.example_robot_data --reference
+        the numeric reference in place of the Programs
 
 The table of the dynamics takes an hour and more. What is judged stands in build/judge/, a line a
 file, and is not judged again while the file, symgen and this judge are what they were; `--fresh`

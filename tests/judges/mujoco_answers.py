@@ -1,4 +1,4 @@
-"""MuJoCo's answers to the functions that follow from its mass matrix, its inverse dynamics and its Jacobians."""
+"""MuJoCo's answers to functions from its mass matrix, inverse dynamics and Jacobians."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OTHERS = (
     "integrate",
     "difference",
 )
-"""Functions that MuJoCo lacks or defines differently: its steps move a free body along the axes of the base."""
+"""Functions that MuJoCo lacks or defines otherwise: it steps free bodies along the base's axes."""
 JUDGED = tuple(name for name in ERRORS if name not in OTHERS)
 
 

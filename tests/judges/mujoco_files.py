@@ -4,9 +4,12 @@ robosuite, pybullet, mujoco.
 MuJoCo compiles the file itself; our side are the Programs that `symgen generate` prints of the same
 file. `make judge` fetches the wheels into build/judges/; nothing of them is kept here.
 
-    python -m tests.judges.mujoco_files build/judges/unpacked                prints the table of the files below folders
-    python -m tests.judges.mujoco_files build/judges/unpacked --write        rewrites tests/judges/mujoco_files.md
-    python -m tests.judges.mujoco_files build/judges/unpacked --only suite/  the files whose path has that in it
+    python -m tests.judges.mujoco_files build/judges/unpacked
+        prints the table of the files below folders
+    python -m tests.judges.mujoco_files build/judges/unpacked --write
+        rewrites tests/judges/mujoco_files.md
+    python -m tests.judges.mujoco_files build/judges/unpacked --only suite/
+        the files whose path has that in it
 
 What is judged stands in build/judge/mujoco_files.jsonl, a line a file, and is not judged again
 while the file, what it includes, symgen and the judges are what they were.

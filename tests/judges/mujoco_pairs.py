@@ -4,8 +4,10 @@ numbers cause.
 M is compared as both files declare it, and again with the URDF's masses and moments in the bodies
 of the MJCF, link by link. The second difference is caused by the placement of the joints alone.
 
-    python -m tests.judges.mujoco_pairs build/judges/unpacked            prints the table
-    python -m tests.judges.mujoco_pairs build/judges/unpacked --write    rewrites tests/judges/mujoco_pairs.md
+    python -m tests.judges.mujoco_pairs build/judges/unpacked
+        prints the table
+    python -m tests.judges.mujoco_pairs build/judges/unpacked --write
+        rewrites tests/judges/mujoco_pairs.md
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ BOUND = 1e-5
 
 @dataclass(frozen=True)
 class Pair:
-    """A robot in two files below the folders; of example-robot-data where the URDF is a bare name."""
+    """A robot in two files below the folders; a URDF by its bare name is of example-robot-data."""
 
     robot: str
     mjcf: str

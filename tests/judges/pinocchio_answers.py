@@ -262,7 +262,7 @@ class Word:
 
     @cached_property
     def mass_matrix_derivatives(self) -> Array:
-        """∂M/∂q_i (i, j, k): derivatives of M(q) e_k, the inverse dynamics at rest without gravity."""
+        """∂M/∂q_i (i, j, k): derivatives of M(q) e_k, inverse dynamics at rest without gravity."""
         of, still = self.of, np.zeros(self.of.model.nv)
         columns = []
         for k in range(of.model.nv):

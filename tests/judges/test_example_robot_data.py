@@ -1,4 +1,4 @@
-"""Foreign judges over real descriptions: Pinocchio on every URDF of example-robot-data, MuJoCo on two of them."""
+"""Foreign judges over real descriptions: Pinocchio on all of example-robot-data, MuJoCo on two."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STILL = 2
 """Files that have no joint: nothing but a base moves in them."""
 SINGULAR = {"romeo_description/urdf/romeo.urdf", "romeo_description/urdf/romeo_laas_small.urdf"}
 SMALL, LARGE = 10_000, 25_000
-"""Bytes of a file that is short enough to be judged in both ways, and of one whose Programs `make judge` has alone."""
+"""Bytes of a file judged in both ways, and of one whose Programs only `make judge` judges."""
 PROGRAMS = [
     path for path in ROBOTS if path.stat().st_size < LARGE or judges.short(path) in SINGULAR
 ]
@@ -246,7 +246,7 @@ COUNTS = {
     SOLO: {"inverse_dynamics": 1089, "forward_dynamics": 2513},
     ANYMAL: {"inverse_dynamics": 1280, "forward_dynamics": 2689},
 }
-"""Multiplications, additions and divisions on a free base, Panda without its fingers. They may only fall."""
+"""Multiplications, additions and divisions on a free base; may only fall. Panda has no fingers."""
 
 
 @pytest.mark.slow

@@ -46,7 +46,7 @@ class Buffer:
 def test_a_short_array_goes_as_a_list_if_its_numbers_stay_the_same(
     real: str, dtype: str, is_list: bool
 ) -> None:
-    """A Python float is a double: it has every number of a narrower type, but not a long double's."""
+    """A Python float is a double: it has all numbers of narrower types, but not a long double's."""
     read = arrays(real).reader(Q, Buffer)
     x = np.arange(8).astype(dtype)[::2]
     sent: Any = read(x)
@@ -65,7 +65,7 @@ def test_an_array_of_the_real_type_goes_in_place() -> None:
 
 
 def test_long_and_square_arrays_are_copied_as_buffers() -> None:
-    """A list is faster than a copy only up to SHORT numbers, and cffi takes lists of one axis only."""
+    """A list is faster than a copy only up to SHORT numbers; cffi takes lists of one axis only."""
     for port, is_list in (
         (Port("edge", (SHORT,)), True),
         (Port("long", (SHORT + 1,)), False),

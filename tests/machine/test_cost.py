@@ -55,7 +55,7 @@ def test_panda_stays_within_its_bounds_on_a_cortex_m4f() -> None:
 
 
 def test_loops_take_half_the_flash_and_a_workspace_of_the_caller() -> None:
-    """Panda has 2000 rows unrolled; loops use only the FPU in float, and their tables are in flash."""
+    """Panda has 2000 rows unrolled; loops use only the FPU in float; their tables are in flash."""
     need("cortex-m4f")
     mechanism = load("panda")
     loops, _ = programs_and_refusals(
@@ -483,7 +483,7 @@ def cost_facts(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any
 def test_run_time_parameters_are_measured_at_valid_values(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """All drawn parameters pass the checks, so every state takes the same number of instructions."""
+    """All drawn parameters pass the checks, so all states take the same number of instructions."""
     need("cortex-m4f")
     facts = cost_facts(
         capsys,

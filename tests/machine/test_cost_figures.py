@@ -258,7 +258,7 @@ def test_without_a_table_half_of_the_fewest_instructions_bounds_the_cycles_of_a_
 def test_cycles_of_libm_are_those_of_its_quickest_and_slowest_state(
     calls_libm: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The function takes 3 to 5 cycles; libm takes 2 to 12 for a division, and one more for a sum."""
+    """The function takes 3 to 5 cycles; libm takes 2 to 12 for a division, one more for a sum."""
     instructions = {
         0: Instruction(4, "add", "r0, r1, r2", None),
         4: Instruction(4, "bx", "lr", None),

@@ -1,4 +1,4 @@
-"""Parameters of a solver: shapes, refusals and preparation, with functions that record their calls."""
+"""Parameters of a solver: shapes, refusals, preparation, with functions that record their calls."""
 
 from __future__ import annotations
 

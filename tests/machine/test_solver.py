@@ -140,7 +140,7 @@ ONE_STATE = {
 def test_one_state_is_copied_without_the_general_conversion(
     kind: str, solver: Solver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One state as a list, tuple, slice or array of another type gives the bits of a plain array."""
+    """A state as a list, tuple, slice or array of another type gives the bits of a plain array."""
     states = [np.array([1.0, -2.0]), np.array([3.0, 0.0]), np.array([0.0, 5.0])]
     expected = solver.forward_dynamics(*states)
     monkeypatch.setattr(

@@ -365,7 +365,7 @@ def test_a_call_is_found_by_its_kernel(stub: Mechanism) -> None:
 
 @pytest.fixture
 def pickled(monkeypatch: pytest.MonkeyPatch) -> dict[str, Packed]:
-    """Pack libraries by name; a received one is the library in Python, if it is for this platform."""
+    """Pack libraries by name; a received library is that in Python, if it is for this platform."""
     packed = {
         name: Packed(name, runs_on(Build()), b"", "") for name in ("library", "blocks", "foreign")
     }

@@ -1,4 +1,4 @@
-"""Parameters that can change at run time: names, sizes, refusals, and mechanisms with new values."""
+"""Parameters that can change at run time: names, sizes, refusals, mechanisms with new values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Placement of the base changes positions only: other Programs keep their rows and their round-off."""
+"""Placement of the base changes positions only: other Programs keep their rows and round-off."""
 
 from __future__ import annotations
 

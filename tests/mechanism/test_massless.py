@@ -1,4 +1,4 @@
-"""Robots without mass: functions of the mass centre are refused with the reason, all others exist."""
+"""Robots without mass: functions of the mass centre are refused with a reason, all others exist."""
 
 from __future__ import annotations
 

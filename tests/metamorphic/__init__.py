@@ -181,7 +181,7 @@ def compare(
 def _refused(
     case: Case, at: Setting, function: str, methods: Mapping[str, str | None]
 ) -> str | None:
-    """Return None if both sides have the function, '' if one side rightly lacks it, else the error."""
+    """Return None if both sides have the function, '' if one rightly lacks it, else the error."""
     derivative = FUNCTIONS[function].derivative
     if derivative is not None and (
         FUNCTIONS[function].counts("NR") or (derivative.mode == "hvp" and derivative.of in SLOPES)

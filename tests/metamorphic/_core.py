@@ -42,7 +42,7 @@ class Links:
 
 @dataclass(frozen=True)
 class Setting:
-    """A problem: mechanism, chosen links, one state in Fractions, and a source of random choices."""
+    """A problem: mechanism, chosen links, one state in Fractions, a source of random choices."""
 
     mechanism: Mechanism
     links: Links

@@ -26,11 +26,12 @@ ONE = Fraction(1)
 class Map:
     """From the numbers of the `old` description to those of the new one.
 
-    New joint k is old joint `order[k]`. Old coordinates are multiplied by `scale_q` before `zero` is added, old velocities by
-    `scale`. Lengths, masses
-    and times are multiplied by their factors. The old base stands at `base` in the new one. Where `mirrored`, every point goes
-    to the opposite side of the origin. Where not `origins`, the frames of the bodies stand elsewhere along the joints' axes.
-    `frames` are the poses of the new frames of the bodies in the old ones, where these are others.
+    New joint k is old joint `order[k]`. Old coordinates are multiplied by `scale_q` before `zero`
+    is added, old velocities by `scale`. Lengths, masses and times are multiplied by their factors.
+    The old base stands at `base` in the new one. Where `mirrored`, every point goes to the opposite
+    side of the origin. Where not `origins`, the frames of the bodies stand elsewhere along the
+    joints' axes. `frames` are the poses of the new frames of the bodies in the old ones, where
+    these are others.
     """
 
     old: Mechanism

@@ -257,7 +257,7 @@ STEP = Fraction(1, 10**25)
 
 
 def directions(setting: Setting) -> tuple[list[Fraction], bool]:
-    """Return a direction among velocities that are rates of coordinates, and True if others exist."""
+    """Return a direction of velocities that are rates of coordinates, and True if others exist."""
     rates = [setting.mechanism.joints[i].type.directed for i, _ in setting.mechanism.dofs]
     return [setting.fraction(-1, 1) if rate else Fraction(0) for rate in rates], not all(rates)
 

@@ -33,7 +33,7 @@ from tests.metamorphic.states import STEP
 
 
 def screw_apart(setting: Setting) -> Case | None:
-    """Replace helical and cylindrical joints by a revolute and a prismatic one; None without any."""
+    """Replace helical and cylindrical joints by a revolute and a prismatic one; None if absent."""
     old = setting.mechanism
     joints: list[Joint] = []
     bodies: list[Body] = []

@@ -1,4 +1,4 @@
-"""`assemble` closes kinematic loops: in C by verified steps with a status, in Python to 120 digits."""
+"""`assemble` closes kinematic loops: verified steps with a status in C, 120 digits in Python."""
 
 from __future__ import annotations
 

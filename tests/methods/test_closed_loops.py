@@ -228,7 +228,7 @@ def test_closed_states_satisfy_the_constraints_and_differ(kind: str) -> None:
 def test_closed_states_do_not_depend_on_the_rounding_of_linear_algebra(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Libraries of linear algebra round differently on other processors: the states are the same."""
+    """Libraries of linear algebra round differently on other processors; the states are equal."""
     robot = arms(kind)
     expected = closed_states(robot, assemble(robot), 2, 3)
     lstsq, pinv = np.linalg.lstsq, np.linalg.pinv

@@ -156,7 +156,7 @@ def test_derivatives_are_exact_along_steps_that_open_the_loops(name: str, functi
 
 
 def with_point_loop(mechanism: Mechanism, point: str) -> Mechanism:
-    """Return the robot with a point loop to the base at the contact's position in a closed state."""
+    """Return the robot with a point loop to the base at the contact's place in a closed state."""
     reference, frame = Reference(mechanism, arb(150), contact=point), mechanism.contact(point)
     q = (
         closed_states(mechanism, assemble(mechanism), 1, 3)["q"]

@@ -186,7 +186,7 @@ def test_difference_ignores_signs_of_quaternions_and_whole_turns_of_planar_joint
 @pytest.mark.parametrize("real", ["double", "float"])
 @pytest.mark.parametrize("w", [0.0, -0.0])
 def test_difference_at_half_a_turn_is_one_of_the_two_rotations(real: str, w: float) -> None:
-    """The rotation is ±π about AXIS, and `integrate` reaches the goal in orientation and position."""
+    """The rotation is ±π about AXIS; `integrate` reaches the goal in orientation and position."""
     mechanism, kind = tree_of("free", "spherical"), np.dtype(REALS[real].numpy)
     solver = symgen.compile(mechanism, ["difference", "integrate"], real=real)
     q, goal = np.zeros(mechanism.nq, kind), np.zeros(mechanism.nq, kind)

@@ -162,7 +162,7 @@ def test_one_mass_gives_a_tridiagonal_block_and_an_empty_diagonal() -> None:
 @pytest.mark.parametrize("kind", ["chain", "tree"])
 @pytest.mark.parametrize("n", range(1, 9))
 def test_the_partition_solves_with_the_mass_matrix_exactly(n: int, kind: str) -> None:
-    """M x = b and det M = det 𝓜 · det H^bb hold exactly, on chains and trees with every joint type."""
+    """M x = b and det M = det 𝓜 · det H^bb hold exactly on chains and trees of all joint types."""
     mechanism = random_mechanism(n, seed=n, kind=kind, joints=PURE, general=False)
     source = Random(f"{n}{kind}")
     inputs = {"q": rationals(source, n), "b": rationals(source, n)}
@@ -419,7 +419,7 @@ def test_only_point_masses_with_axes_of_one_direction_have_segments(case: str, m
 
 
 def test_an_armature_is_refused_by_the_planar_form_alone() -> None:
-    """`fixman` takes the spatial form of a robot whose planar form is refused, if that accepts it."""
+    """If the planar form refuses a robot, `fixman` takes the spatial form that accepts it."""
     points, flat = with_armature(point_mass_arm(1, 2)), with_armature(flat_chain(2))
     for method in ("fixman", "fixman:planar"):
         assert f"{method} uses the directions of links in a plane instead of joint angles" in str(

@@ -154,7 +154,7 @@ def test_the_robots_of_this_file_have_every_closure() -> None:
 
 @cache
 def state() -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
-    """Return closed states of the hand with torques, and the accelerations and constraint forces."""
+    """Return closed states of the hand with torques, their accelerations and constraint forces."""
     mechanism = hand()
     states = {
         name: values.astype(float)

@@ -215,7 +215,7 @@ def test_regrouping_removes_the_mass_of_a_revolute_link() -> None:
 
 @pytest.mark.usefixtures("regrouping_allowed")
 def test_forces_of_regrouped_inertias_lack_the_weight() -> None:
-    """Joint torques and accelerations do not change, so only the reference's forces show the error."""
+    """Joint torques and accelerations stay the same; only the reference's forces show the error."""
     arm = two_links((10, 0, 0))
     program_ = derive(arm, "interbody_forces", "riccati", ProgramOptions())
     state_at_rest = {"q": np.zeros((1, 2)), "v": np.zeros((1, 2)), "tau": np.zeros((1, 2))}
@@ -302,7 +302,7 @@ def depth(n: int, method: str) -> int:
 
 @pytest.mark.slow
 def test_the_depth_of_the_parallel_variant_grows_by_a_constant_per_doubling() -> None:
-    """Each doubling adds one round of cyclic reduction and doubles the length of the prefix scans."""
+    """Each doubling adds one round of cyclic reduction and doubles the prefix scans' length."""
     depths = [depth(n, "constraint_force:parallel") for n in (6, 12, 24)]
     steps = [b - a for a, b in pairwise(depths)]
     print(depths, steps)

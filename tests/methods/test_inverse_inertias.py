@@ -1,4 +1,4 @@
-"""Inverse inertias of single links, in exact arithmetic: constants of a derivation stay rational."""
+"""Inverse inertias of single links, in exact arithmetic: a derivation's constants stay rational."""
 
 from __future__ import annotations
 

@@ -227,7 +227,7 @@ OTHER_FUNCTIONS = (
 
 
 def failures(convention: Convention, conventions: dict[str, Convention]) -> set[str]:
-    """Return the failed checks if some functions have other `conventions` than the requested one."""
+    """Return the failed checks if some functions have other `conventions` than requested."""
     frames = ("link0", "tool")
     programs = {
         name: program_in_convention(TREE, name, conventions.get(name, convention), frames)

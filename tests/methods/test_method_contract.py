@@ -1,4 +1,4 @@
-"""The contract of methods: what each declares of itself, and tests that each violation is caught."""
+"""The contract of methods: declarations of each method, and tests that catch each violation."""
 
 from __future__ import annotations
 
@@ -277,7 +277,7 @@ def test_all_results_of_a_factor_agree(name: str, method: str) -> None:
 
 
 class FactorWithErrors(Decomposition):
-    """A factor with planted errors: exchanged halves, the inverse negated, and one pivot too many."""
+    """A factor with planted errors: exchanged halves, inverse negated, and one pivot too many."""
 
     def __init__(self, linkage: Linkage) -> None:
         super().__init__(linkage, at_origins(linkage).points)

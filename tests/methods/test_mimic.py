@@ -86,7 +86,7 @@ class Judge:
         self.reference = Reference(robot.uncoupled, self.scalars, frame=self.options.frame)
 
     def program(self, function: str, method: str | None = None) -> dict[str, Array]:
-        """Evaluate the coupled robot's Program; a named method derives it anew, without the cache."""
+        """Evaluate the coupled robot's Program; a named method derives it without the cache."""
         program_ = (
             build.build_program(self.robot, function, None, self.options)
             if method is None
@@ -160,7 +160,7 @@ def judge(gripper: Mechanism) -> Judge:
 def test_every_function_equals_the_reduced_function_of_all_joints(
     judge: Judge, function: str
 ) -> None:
-    """The chosen method agrees to 40 digits with the independent robot, which has no mimic joints."""
+    """The chosen method agrees to 40 digits with the independent robot without mimic joints."""
     expected, actual = judge.independent(function), judge.program(function)
     assert actual.keys() == expected.keys()
     for name, values in expected.items():
@@ -370,7 +370,7 @@ def test_methods_without_mimic_joints_refuse_them_in_one_sentence(gripper: Mecha
 
 
 def test_the_elimination_fills_entries_that_mimic_joints_couple() -> None:
-    """A joint of the second arm mimics one of the first, so M and its inverse have no zero entries."""
+    """A joint of the second arm mimics one of the first: M and its inverse have no zero entries."""
     arms = symgen.load(TWO_ARMS)
     assert arms.nv == 3
     judge = Judge(arms)

@@ -53,7 +53,7 @@ def body(name: str, parent: str, axis: str, xyz: str = "[0, 0, 0]", rpy: str = "
 
 
 def welded_hinge(digits: int) -> str:
-    """Return a hinge whose links are welded at 0.5 rad: six rows of rank 1; two other hinges move."""
+    """Return a hinge whose links are welded at 0.5 rad (six rows of rank 1); two others move."""
     R = rotation_about((1, 1, 0), 0.5)
     return (
         'name = "hinge"\nstart = { jb = 0.5 }\n'

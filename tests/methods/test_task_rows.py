@@ -73,7 +73,7 @@ def test_dependent_task_rows_are_refused_with_the_independent_ones(name: str, ro
 
 
 def test_a_folder_stores_its_task_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The header, the manifest and the command that regenerates the folder contain the task rows."""
+    """The header, the manifest and the command that regenerates the folder have the task rows."""
     out = tmp_path / "scara"
     assert main(["generate", "scara", "-f", INVERSE, "--task-rows", "3,4", "-o", str(out)]) == 0
     manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))

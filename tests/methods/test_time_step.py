@@ -73,7 +73,7 @@ def test_halving_the_step_divides_the_error_by_two_to_the_order(function: str, o
 
 @pytest.mark.slow
 def test_both_schemes_converge_to_the_same_state() -> None:
-    """A thousand steps of `step` and four of `step_rk4` agree, so both integrate the same equation."""
+    """A thousand steps of `step` and four of `step_rk4` agree: both integrate the same equation."""
     mechanism = tree_of("free", "revolute")
     states = {name: values.astype(float) for name, values in draw_states(mechanism, 2, 3).items()}
     final_states = []

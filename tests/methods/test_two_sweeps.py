@@ -110,7 +110,7 @@ def innermost_rates(method: str) -> dict[int, int]:
 
 
 def test_the_first_sweep_reads_the_rates_of_the_links_beyond_only() -> None:
-    """The coefficients of link k depend on v of the joints after it; z of FD4 depends on all rates."""
+    """The coefficients of link k depend on v of the joints after it; z of FD4 on all rates."""
     two, fd4 = innermost_rates(METHOD), innermost_rates("riccati:fd4")
     assert {0, 1, 2, 3, 4, 5} <= set(two)
     assert all(innermost > link for link, innermost in two.items())

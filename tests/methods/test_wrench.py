@@ -1,4 +1,4 @@
-"""A run-time wrench on any link: the reference, its definition, closed forms, Pinocchio, folders and planted errors."""
+"""A run-time wrench: reference, definition, closed forms, Pinocchio, folders, planted errors."""
 
 from __future__ import annotations
 
@@ -354,7 +354,7 @@ def test_the_wrench_is_the_argument_after_the_payload() -> None:
 
 
 def test_without_dependence_on_the_payload_only_the_wrench_is_an_argument() -> None:
-    """Scara's first joint is vertical, so the bias force does not depend on a payload on its link."""
+    """Scara's first joint is vertical: the bias force does not depend on a payload on its link."""
     assert inputs("scara", "bias_force", payload="link1", wrench="link4") == ["q", "v", "wrench"]
     scara = robot("scara")
     check_against_reference(

@@ -494,7 +494,7 @@ def test_the_default_for_every_built_in_robot_is_the_method_that_a_user_gets(nam
 def test_the_looped_form_is_compared_beside_the_unrolled_form(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A looped form has every figure except temporaries; a function without a looped form is named."""
+    """A looped form has all figures except temporaries; a function without it is named."""
     looped_comparisons = compare.compare(
         symgen.load("scara"),
         ["inverse_dynamics=newton_euler", FUNCTION + "=riccati,udut", "mass_matrix"],

@@ -1,4 +1,4 @@
-"""Display in notebooks: short representations, tables with escaped names, and the book's notebook."""
+"""Display in notebooks: short representations, tables with escaped names, the book's notebook."""
 
 from __future__ import annotations
 

@@ -390,7 +390,7 @@ def test_the_committed_rates_of_convergence_equal_the_predicted_ones() -> None:
 
 @pytest.mark.slow
 def test_energy_and_loop_closure_errors_of_closed_chains_have_the_order_of_the_step() -> None:
-    """Without the Lie bracket of the Stewart platform's plate, the error has a lower order than 4."""
+    """Without the Lie bracket of the Stewart platform's plate, the error's order is below 4."""
     columns, rows = read_table((PAGES / "closed-chains.csv").read_text(encoding="utf-8"))
     table = [dict(zip(columns, row, strict=True)) for row in rows]
     assert [row["robot"] for row in table] == list(closed_chains.ACTS)
@@ -856,7 +856,7 @@ def test_a_branched_chain_has_the_links_of_the_chain_and_a_branch_at_each_main_l
 
 
 def test_the_best_count_is_below_the_count_printed_by_saha_at_every_length() -> None:
-    """Read the committed figures from 3 to 30 links; a test above counts those of few links again."""
+    """Read the committed figures from 3 to 30 links; a test above recounts those of few links."""
     columns, rows = read_table((PAGES / "saha-counts.csv").read_text(encoding="utf-8"))
     table = [dict(zip(columns, map(int, row), strict=True)) for row in rows]
     assert [row["links"] for row in table] == list(range(3, 31))

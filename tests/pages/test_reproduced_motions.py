@@ -30,7 +30,7 @@ PAGES = Path(__file__).resolve().parents[2] / "docs" / "explanation" / "reproduc
 
 
 def transition(stiffness: Any, damping: Any, h: float) -> Any:
-    """Return the Taylor polynomial of fourth order of exp(h A), of a linear system a = −K q − C v."""
+    """Return the fourth-order Taylor polynomial of exp(h A), of a linear system a = −K q − C v."""
     n = len(stiffness)
     A = np.block([[np.zeros((n, n)), np.eye(n)], [-stiffness, -damping]])
     result = term = np.eye(2 * n)
@@ -232,7 +232,7 @@ def test_polymers_are_sampled_at_their_middle_angle_after_the_first_rounds(
     calls: list[tuple[Any, ...]] = []
 
     def ensemble(angle_index: int, without: bool) -> Any:
-        """Return three rounds of two chains: after the first, one is below 90° in the middle angle."""
+        """Return three rounds of two chains: after the first, one middle angle is below 90°."""
         angles = np.full((3, 2, 6), np.radians(170.0))
         if without:
             angles[1:, 0, angle_index] = np.radians(10.0)
@@ -530,7 +530,7 @@ def test_bars_end_at_a_closure_to_the_base() -> None:
 
 
 def test_the_committed_picture_shows_every_pose_of_its_robots() -> None:
-    """A pose has a bar for each joint of a link and each end of a closure; the last pose is opaque."""
+    """A pose has a bar for each joint of a link and end of a closure; the last pose is opaque."""
     svg = (PAGES / "closed-chains.svg").read_text(encoding="utf-8")
     charts = re.split(r'<g id="axes_\d+">', svg)[1:]
     for (name, act), chart in zip(closed_chains.ACTS.items(), charts, strict=False):

@@ -1,4 +1,4 @@
-"""Text and facts of `symgen show`: one line for each joint, part, drive and frame, cut to the page."""
+"""Text and facts of `symgen show`: a line for each joint, part, drive, frame, cut to the page."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def test_products_of_terms_are_counted_and_limited(limit: int | None, is_enough:
 
 
 def test_inverses_and_sums_of_fractions_count_their_products() -> None:
-    """A factorization of three terms counts as nine products, a quotient by a short factor as none."""
+    """Factoring three terms counts as nine products, a quotient by a short factor as none."""
     field = Functions(["x", "y"])
     x, y = field.symbols()
     inverse = 1 / (x + y + 1)

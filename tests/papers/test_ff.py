@@ -186,7 +186,7 @@ def test_the_schur_complement_does_not_see_hard_directions_in_the_soft_rows(chai
 
 @pytest.mark.parametrize("robot", ["scara", "quadruped"])
 def test_interbody_forces_come_first_and_accelerations_follow_from_them(robot: str) -> None:
-    """λ = −H_bb⁻¹ H_abᵀ τ and 𝓕 = 𝓦_a τ + 𝓦 λ give V̇ = 𝓘⁻¹ 𝓟 𝓕, which the joints allow: M q̈ = τ."""
+    """λ = −H_bb⁻¹ H_abᵀ τ and 𝓕 = 𝓦_a τ + 𝓦 λ give V̇ = 𝓘⁻¹ 𝓟 𝓕, as joints allow: M q̈ = τ."""
     o = Operators(chain_of(load(robot)))
     tau = Matrix.of(fractions(Random(robot), sum(o.allowed)))
     minus = Matrix.of(zeros(sum(o.forbidden), 1))

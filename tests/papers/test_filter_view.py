@@ -93,7 +93,7 @@ def from_innovations(o: Floats, epsilon: Array) -> Array:
 
 
 def error(x: Array, covariance: Array) -> float:
-    """The sample covariance's largest error in units of its own standard deviation times √samples."""
+    """The sample covariance's largest error in its own standard deviation, times √samples."""
     estimate = x.T @ x / len(x)
     spread = np.sqrt(np.outer(np.diag(covariance), np.diag(covariance)) + covariance**2)
     return float(np.abs((estimate - covariance) / spread).max())
@@ -141,7 +141,7 @@ def test_the_error_falls_with_the_square_root_of_the_samples() -> None:
 
 @EVERY
 def test_the_recursions_are_the_operators(chain_key: tuple[int, int]) -> None:
-    """(4.15) is ε = (1 − HΨL) y, (4.13) is y = (1 + HΦL) ε, and they undo each other: to rounding."""
+    """(4.15) ε = (1 − HΨL) y and (4.13) y = (1 + HΦL) ε undo each other, up to rounding."""
     o, y = chain(chain_key), outputs(chain_key, SAMPLES[0])
     epsilon = innovations(o, y)
     scale = np.abs(y).max()

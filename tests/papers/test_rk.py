@@ -258,7 +258,7 @@ def test_the_proof_of_fd4_prints_phi_tilde(chain_key: Any) -> None:
 
 @EVERY
 def test_the_velocities_of_fd4_are_those_of_every_link(chain_key: Any) -> None:
-    """(5.13) prints V = Bᵀ φᵀ Hᵀ θ̇, which is the tip's velocity alone; V = φᵀ Hᵀ θ̇ obeys (2.25)."""
+    """(5.13) prints V = Bᵀ φᵀ Hᵀ θ̇, the tip's velocity alone; V = φᵀ Hᵀ θ̇ obeys (2.25)."""
     o = operators(chain_key)
     V = o.motion.V
     tip = rational_chain(1, 9)

@@ -26,7 +26,7 @@ STATES = 3
 
 
 def agreements(o: Operators) -> dict[str, bool]:
-    """Compare the values of the two sweeps with those of FD1 to FD4 on the motion of the operators."""
+    """Compare values of the two sweeps with those of FD1 to FD4 on the motion of the operators."""
     motion, two_sweeps = o.motion, TwoSweeps(o.motion)
     return {
         "FD1": two_sweeps.theta_ddot == motion.theta_ddot,

@@ -521,7 +521,7 @@ def joint_blocks(o: Operators, letter: str) -> Array:
 
 
 def test_letters_over_all_variables_are_those_of_the_operators() -> None:
-    """The operators have the soft variables of all joints first, the letters those of each joint."""
+    """Operators have the soft variables of all joints first, the letters those of each joint."""
     o = operators("several")
     starts = np.cumsum([0, *o.soft]), sum(o.soft) + np.cumsum([0, *o.hard])
     order = [

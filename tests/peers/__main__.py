@@ -1,4 +1,4 @@
-"""`python -m tests.peers` measures and writes; `--again` writes from the figures that are there, `--counts` counts anew alone."""
+"""`python -m tests.peers` measures and writes; `--again` only writes, `--counts` only counts."""
 
 from __future__ import annotations
 

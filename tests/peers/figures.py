@@ -1,4 +1,4 @@
-"""All figures of the page, measured: plain types, so that the page can be written anew from them."""
+"""All figures of the page, measured: plain types, from which the page can be written anew."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ centre.
 
 
 def driven_pendulum() -> Mechanism:
-    """Return the pendulum with an armature of 1/5, a damping of 2 and a spring of 7 at rest at 1/3."""
+    """Return the pendulum with armature 1/5, damping 2 and a spring of 7 at rest at 1/3."""
     robot = pendulum()
     (joint,) = robot.joints
     drive = replace(
@@ -89,7 +89,7 @@ def _parts(numbers: Adjusting) -> list[tuple[Fraction, ...]]:
 
 
 def test_moments_about_the_origin_follow_by_the_parallel_axis_theorem() -> None:
-    """With m = 2 and the centre (3, 5, 7), xx grows by 2 (5² + 7²) and xy by -2 · 3 · 5, and so on."""
+    """With m = 2 and the centre (3, 5, 7), xx grows by 2 (5² + 7²), xy by -2 · 3 · 5, and so on."""
     centre = (k.rational(3), k.rational(5), k.rational(7))
     moments = adjusting._about_the_origin(Fraction(2), centre, [k.rational(x) for x in range(1, 7)])
     assert moments == [1 + 148, 2 - 30, 3 - 42, 4 + 116, 5 - 70, 6 + 68]
@@ -295,7 +295,7 @@ def test_conditions_that_the_description_violates_are_left_out() -> None:
 
 
 def reading(*elements: int) -> Program:
-    """Return a Program whose result is the sum of elements of the array, times its other argument."""
+    """Return a Program whose result is the sum of the array's elements times its other argument."""
     derivation = Derivation({"q": 1, "prepared": 5})
     total = derivation.zero
     for element in elements:

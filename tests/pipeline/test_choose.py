@@ -347,7 +347,7 @@ def test_reasons_against_loops_are_ends_of_a_sentence() -> None:
 
 
 def test_candidates_for_loops_are_ranked_by_cancellation() -> None:
-    """Methods that eliminate entry by entry do not recurse, and names of one derivation count once."""
+    """Methods that eliminate entry by entry do not recurse; names of a derivation count once."""
     precise, differences = form._candidates(TURNS, "mass_matrix_solve")
     assert "riccati" in precise
     assert "fixman" in differences
@@ -378,7 +378,7 @@ def test_without_names_a_robot_has_all_default_functions() -> None:
 
 
 def test_functions_that_divide_by_a_singular_matrix_are_left_out() -> None:
-    """A link without inertia at the tip has a mass matrix of rank one, until it carries a payload."""
+    """A tip link without inertia has a mass matrix of rank one, until it carries a payload."""
     empty = changed(bodies=(TURNS.bodies[0], replace(TURNS.bodies[1], parts=())))
     alone, loaded = (build.requested(empty, None, payload) for payload in (None, "link1"))
     assert "inverse_dynamics" in alone

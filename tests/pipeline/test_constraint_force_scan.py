@@ -274,7 +274,7 @@ def test_only_a_chain_of_one_link_class_has_a_scan(mechanism: Mechanism, why: st
     ],
 )
 def test_the_c_equals_the_evaluation(tmp_path: Path, name: str, segments: int, trig: str) -> None:
-    """With libm's sines the bits are equal, with threads too; with inline sines results are near."""
+    """With libm's sines the bits are equal, also in threads; with inline sines they are near."""
     program = scan_of(name, segments)
     expected = evaluate(program, state_of(len(program)), DOUBLES)["a"]
     file = written(tmp_path, program, trig)

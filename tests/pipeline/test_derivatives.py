@@ -1,4 +1,4 @@
-"""Derivatives of Programs: exactness for every function, structural zeros, and names of requests."""
+"""Derivatives of Programs: exactness for every function, structural zeros, names of requests."""
 
 from __future__ import annotations
 

@@ -300,7 +300,7 @@ def test_loops_of_a_long_robot_with_a_floating_base_are_verified() -> None:
     ],
 )
 def test_results_by_articulated_inertias_equal_those_of_the_mass_matrix(name: str) -> None:
-    """Results: det M, ln det M and its gradient, M⁻¹ b, accelerations; all kinds of joints, rotors."""
+    """Results: det M, ln det M, its gradient, M⁻¹ b, accelerations; all kinds of joints, rotors."""
     scalars, balls = points(60), arb(60)
     special_robots = {
         "driven": lambda: linked(name),

@@ -172,7 +172,7 @@ ALSO_EQUAL = (
 def declared_equalities(
     mechanism: Mechanism, where: Layout, monkeypatch: pytest.MonkeyPatch
 ) -> list[tuple[float, float]]:
-    """Return (difference, size) of each pair declared equal, in dynamics, their derivatives, and M."""
+    """Return (difference, size) of each pair declared equal, in dynamics, derivatives, and M."""
     at, differences = draw(mechanism, 1, BALLS), []
     for function, method in (*layout.MEASURED, *ALSO_EQUAL):
         pairs: list[tuple[Scalar, Scalar]] = []

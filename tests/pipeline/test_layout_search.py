@@ -299,7 +299,7 @@ def test_each_choice_is_counted_once() -> None:
 
 @pytest.mark.usefixtures("full_search")
 def test_no_single_move_shortens_the_layout_of_a_search() -> None:
-    """It is shorter than the plain layout, and the layouts of single functions are shorter still."""
+    """It is shorter than the plain layout; the layouts of single functions are shorter still."""
     count = 3
     arm = first_links("ur5", count)
     layouts = layout.search(arm)

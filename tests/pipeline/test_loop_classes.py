@@ -217,7 +217,7 @@ def candidates(mechanism: Mechanism) -> tuple[Classes, list[Any]]:
 
 
 def test_candidates_of_columns_grow() -> None:
-    """First only what differs, then also the mass, all inertia that is not zero, and all geometry."""
+    """First only what differs, then also the mass, all nonzero inertia, and all geometry."""
     robot = random_mechanism(3, 1)
     bodies = tuple(
         replace(

@@ -406,7 +406,7 @@ def test_steps_depend_on_the_kinds_of_neighbouring_joints_alone() -> None:
 
 
 def test_every_class_has_its_neighbours_in_the_chains_that_are_compared() -> None:
-    """Each class has its window of three joint kinds in the sample, if need be in a separate chain."""
+    """Each class has its window of three joint kinds in the sample, or in a separate chain."""
     mechanism = chains(
         ("revolute", -1), ("prismatic", 0), ("free", -1), ("prismatic", 2), ("prismatic", 3)
     )
@@ -491,7 +491,7 @@ def test_a_wrong_base_acceleration_is_detected_on_a_short_chain(
 def test_functions_of_a_frame_on_a_floating_base_equal_the_unrolled_program(
     name: str, frame: str, function: str
 ) -> None:
-    """The frame is on a trunk: a single root, a root among others, or one of several free bodies."""
+    """The frame is on a trunk: a single root, one of several roots, or one of many free bodies."""
     mechanism = robot(name)
     form = recursion(mechanism, function, BY[function], frame)
     unrolled = derive(mechanism, function, BY[function], ProgramOptions(frame=frame))

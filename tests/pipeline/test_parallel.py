@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def run(code: str, *words: str, processes: int) -> str:
-    """Run a program that derives in `processes` processes, with an empty cache; return its output."""
+    """Run a program that derives in `processes` processes with an empty cache; give its output."""
     environment = {
         **os.environ,
         "SYMGEN_PROCESSES": str(processes),

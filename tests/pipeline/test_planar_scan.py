@@ -63,7 +63,7 @@ def test_the_parallel_scan_of_a_short_chain_equals_riccati(n: int) -> None:
 
 
 def test_operations_and_saved_values_per_link_are_the_recorded_ones() -> None:
-    """Operations of each step (the serial sweeps take 31 per link), workspace, and link constants."""
+    """Operations of each step (the serial sweeps take 31 per link), workspace, link constants."""
     assert [
         (
             [step.cost for step in scan_of(name, 8).programs],
@@ -111,7 +111,7 @@ def with_sum_in(this: Program, step: Program) -> Program:
 
 
 def test_planted_errors_change_results() -> None:
-    """Errors: each step with a difference, a scan's initial value and length, each link constant."""
+    """Errors: a difference in each step, a scan's initial value and length, each link constant."""
     program = scan_of("bent", 8)
     changed = [
         program.by(partial(with_sum_in, step))

@@ -364,7 +364,7 @@ def test_verify_reports_the_precision_lost_by_light_segment_ends(
 
 
 def test_truncated_pivots_are_those_of_the_truncated_chain() -> None:
-    """The pivot of joint k is 1/(M⁻¹)_kk of the links from k on, in the whole or truncated chain."""
+    """The pivot of joint k is 1/(M⁻¹)_kk of links k to n, in the whole or truncated chain."""
     mechanism, end = random_mechanism(7, 3), 4
     mechanism = replace(
         mechanism,

@@ -192,7 +192,7 @@ def with_result(original: Program, tape: Tape, row: int) -> Program:
 @pytest.mark.parametrize("name", OPERATIONS)
 @pytest.mark.parametrize("argument", [0, 1])
 def test_sweeps_give_the_partial_derivative_of_every_operation(name: str, argument: int) -> None:
-    """Both sweeps agree with a central difference, whose error is of the order of its step squared."""
+    """Both sweeps agree with a central difference, whose error is of order step squared."""
     original = program(*OPERATIONS[name])
     point = [Fraction(7, 10), Fraction(13, 10)]
     with mpmath.workdps(40):
@@ -381,7 +381,7 @@ def test_no_divisor_of_a_function_of_a_rotation_is_below_one() -> None:
 
 
 def test_functions_of_the_angle_of_an_arc_are_series_alone() -> None:
-    """The square of such an angle is at most that of a quarter turn, so that no division is needed."""
+    """The square of such an angle is at most that of a quarter turn, so no division is needed."""
     original = program(
         Row("arc_square", (0, 1)),
         Row("stumpff1", (2,)),

@@ -132,7 +132,7 @@ CLASSES = {
 
 @cache
 def classes() -> tuple[LoopProgram, str]:
-    """Logarithm of det M of an arm by constraint forces, with classes of links by their neighbours."""
+    """Logarithm of det M of an arm by constraint forces, with link classes by their neighbours."""
     form = recursion(symgen.load("scara"), "mass_matrix_log_determinant", "constraint_force")
     return form, c99.source(form, aimed(form, "libm"))
 

@@ -118,7 +118,7 @@ def test_a_loop_of_a_tiny_robot_has_its_rank() -> None:
 
 
 def test_each_loop_keeps_its_own_rows() -> None:
-    """A rod parallel to the coupler has a length that never changes, so that its row is redundant."""
+    """A rod parallel to the coupler has a length that never changes, so its row is redundant."""
     robot = parallelogram().loop(
         "rod", "distance", first=("crank", (0.1, 0, 0)), second=("rocker", (0.1, 0, 0)), distance=0.5
     )  # fmt: skip

@@ -93,7 +93,7 @@ def rotations() -> tuple[Array, Array, Array]:
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_the_rate_of_a_spin_is_the_relative_angular_velocity_and_its_derivative(axis: int) -> None:
-    """In the axes of the first body, with R = R₁ᵀ R₂: ω = R w₂ − w₁ and ω̇ = R ẇ₂ − ẇ₁ − w₁ × R w₂."""
+    """In axes of the first body, with R = R₁ᵀ R₂: ω = R w₂ − w₁ and ω̇ = R ẇ₂ − ẇ₁ − w₁ × R w₂."""
     motion, (q, v, a) = two_balls(), rotations()
     loop = Loop("turning", "spherical", End(0), End(1))
     relative = closing.relative(motion, loop, motion.placements(q, v, a), (3,))

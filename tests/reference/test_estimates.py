@@ -84,7 +84,7 @@ def two_digits(x: float) -> float:
 
 
 def test_freedom_of_one_hinge() -> None:
-    """J = m d² + |I|, a torque turns the link by 1/λ, and a force shifts its hinge by 1/m + d²/λ."""
+    """J = m d² + |I|; a torque turns the link by 1/λ, a force shifts its hinge by 1/m + d²/λ."""
     mechanism = chain([joint(0, "revolute")], [part(2, vector(3), MOMENTS)])
     J, shift = 2 * 9 + NORM, 1 / 2 + 9 / LEAST
     expected = (sqrt(J / LEAST) + sqrt(2 * shift)) ** 2 / 2

@@ -188,7 +188,7 @@ def test_states_have_arguments_of_derivatives_and_keep_arguments_of_the_function
 
 
 def test_a_payload_is_one_more_part() -> None:
-    """A load given at run time equals the same load declared, also when each state carries its own."""
+    """A load given at run time equals a declared load, also if each state carries its own."""
     tree = random_tree(4, 4)
     mass, centre = Fraction(5, 4), (Fraction(1, 10), Fraction(-1, 5), Fraction(1, 4))
     about_centre = tuple(Fraction(x, 1000) for x in (30, 2, -1, 40, 3, 50))

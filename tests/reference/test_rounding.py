@@ -115,7 +115,7 @@ def rod(length: float) -> Mechanism:
 
 
 def test_a_contradiction_is_relative_to_the_size_of_the_robot() -> None:
-    """The rod of 1.5 m is stretched from 1 m to 3 m: half the squares differ by −0.625 and 3.375."""
+    """The rod of 1.5 m is stretched from 1 to 3 m: half the squares differ by −0.625 and 3.375."""
     q = np.array([[0.0, 0.5], [np.pi, 0.5]])
     assert contradiction(rod(1.5), q) == pytest.approx(3.375 / 169)
     assert contradiction(rod(1.5), q[:1]) == pytest.approx(0.625 / 169)

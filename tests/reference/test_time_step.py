@@ -1,4 +1,4 @@
-"""Steps of the reference: brackets in closed form, linear equations, and the order of convergence."""
+"""Steps of the reference: brackets in closed form, linear equations, and convergence order."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def final_state(
 def test_half_a_step_has_an_error_smaller_by_two_to_the_order_and_one(
     step: Callable[..., dict[str, Array]], order: int, kind: str
 ) -> None:
-    """In a single step of a heavy body, whose accelerations depend on its orientation and velocity."""
+    """A heavy body makes a single step; its accelerations depend on orientation and velocity."""
     reference = Reference(tree_of(kind), FLOAT)
     errors = []
     for time in (0.08, 0.04):

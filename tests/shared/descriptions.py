@@ -45,7 +45,7 @@ def robot(*elements: str) -> str:
 
 
 def pose_matrix(pose: Pose) -> np.ndarray:
-    """The 4×4 matrix of a pose, in floating point, with turns by the exponential of a skew matrix."""
+    """The 4×4 matrix of a pose in floating point; each turn is the exponential of a skew matrix."""
     total = np.eye(4)
     for step in pose:
         pose_matrix = np.eye(4)

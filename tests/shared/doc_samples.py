@@ -83,7 +83,7 @@ class Reader:
     compiled: set[str] = field(default_factory=set)
 
     def does(self, sample: Sample) -> None:
-        """Run one sample; an AssertionError names the line of the chapter whose expectation failed."""
+        """Run a sample; an AssertionError names the line of the chapter that failed."""
         if sample.file is not None:
             path = self.folder / sample.file
             path.parent.mkdir(parents=True, exist_ok=True)

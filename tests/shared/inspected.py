@@ -202,7 +202,7 @@ class Seen:
 
     @cached_property
     def across(self) -> Array:
-        """6n x 6n: twists of the links to twists across the joints, at O_i in the axes of link i."""
+        """6n x 6n: twists of links to twists across joints, at O_i in the axes of link i."""
         blocks: Blocks = {(i, i): self.one for i in range(self.n)}
         blocks |= {(i, p): -self.twist(i, p) for i, p in enumerate(self.parent) if p >= 0}
         return stacked(blocks, self.n, 6, 6)

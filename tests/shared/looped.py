@@ -100,7 +100,7 @@ def bennett() -> Mechanism:
 
 @cache
 def hopper() -> Mechanism:
-    """One leg of two thighs and two shins that meet at its foot, under a trunk that nothing holds."""
+    """One leg of two thighs and two shins that meet at its foot, under a trunk that is free."""
     builder = Robot("hopper", gravity=(0, 0, "-9.81")).body(
         "trunk", parent="base", type="free", mass=6, inertia=("0.05", 0, "0.01", "0.1", 0, "0.1")
     )

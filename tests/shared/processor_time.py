@@ -13,7 +13,7 @@ as this work, and its bound of 2 s is 4.3 times as long.
 
 
 def slowness() -> float:
-    """Return how many times longer than REFERENCE_SECONDS the reference work takes now; at least 1."""
+    """Return how many times longer than REFERENCE_SECONDS the reference work takes; at least 1."""
     start = time.process_time()
     _reference_work()
     return max(1.0, (time.process_time() - start) / REFERENCE_SECONDS)

@@ -1,4 +1,4 @@
-"""Descriptions that grow: one kind of growth each, of any length, for the budgets of the readers."""
+"""Descriptions that grow: one kind of growth each, of any length, for the readers' budgets."""
 
 from __future__ import annotations
 

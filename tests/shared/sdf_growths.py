@@ -18,7 +18,7 @@ def chain(
     seat: str = "",
     version: str = "1.7",
 ) -> str:
-    """`n` links behind a first one. `pose` and `seat`: attributes of the poses of links and joints."""
+    """`n` links behind a first one. `pose` and `seat`: attributes of poses of links and joints."""
     text = f'<sdf version="{version}"><model name="r">\n<link name="l0">{MASS}</link>\n'
     for i in range(n):
         below = 0 if star else i

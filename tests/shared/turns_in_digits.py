@@ -219,7 +219,7 @@ class Step:
         }
 
     def bent(self, point: Point, weights: Sequence[Any], changes: Point) -> dict[str, Vector]:
-        """Return for each argument the change of its weights along given changes of all arguments."""
+        """Return for each argument the change of its weights along given argument changes."""
         return {
             name: [dot(weights, bend) for bend in bends]
             for name, bends in self.bends(point, changes).items()

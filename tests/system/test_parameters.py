@@ -249,7 +249,7 @@ def test_every_method_accepts_parameters(name: str, parameters: str, function: s
 
 @pytest.mark.slow
 def test_a_method_that_needs_constant_inertias_is_not_chosen() -> None:
-    """The form of Fixman's method depends on the inertias, so the method refuses run-time inertias."""
+    """The form of Fixman's method depends on the inertias, so it refuses run-time inertias."""
     chain = symgen.load("planar_point_mass:4")
     assert verify(chain, None, 2, parameters=["*.mass"], compiled=False).passed
     with pytest.raises(MethodRefusal, match=r"fixman needs constant inertias"):
@@ -279,7 +279,7 @@ def test_the_regressor_agrees_with_inverse_dynamics() -> None:
 
 @pytest.mark.parametrize("planted", ["constant", "other", "place"])
 def test_a_parameter_that_does_not_reach_the_rows_fails_verification(planted: str) -> None:
-    """Plant a parameter that stays constant, one replaced by another, or all shifted by one index."""
+    """Plant a parameter that stays constant, one replaced by another, or all shifted by one."""
     robot = symgen.load("scara")
     programs = build_programs(robot, DYNAMICS, ALL)
     program = programs["inverse_dynamics"]
@@ -348,7 +348,7 @@ def test_parameters_add_few_operations() -> None:
 def scara_folder(
     tmp_path: Path, real: str = "double", checked: bool = False, **options: Any
 ) -> Path:
-    """Generate SCARA with run-time parameters of its last link and of gravity; return the folder."""
+    """Generate SCARA with run-time gravity and parameters of its last link; return the folder."""
     target = tmp_path / "scara"
     symgen.generate(
         "scara",

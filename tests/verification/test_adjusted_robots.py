@@ -1,4 +1,4 @@
-"""Robots with drawn run-time numbers: ranges of the numbers, and physical bodies whatever is drawn."""
+"""Robots with drawn run-time numbers: ranges of the numbers, and physical bodies for all draws."""
 
 from __future__ import annotations
 

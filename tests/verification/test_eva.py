@@ -252,7 +252,7 @@ def test_multipliers_stay_below_their_bounds(name: str, function: str, method: s
 
 
 def test_the_bound_of_carried_inertia_is_that_of_the_stretched_arm() -> None:
-    """Masses of 1, 2 and 3 kg, 1 m apart; (moment of inertia about the joint, mass) for each joint."""
+    """Masses of 1, 2, 3 kg, 1 m apart; (moment of inertia about the joint, mass) for each joint."""
     model = models(point_mass_arm(1, 2, 3))[0]
     assert np.array(carried_inertias(model, [0, 0, 0])) == pytest.approx(
         np.array([(1 + 2 * 4 + 3 * 9, 6), (2 + 3 * 4, 5), (3, 3)])

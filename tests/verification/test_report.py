@@ -1,4 +1,4 @@
-"""The report of a verification as text, as plain data and as HTML, from checks with given figures."""
+"""The report of a verification as text, plain data and HTML, from checks with given figures."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def exact_results() -> ExactResults:
 def test_forces_have_a_size_at_active_contacts_only(
     exact_results: ExactResults, function: str
 ) -> None:
-    """All three components of a force have the same size, because axes of a contact are arbitrary."""
+    """All components of a force have the same size, because axes of a contact are arbitrary."""
     active = exact_results.arguments(function, exact_results.floats)["active"] != 0
     assert active.any()
     assert not active.all()

@@ -76,7 +76,7 @@ def rest_of(name: str) -> tuple[float, float, float, float, float]:
 
 
 def bounds_of_links() -> tuple[list[Array], ...]:
-    """Return rotation rates, their changes, accelerations, speeds and distances of the three links."""
+    """Return rotation rates, their changes, accelerations, speeds and distances of three links."""
     q, v, a = np.abs(Q).T, np.abs(V).T, np.abs(A).T
     turn, stir = v[1], a[1]  # of the arm and of the lift
     climb = OFFSETS[2] + q[2]

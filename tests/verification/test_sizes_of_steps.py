@@ -128,7 +128,7 @@ def test_sizes_of_derivatives_are_products_over_their_differentiations(
 
 
 def test_sizes_of_coordinates_become_sizes_of_steps(exact: ExactResults) -> None:
-    """A body without an axis has the largest of its lengths and the largest of its other entries."""
+    """A body without an axis has the largest of its lengths and the largest other entry."""
     sizes = np.arange(1.0, 16.0)[None]
     expected = [1, 3, 3, 4, *[8] * 3, *[11] * 3, *[15] * 3]
     np.testing.assert_array_equal(time_step._tangent(exact, sizes), [expected])
@@ -167,7 +167,7 @@ def test_sizes_of_euler_steps_add_the_accelerations_of_the_terms() -> None:
 
 
 def test_sizes_of_four_stages_pass_their_errors_on() -> None:
-    """A stage of the damped spring adds 3/2 of the size of its position and 5 of that of its rates."""
+    """A stage of the damped spring adds 3/2 of the size of its position and 5 of its rates'."""
     exact = ExactResults(springs(), 3, 1)
     q, v, tau, dt = (exact.floats[name] for name in ("q", "v", "tau", "instant"))
     h, time, speed = np.abs(dt)[:, None], dt[:, None], np.abs(v)

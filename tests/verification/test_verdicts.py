@@ -281,7 +281,7 @@ def nearly_singular() -> tuple[Mechanism, Mechanism]:
 
 
 def test_wrong_results_are_not_judged_if_m_is_singular_within_round_off() -> None:
-    """A nearly zero pivot in float has no certain digit, nor has its inverse; M itself is judged."""
+    """A nearly zero pivot in float has no certain digit, nor its inverse; M itself is judged."""
     arm, nearly = nearly_singular()
     for mechanism, function, verdict in (
         (arm, "mass_matrix_log_determinant_gradient", "failed"),

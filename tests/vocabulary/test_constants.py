@@ -1,4 +1,4 @@
-"""Numbers of a description: exact rationals, balls after a root or a sine, zero decided by radius."""
+"""Numbers of a description: exact rationals, balls after a root or sine, zero decided by radius."""
 
 from __future__ import annotations
 

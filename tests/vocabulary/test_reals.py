@@ -29,7 +29,7 @@ NUMPY_TYPES = pytest.mark.parametrize(
 
 
 def sample_numbers(theirs: type[np.floating]) -> list[np.floating]:
-    """Return numbers of a type: powers of two, their neighbours, subnormal ones, and random ones."""
+    """Return numbers of a type: powers of two, their neighbours, subnormal and random ones."""
     info, random = np.finfo(theirs), Random(7)
     numbers = [theirs(1), theirs(0.1), theirs(3), info.tiny, info.smallest_subnormal]
     for exponent in (info.minexp - 3, info.minexp, info.minexp + 1, -1, 0, 5, info.maxexp - 1):
