@@ -438,7 +438,8 @@ def svg(picture: Picture) -> str:
     for n, (kind, meaning) in enumerate(picture.legend):
         x, line = (LEFT, y) if n % 2 == 0 else (LEFT + GAP, y)
         lines.append(
-            f'<rect x="{x}" y="{line}" width="18" height="18" fill="{FILLS[kind]}" stroke="{LINE}"/>'
+            f'<rect x="{x}" y="{line}" width="18" height="18" '
+            f'fill="{FILLS[kind]}" stroke="{LINE}"/>'
         )
         if kind == CLEARED:
             lines.append(_cleared(x + 9, line + 9, 4))
@@ -452,7 +453,8 @@ def svg(picture: Picture) -> str:
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
-            f'viewBox="0 0 {WIDTH} {height}" font-family="Helvetica, Arial, \'DejaVu Sans\', sans-serif">',
+            f'viewBox="0 0 {WIDTH} {height}" '
+            'font-family="Helvetica, Arial, \'DejaVu Sans\', sans-serif">',
             f"<title>{_escaped(picture.title)}</title>",
             f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
             *lines,

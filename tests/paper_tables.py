@@ -101,18 +101,21 @@ CHAPTERS: dict[str, Chapter] = {
             ),
             Check(
                 "b",
-                "papers/test_rk::test_every_equation_holds_on_robots_trees_and_joints_of_several_coordinates",
+                "papers/test_rk::"
+                "test_every_equation_holds_on_robots_trees_and_joints_of_several_coordinates",
                 "exact rationals on seven robots, trees among them",
             ),
             Check(
                 "c",
-                "papers/test_rk::test_every_equation_of_operators_holds_for_all_values_of_the_symbols",
+                "papers/test_rk::"
+                "test_every_equation_of_operators_holds_for_all_values_of_the_symbols",
                 "two and three links with symbols for coordinates and masses",
                 leaves=MOTION,
             ),
             Check(
                 "d",
-                "papers/test_rk::test_the_four_algorithms_solve_the_equations_of_motion_for_all_values_of_the_symbols",
+                "papers/test_rk::"
+                "test_the_four_algorithms_solve_the_equations_of_motion_for_all_values_of_the_symbols",
                 "two links with symbols for coordinates, rates and forces",
                 MOTION,
             ),
@@ -197,7 +200,8 @@ CHAPTERS: dict[str, Chapter] = {
             ),
             Check(
                 "b",
-                "papers/test_wc::test_every_equation_holds_on_random_robots_with_every_joint_of_one_degree",
+                "papers/test_wc::"
+                "test_every_equation_holds_on_random_robots_with_every_joint_of_one_degree",
                 "exact rationals on random robots with joints of every type",
             ),
             Check(
@@ -219,7 +223,8 @@ CHAPTERS: dict[str, Chapter] = {
         (
             Check(
                 "a",
-                "papers/test_ff::test_every_equation_holds_for_all_values_of_the_symbols_of_two_links",
+                "papers/test_ff::"
+                "test_every_equation_holds_for_all_values_of_the_symbols_of_two_links",
                 "two links with symbols",
             ),
             Check(

@@ -33,7 +33,10 @@ def written(count: int, path: Path) -> Path:
         *[(-0.002, 0.002)] * 3,
     )
     rows = [",".join(f"{random.uniform(*span):.4f}" for span in spans) for _ in range(count)]
-    head = "# name: long\n# convention: mdh\n# gravity: 0 0 -9.81\na,alpha,d,theta,mass,cx,cy,cz,ixx,iyy,izz,ixy,ixz,iyz"
+    head = (
+        "# name: long\n# convention: mdh\n# gravity: 0 0 -9.81\n"
+        "a,alpha,d,theta,mass,cx,cy,cz,ixx,iyy,izz,ixy,ixz,iyz"
+    )
     path.write_text("\n".join([head, *rows]) + "\n", encoding="utf-8")
     return path
 

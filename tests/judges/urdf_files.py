@@ -111,15 +111,20 @@ def table(rows: list[str], judged: int) -> str:
             [
                 "# Pinocchio's word on the URDFs of PyBullet and robosuite",
                 "",
-                "Written by `make judge` (`python -m tests.judges.urdf_files --write`); not edited by hand. The columns are those of",
-                f"[the other table](example_robot_data.md), by one method each: the largest error over {STATES} states. *raw* is the",
-                f"largest with `--snap off` against the file as it is. The bound is {BOUND:.0e}. Wheels of the racecars turn about",
-                "axes that a printed 1.5708 leaves 4e-6 rad beside the vertical: unsnapped they feel 3e-7 N m of a weight of 15 N at",
+                "Written by `make judge` (`python -m tests.judges.urdf_files --write`); not edited by hand."
+                " The columns are those of",
+                "[the other table](example_robot_data.md), by one method each: the largest error"
+                f" over {STATES} states. *raw* is the",
+                f"largest with `--snap off` against the file as it is. The bound is {BOUND:.0e}."
+                " Wheels of the racecars turn about",
+                "axes that a printed 1.5708 leaves 4e-6 rad beside the vertical:"
+                " unsnapped they feel 3e-7 N m of a weight of 15 N at",
                 "1 m, and the round-off of that sum is 1e-10 of what is left.",
                 "",
                 f"{judged} of {len(rows)} lines are judged.",
                 "",
-                f"| file | base | velocities | {' | '.join(HEADINGS[name] for name in QUICK)} | raw | remark |",
+                f"| file | base | velocities | {' | '.join(HEADINGS[name] for name in QUICK)}"
+                " | raw | remark |",
                 "|---|---|---|" + "---|" * (len(QUICK) + 2),
                 *rows,
             ]

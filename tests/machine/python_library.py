@@ -84,7 +84,9 @@ class Library:
                 numbers(others[-1], count, "int")[i] = status
         return 0
 
-    def chain(self, count: int, share: float, x: Any, step: int, t: Any, step_of_t: int, *results: Any) -> int:  # fmt: skip
+    def chain(
+        self, count: int, share: float, x: Any, step: int, t: Any, step_of_t: int, *results: Any
+    ) -> int:
         self.calls.append(("chain", count))
         assert share == 0
         all_x, all_t = numbers(x, 2 + step * (count - 1)), numbers(t, 1 + step_of_t * (count - 1))

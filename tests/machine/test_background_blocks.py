@@ -117,7 +117,8 @@ def test_a_failure_in_the_background_causes_one_warning(compiler: Path) -> None:
 @pytest.mark.slow
 def test_the_end_of_python_does_not_wait_for_the_compiler(compiler: Path) -> None:
     program = (
-        "import numpy as np, symgen, time, pathlib; from symgen.machine import kernels; kernels.ROWS_BEFORE_BLOCKS = 1\n"
+        "import numpy as np, symgen, time, pathlib; from symgen.machine import kernels; "
+        "kernels.ROWS_BEFORE_BLOCKS = 1\n"
         "solver = symgen.compile('planar_arm', ['gravity_force'], optimize=0)\n"
         "solver.gravity_force(np.zeros((40, 2)))\n"
         f"while not pathlib.Path({str(compiler / 'begun')!r}).exists(): time.sleep(0.05)\n"

@@ -304,7 +304,8 @@ def test_a_library_that_was_damaged_on_the_way_is_refused(receiving: list[str]) 
 def test_a_native_library_runs_on_like_processors_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """The order of the processors and their number do not count."""
     texts = {
-        "first": "processor\t: 0\nmodel name\t: A\nflags\t\t: fma avx\nprocessor\t: 1\nmodel name\t: A\n",
+        "first": "processor\t: 0\nmodel name\t: A\nflags\t\t: fma avx\n"
+        "processor\t: 1\nmodel name\t: A\n",
         "fewer": "flags\t\t: fma avx\nmodel name\t: A\n",
         "other": "model name\t: A\nflags\t\t: fma\n",
     }
@@ -336,11 +337,14 @@ def test_a_library_depends_on_the_options_of_its_build() -> None:
 @pytest.mark.parametrize(
     ("script", "reason"),
     [
-        ("echo note >&2; echo ' a.c:1: error: bad ' >&2; echo error: two >&2; exit 1", "a.c:1: error: bad"),
+        (
+            "echo note >&2; echo ' a.c:1: error: bad ' >&2; echo error: two >&2; exit 1",
+            "a.c:1: error: bad",
+        ),
         ("echo >&2; echo first >&2; echo second >&2; exit 1", "first"),
         ("exit 7", "exit code 7"),
     ],
-)  # fmt: skip
+)
 def test_a_refused_text_is_explained_by_the_first_error(
     script: str, reason: str, tmp_path: Path
 ) -> None:

@@ -362,11 +362,13 @@ def test_a_missing_tool_is_named_with_its_package(tmp_path: Path) -> None:
     [
         (
             {"flash": 200},
-            r"the 2 functions of 'scara' need \d+ bytes of flash, and the firmware/ of Arm Cortex-M4F has 200 bytes; ",
+            r"the 2 functions of 'scara' need \d+"
+            " bytes of flash, and the firmware/ of Arm Cortex-M4F has 200 bytes; ",
         ),
         (
             {"stack": 8},
-            r"forward_dynamics of 'scara' needs \d+ bytes of stack, and the firmware/ of Arm Cortex-M4F has 8 bytes; ",
+            r"forward_dynamics of 'scara' needs \d+"
+            " bytes of stack, and the firmware/ of Arm Cortex-M4F has 8 bytes; ",
         ),
     ],
 )
@@ -602,7 +604,8 @@ BROKEN = "echo \"error: cannot execute 'cc1'\"; exit 1"
         ),
         (
             {"arm-none-eabi-gcc": BROKEN, "qemu-system-arm": BROKEN, "frama-c": BROKEN},
-            "arm-none-eabi-gcc cannot build programs for Arm Cortex-M4F: error: cannot execute 'cc1'",
+            "arm-none-eabi-gcc cannot build programs for Arm Cortex-M4F:"
+            " error: cannot execute 'cc1'",
             "frama-c refused",
         ),
     ],

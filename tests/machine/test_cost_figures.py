@@ -164,8 +164,10 @@ def test_the_tape_of_atan2_has_two_arguments() -> None:
 
 def test_the_frames_of_parts_exist_one_after_the_other() -> None:
     usage = (
-        "one.c:1:6:f\t32\tstatic\none.c:9:6:f_part_1\t16\tstatic\none.c:20:6:f_part_2\t48\tdynamic\n"
-        "one.c:30:6:f_part_3.constprop.0\t40\tstatic\none.c:40:6:f_sincos\t8\tstatic\nno frame here\nplace\tmany\n"
+        "one.c:1:6:f\t32\tstatic\none.c:9:6:f_part_1\t16\tstatic\n"
+        "one.c:20:6:f_part_2\t48\tdynamic\n"
+        "one.c:30:6:f_part_3.constprop.0\t40\tstatic\none.c:40:6:f_sincos\t8\tstatic\n"
+        "no frame here\nplace\tmany\n"
     )
     assert stack_bytes(usage, "f") == 32 + 8 + 48
     assert stack_bytes("one.c:1:6:f\t32\tstatic\n", "f") == 32
@@ -377,8 +379,13 @@ def test_a_text_is_refused_only_if_the_compiler_builds_another_one(tmp_path: Pat
 
 @pytest.mark.parametrize(
     ("version", "option"),
-    [("8.1", "one-insn-per-tb=on"), ("9.0", "one-insn-per-tb=on"), ("8.0", "-singlestep"), ("7.2", "-singlestep")],
-)  # fmt: skip
+    [
+        ("8.1", "one-insn-per-tb=on"),
+        ("9.0", "one-insn-per-tb=on"),
+        ("8.0", "-singlestep"),
+        ("7.2", "-singlestep"),
+    ],
+)
 def test_a_trace_has_the_addresses_of_executed_instructions(
     version: str, option: str, tmp_path: Path
 ) -> None:

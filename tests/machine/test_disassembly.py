@@ -327,8 +327,16 @@ def test_cycles_equal_those_of_the_manual(text: str, expected: tuple[int, int]) 
 
 @pytest.mark.parametrize(
     ("condition", "inverse"),
-    [("eq", "ne"), ("cs", "cc"), ("mi", "pl"), ("vs", "vc"), ("hi", "ls"), ("ge", "lt"), ("gt", "le")],
-)  # fmt: skip
+    [
+        ("eq", "ne"),
+        ("cs", "cc"),
+        ("mi", "pl"),
+        ("vs", "vc"),
+        ("hi", "ls"),
+        ("ge", "lt"),
+        ("gt", "le"),
+    ],
+)
 def test_an_it_block_has_the_condition_and_its_inverse(condition: str, inverse: str) -> None:
     """A block has up to four instructions, of two or four bytes."""
     for first, second in ((condition, inverse), (inverse, condition)):

@@ -299,7 +299,10 @@ def test_a_looped_function_without_memory_raises_a_memory_error(in_blocks: bool)
     assert function.looped
     x, t = states(3)
     y, s = np.empty((3, 2)), np.empty(3)
-    bound, single = function.bind([x, t, y, s]), function.bind([x[0], t[0:1][0:1].reshape(()), y[0], s[0:1].reshape(())])  # fmt: skip
+    bound, single = (
+        function.bind([x, t, y, s]),
+        function.bind([x[0], t[0:1][0:1].reshape(()), y[0], s[0:1].reshape(())]),
+    )
     bound()
     single()
     check((y, s), x, t)

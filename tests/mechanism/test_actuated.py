@@ -359,7 +359,8 @@ inertia = [1, 0, 0, 1, 0, 1]
                 )
             },
             DescriptionError,
-            "'crank' is declared to be independent, but no moving joint has this name; use names of crank_joint",
+            "'crank' is declared to be independent, but no moving joint has this name;"
+            " use names of crank_joint",
         ),
     ],
 )
@@ -414,7 +415,8 @@ second = { link = "base" }
     [
         (
             lambda: symgen.load("four_bar", independent="crank_joint,rocker_joint"),
-            "2 velocities are declared independent, and the closed loops have 1 independent; name one of "
+            "2 velocities are declared independent, and the closed loops have 1 independent;"
+            " name one of "
             "crank_joint, coupler_joint, rocker_joint",
         ),
         (
@@ -423,7 +425,8 @@ second = { link = "base" }
         ),
         (
             lambda: two_arms(independent=5),
-            "5 velocities are .* have 6 independent; name trunk_joint, left0_joint, .*, right0_joint",
+            "5 velocities are .* have 6 independent;"
+            " name trunk_joint, left0_joint, .*, right0_joint",
         ),
         (
             lambda: two_arms(independent=7),

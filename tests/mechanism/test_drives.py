@@ -311,10 +311,15 @@ def test_the_certificate_includes_the_armature() -> None:
 
 # -- declaration of drives -------------------------------------------------------------------------
 
-HEAVY = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
+HEAVY = (
+    '<inertial><mass value="1"/>'
+    '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
+)
 MOTOR = (
-    "<actuator name='m'><mechanicalReduction>-50</mechanicalReduction><motorInertia>2e-5</motorInertia></actuator>",
-    "<actuator name='m'><drake:gear_ratio value='50'/><drake:rotor_inertia value='2e-5'/></actuator>",
+    "<actuator name='m'><mechanicalReduction>-50</mechanicalReduction>"
+    "<motorInertia>2e-5</motorInertia></actuator>",
+    "<actuator name='m'><drake:gear_ratio value='50'/>"
+    "<drake:rotor_inertia value='2e-5'/></actuator>",
 )
 
 
@@ -327,7 +332,10 @@ def load_urdf(
 
 def urdf_text(dynamics: str = "", motor: str = "", kind: str = "revolute") -> str:
     limit = "<limit effort='1' velocity='1' lower='-1' upper='1'/>"
-    joint = f"<joint name='j' type='{kind}'><parent link='a'/><child link='b'/><axis xyz='0 0 1'/>{limit}{dynamics}</joint>"
+    joint = (
+        f"<joint name='j' type='{kind}'><parent link='a'/><child link='b'/>"
+        f"<axis xyz='0 0 1'/>{limit}{dynamics}</joint>"
+    )
     drive = f"<transmission name='t'><joint name='j'/>{motor}</transmission>" if motor else ""
     return f"<robot name='r'><link name='a'/><link name='b'>{HEAVY}</link>{joint}{drive}</robot>"
 

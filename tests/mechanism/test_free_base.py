@@ -100,17 +100,20 @@ def test_a_planar_joint_of_urdf_must_have_the_z_axis_as_normal() -> None:
             .replace('<link name="world"/>', '<link name="ground"/><link name="world"/>')
             .replace(
                 "</robot>",
-                '<joint name="set" type="fixed"><parent link="ground"/><child link="world"/></joint></robot>',
+                '<joint name="set" type="fixed">'
+                '<parent link="ground"/><child link="world"/></joint></robot>',
             ),
             "it is a free joint on the root link already; leave out --base free",
         ),
         (
             LEG.replace('"leg"', '"world"'),
-            "--base free adds a link 'world', but a link of that name exists; rename the link in the description",
+            "--base free adds a link 'world', but a link of that name exists;"
+            " rename the link in the description",
         ),
         (
             LEG.replace('"hip"', '"root_joint"'),
-            "--base free adds a joint 'root_joint', but a joint of that name exists; rename the joint in the description",
+            "--base free adds a joint 'root_joint', but a joint of that name exists;"
+            " rename the joint in the description",
         ),
     ],
 )
@@ -126,7 +129,10 @@ def test_two_consecutive_free_joints_cause_a_warning() -> None:
     second = (
         '[[body]]\nname = "b"\nparent = "a"\nmass = 1\njoint = { name = "two", type = "free" }\n'
     )
-    third = '[[body]]\nname = "c"\nparent = "a"\nmass = 1\njoint = { name = "three", type = "revolute", axis = [0, 0, 1] }\n'
+    third = (
+        '[[body]]\nname = "c"\nparent = "a"\nmass = 1\n'
+        'joint = { name = "three", type = "revolute", axis = [0, 0, 1] }\n'
+    )
     (note,) = [note.text for note in load(first + second).notes if note.kind == "warning"]
     assert (
         note

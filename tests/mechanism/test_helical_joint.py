@@ -109,7 +109,8 @@ def test_a_nut_on_a_screw_equals_its_closed_form() -> None:
     """A nut of 2 kg on a vertical screw: M = I + m h², g = m h 9.81."""
     text = (
         'name = "nut"\nbase = { name = "b" }\n[[body]]\nname = "nut"\nparent = "b"\n'
-        'joint = { name = "s", type = "helical", pitch = 0.1, axis = [0, 0, 3] }\nmass = 2\ninertia = [1, 0, 0, 1, 0, 5]\n'
+        'joint = { name = "s", type = "helical", pitch = 0.1, axis = [0, 0, 3] }\n'
+        'mass = 2\ninertia = [1, 0, 0, 1, 0, 5]\n'
     )
     solver = symgen.compile(text, ["mass_matrix", "gravity_force", "forward_kinematics"])
     assert solver.mass_matrix(np.array([0.7]))[0, 0] == pytest.approx(5 + 2 * 0.1**2, rel=1e-15)
@@ -164,7 +165,8 @@ def test_a_multiple_of_pi_is_refused_as_the_coordinate_of_a_locked_helical_joint
         (
             "pitch = 0.02, ",
             "",
-            "the key 'pitch' of a helical joint is missing; add pitch = …, advance along the axis in m per rad",
+            "the key 'pitch' of a helical joint is missing;"
+            " add pitch = …, advance along the axis in m per rad",
         ),
         (
             "pitch = 0.02",
@@ -182,7 +184,8 @@ def test_a_missing_zero_or_misplaced_pitch_is_refused(old: str, new: str, reason
 def test_a_helical_joint_in_urdf_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "screw.urdf"
     path.write_text(
-        '<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="helical"><parent link="a"/>'
+        '<robot name="r"><link name="a"/><link name="b"/>'
+        '<joint name="j" type="helical"><parent link="a"/>'
         '<child link="b"/></joint></robot>'
     )
     with pytest.raises(

@@ -43,14 +43,16 @@ def tree_text(seed: int, count: int = 9) -> str:
             f"l{parents[k]}" if parents[k] >= 0 else "base",
             f"l{k}",
             str(draw.choice(["revolute", "prismatic", "fixed"])) if k else "revolute",
-            f'{origin()}<axis xyz="{k % 2} 1 {k % 3}"/><limit lower="-2" upper="2" effort="1" velocity="1"/>',
+            f'{origin()}<axis xyz="{k % 2} 1 {k % 3}"/>'
+            '<limit lower="-2" upper="2" effort="1" velocity="1"/>',
         )
         for k in range(count)
     ]
     links = [
         link(
             f"l{k}",
-            f'<inertial>{origin()}<mass value="{1 + k}"/><inertia ixx="1" ixy="0" ixz="0" iyy="1.1" iyz="0" '
+            f'<inertial>{origin()}<mass value="{1 + k}"/>'
+            '<inertia ixx="1" ixy="0" ixz="0" iyy="1.1" iyz="0" '
             'izz="1.2"/></inertial>',
         )
         for k in range(count)
@@ -159,8 +161,10 @@ def test_branches_of_mjcf_and_of_pinocchio_models_keep_their_order(
     pin = pytest.importorskip("pinocchio")
     hinge = '<joint name="{}"/><geom size="0.1"/>'
     text = (
-        f'<mujoco><worldbody><body name="r">{hinge.format("r")}<body name="z">{hinge.format("z")}<body name="y">'
-        f'{hinge.format("y")}</body></body><body name="a">{hinge.format("a")}</body></body></worldbody></mujoco>'
+        f'<mujoco><worldbody><body name="r">{hinge.format("r")}'
+        f'<body name="z">{hinge.format("z")}<body name="y">'
+        f'{hinge.format("y")}</body></body>'
+        f'<body name="a">{hinge.format("a")}</body></body></worldbody></mujoco>'
     )
     (tmp_path / "m.xml").write_text(text, encoding="utf-8")
     model = pin.buildModelFromMJCF(str(tmp_path / "m.xml"))

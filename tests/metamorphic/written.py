@@ -206,9 +206,11 @@ def to_urdf(mechanism: Mechanism) -> str:
                 (step for step in part.pose if isinstance(step, Shift)), Shift((Fraction(0),) * 3)
             )
             lines += [
-                f'<link name="{name}"><inertial><origin rpy="{_rpy(part.pose)}"/><mass value="{_decimal(part.mass)}"/>'
+                f'<link name="{name}"><inertial>'
+                f'<origin rpy="{_rpy(part.pose)}"/><mass value="{_decimal(part.mass)}"/>'
                 f"<inertia {moments}/></inertial></link>",
-                f'<joint name="{name}_weld" type="fixed"><parent link="{body.name}"/><child link="{name}"/>'
+                f'<joint name="{name}_weld" type="fixed"><parent link="{body.name}"/>'
+                f'<child link="{name}"/>'
                 f'<origin xyz="{_three(xyz.xyz)}"/></joint>',
             ]
     for joint, body in zip(mechanism.joints, mechanism.bodies, strict=True):
@@ -222,7 +224,8 @@ def to_urdf(mechanism: Mechanism) -> str:
             f'{key}="{_decimal(value)}"' for key, value in limits.items() if value is not None
         )
         lines += [
-            f'<joint name="{joint.name}" type="{joint.kind}"><parent link="{parent}"/><child link="{body.name}"/>',
+            f'<joint name="{joint.name}" type="{joint.kind}">'
+            f'<parent link="{parent}"/><child link="{body.name}"/>',
             _origin(joint.pose),
             f'<axis xyz="{_three(joint.axis)}"/>',
             f"<limit {declared}/>" * bool(declared),
@@ -233,7 +236,8 @@ def to_urdf(mechanism: Mechanism) -> str:
         if frame.name not in link_names:
             on = mechanism.base if frame.body == BASE else mechanism.bodies[frame.body].name
             lines.append(
-                f'<link name="{frame.name}"/><joint name="{frame.name}_weld" type="fixed"><parent link="{on}"/>'
+                f'<link name="{frame.name}"/><joint name="{frame.name}_weld" type="fixed">'
+                f'<parent link="{on}"/>'
                 f'<child link="{frame.name}"/>{_origin(frame.pose)}</joint>'
             )
         elif frame.pose:

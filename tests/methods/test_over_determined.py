@@ -48,7 +48,8 @@ def roll_pitch_yaw(R: np.ndarray) -> tuple[float, ...]:
 def body(name: str, parent: str, axis: str, xyz: str = "[0, 0, 0]", rpy: str = "[0, 0, 0]") -> str:
     return (
         f'[[body]]\nname = "{name}"\nparent = "{parent}"\n{INERTIA}'
-        f'joint = {{ name = "j{name}", type = "revolute", axis = {axis}, xyz = {xyz}, rpy = {rpy} }}\n'
+        f'joint = {{ name = "j{name}", type = "revolute", '
+        f'axis = {axis}, xyz = {xyz}, rpy = {rpy} }}\n'
     )
 
 
@@ -61,7 +62,8 @@ def welded_hinge(digits: int) -> str:
         + body("b", "a", "[1, 1, 0]")
         + body("c", "b", "[0, 0, 1]", "[0.3, 0, 0]")
         + '[[loop]]\ntype = "weld"\nfirst = { link = "b", xyz = [0.1, 0, 0] }\n'
-        f'second = {{ link = "a", xyz = {toml_list(R @ [0.1, 0, 0], digits)}, rpy = {toml_list(roll_pitch_yaw(R), digits)} }}\n'
+        f'second = {{ link = "a", xyz = {toml_list(R @ [0.1, 0, 0], digits)}, '
+        f'rpy = {toml_list(roll_pitch_yaw(R), digits)} }}\n'
     )
 
 
@@ -104,7 +106,8 @@ def tilted_four_bar(digits: int, kind: str = "revolute") -> str:
             rounded(roll_pitch_yaw(coupler)),
         )
         + body("c", "base", rounded(rocker.T @ normal), rounded(D), rounded(roll_pitch_yaw(rocker)))
-        + f'[[loop]]\ntype = "{kind}"\nfirst = {end("b", of_coupler, A)}\nsecond = {end("c", rocker, D)}\n'
+        + f'[[loop]]\ntype = "{kind}"\n'
+        f'first = {end("b", of_coupler, A)}\nsecond = {end("c", rocker, D)}\n'
     )
 
 
@@ -199,11 +202,13 @@ def test_rounded_and_exact_linkages_have_nearly_equal_accelerations(digits: int)
     [
         (
             "welded hinge",
-            r"cannot be closed: .* rounded numbers explain 1e-05 of the robot's size or rad; .* write more digits",
+            "cannot be closed: .* rounded numbers explain 1e-05 of the robot's size or rad;"
+            " .* write more digits",
         ),
         (
             "tilted four-bar with a ball",
-            r"rows of rank 3 \(singular values 1\.\d+, 0\.\d+, \S+, where rounded numbers explain 1e-05\)",
+            r"rows of rank 3 \(singular values 1\.\d+, 0\.\d+, \S+,"
+            r" where rounded numbers explain 1e-05\)",
         ),
     ],
 )
@@ -249,9 +254,12 @@ def test_closures_from_mjcf_have_the_same_threshold_of_rounding() -> None:
 # -- closures without constraints ------------------------------------------------------------------
 
 TWO_STATIC = (
-    '[[body]]\nname = "p"\nparent = "base"\nmass = 1\njoint = { name = "jp", type = "fixed", xyz = [1, 0, 0] }\n'
-    '[[body]]\nname = "q"\nparent = "base"\nmass = 1\njoint = { name = "jq", type = "fixed", xyz = [1, 2, 0] }\n'
-    '[[loop]]\nname = "idle"\ntype = "weld"\nfirst = { link = "p", xyz = [0, 2, 0] }\nsecond = { link = "q" }\n'
+    '[[body]]\nname = "p"\nparent = "base"\nmass = 1\n'
+    'joint = { name = "jp", type = "fixed", xyz = [1, 0, 0] }\n'
+    '[[body]]\nname = "q"\nparent = "base"\nmass = 1\n'
+    'joint = { name = "jq", type = "fixed", xyz = [1, 2, 0] }\n'
+    '[[loop]]\nname = "idle"\ntype = "weld"\n'
+    'first = { link = "p", xyz = [0, 2, 0] }\nsecond = { link = "q" }\n'
 )
 ON_AN_AXIS = (
     '[[loop]]\nname = "idle"\ntype = "{}"\nfirst = {{ link = "a", xyz = [0.4, 0, {}] }}\n'

@@ -523,7 +523,8 @@ def test_the_header_of_cpp_compiles(written: Written, tmp_path: Path) -> None:
         '#include "planar_arm.hpp"\n'
         "using namespace planar_arm;\n"
         "std::array<real, NV> felt(const std::array<real, NQ> &q, const std::array<real, NV> &v,\n"
-        "                          const std::array<real, NW * 6> &wrench) { return bias_force(q, v, wrench); }\n"
+        "                          const std::array<real, NW * 6> &wrench) "
+        "{ return bias_force(q, v, wrench); }\n"
         "static_assert(NW == 3);\n",
         encoding="utf-8",
     )

@@ -231,7 +231,8 @@ def test_inspect_returns_the_requested_task_rows() -> None:
         ),
         (
             ["M[0,0]", "--task-rows", "x"],
-            "M does not depend on a task, so --task-rows does not apply; it applies to Lambda and Jbar",
+            "M does not depend on a task, so --task-rows does not apply;"
+            " it applies to Lambda and Jbar",
         ),
         (["M", "--structure", "--task-rows", "x"], "--structure does not depend on task rows"),
         (["--task-rows", "x"], "--task-rows needs a quantity"),

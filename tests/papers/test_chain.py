@@ -143,10 +143,18 @@ def with_inertia(mass: int, central: list[list[int]]) -> Chain:
         (1, [[2, -1, 0], [-1, 2, 0], [0, 0, 1]], None),
         (0, [[1, 0, 0], [0, 2, 0], [0, 0, 3]], "link 'lower' has no mass"),
         (1, [[0, 0, 0], [0, 0, 0], [0, 0, 0]], "link 'lower' is a point mass"),
-        (1, [[1, 0, 0], [0, 1, 0], [0, 0, 0]], "link 'lower' has no moment of inertia about some axis"),
-        (1, [[1, -1, 0], [-1, 1, 0], [0, 0, 2]], "link 'lower' has no moment of inertia about some axis"),
+        (
+            1,
+            [[1, 0, 0], [0, 1, 0], [0, 0, 0]],
+            "link 'lower' has no moment of inertia about some axis",
+        ),
+        (
+            1,
+            [[1, -1, 0], [-1, 1, 0], [0, 0, 2]],
+            "link 'lower' has no moment of inertia about some axis",
+        ),
     ],
-)  # fmt: skip
+)
 def test_an_inertia_without_an_inverse_is_found_with_its_reason(
     mass: int, central: list[list[int]], fault: str | None
 ) -> None:

@@ -228,7 +228,12 @@ def orthonormal_axes() -> Iterator[Any]:
     """Yield coordinates, slanted axes that turn or slide, and pairs of them."""
     unit = [[int(i == k) for i in range(6)] for k in range(6)]
     a, b = fmpq(3, 5), fmpq(4, 5)
-    slanted = [[a, b, 0, 0, 0, 0], [0, a, -b, 0, 0, 0], [0, 0, 0, a, 0, b], [fmpq(2, 3), fmpq(1, 3), fmpq(-2, 3), 0, 0, 0]]  # fmt: skip
+    slanted = [
+        [a, b, 0, 0, 0, 0],
+        [0, a, -b, 0, 0, 0],
+        [0, 0, 0, a, 0, b],
+        [fmpq(2, 3), fmpq(1, 3), fmpq(-2, 3), 0, 0, 0],
+    ]
     for axis in unit + slanted:
         yield rows(axis)
     yield rows(unit[2], unit[5])
@@ -297,8 +302,13 @@ def results(*outcomes: tuple[tuple[int, ...], bool | None]) -> PaperResult:
 
 @pytest.mark.parametrize(
     ("fails", "symbolically", "holds", "for_every_state"),
-    [((), None, True, False), ((), False, True, True), ((), True, False, False), ((2,), None, False, False)],
-)  # fmt: skip
+    [
+        ((), None, True, False),
+        ((), False, True, True),
+        ((), True, False, False),
+        ((2,), None, False, False),
+    ],
+)
 def test_an_equation_holds_unless_it_fails_at_a_state_or_in_symbols(
     fails: tuple[int, ...], symbolically: bool | None, holds: bool, for_every_state: bool
 ) -> None:

@@ -200,14 +200,20 @@ def test_every_paper_for_bodies_holds_on_two_roots_with_odd_names() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["planar_arm", "--base", "free", "--papers", "rk"], "singular for the joint of link 'base'"),
-        (["planar_arm", "--base", "free", "--papers", "sa"], "the joint of link 'base' of 'planar_arm' has 6"),
+        (
+            ["planar_arm", "--base", "free", "--papers", "rk"],
+            "singular for the joint of link 'base'",
+        ),
+        (
+            ["planar_arm", "--base", "free", "--papers", "sa"],
+            "the joint of link 'base' of 'planar_arm' has 6",
+        ),
         (["planar_arm", "--papers", "rk,"], "no paper is named ''"),
         (["planar_arm", "--papers", "RK"], "no paper is named 'RK'; there are: rk, sa, lc, wc, ff"),
         (["planar_arm", "--states", "-1"], "-1 states prove nothing"),
         (["planar_arm", "--parameter", "gravity"], "--parameter does not apply to --identities"),
     ],
-)  # fmt: skip
+)
 def test_a_request_without_an_answer_is_one_sentence(
     words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -118,7 +118,8 @@ def _since(figures: dict[str, Any]) -> list[str]:
     ]
     functions = shorts(next(iter(robots.values())))
     return [
-        f"Operations were counted again on {figures['counted']}. Times and instructions are those of the C that symgen wrote "
+        f"Operations were counted again on {figures['counted']}."
+        " Times and instructions are those of the C that symgen wrote "
         f"before, of these operations ({', '.join(functions)}): {'; '.join(before)}.\n"
     ]
 

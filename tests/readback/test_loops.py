@@ -84,7 +84,8 @@ SEGMENTS = {
     "another schedule": ("schedule(static, 1)", "schedule(dynamic, 1)"),
     "a counter of all iterations": (
         "    for (group = 0; group < 2; ++group) {\n        arm_mass_matrix_solve_sweep_1(",
-        "    for (group = 0; group < 2; ++group) {\n        k = 0;\n        arm_mass_matrix_solve_sweep_1(",
+        "    for (group = 0; group < 2; ++group) {\n        k = 0;\n"
+        "        arm_mass_matrix_solve_sweep_1(",
     ),
 }
 SCANS = {

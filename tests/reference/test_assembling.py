@@ -60,9 +60,15 @@ def pendulum(length: float, angle: float = 0.3, tip: float = 1.0) -> Robot:
         symgen.Robot("pendulum")
         .body("bar", parent="base", **HINGE)
         .body("wheel", parent="bar", **HINGE)
-        .loop("rod", "distance", first=("base", (2, 0, 0)), second=("bar", (tip, 0, 0)), distance=length)
+        .loop(
+            "rod",
+            "distance",
+            first=("base", (2, 0, 0)),
+            second=("bar", (tip, 0, 0)),
+            distance=length,
+        )
         .start(bar_joint=angle)
-    )  # fmt: skip
+    )
 
 
 def slides(first: str = "spherical", anchor: float = 10.0, **options: object) -> Robot:
@@ -110,8 +116,12 @@ def test_a_loop_of_a_tiny_robot_has_its_rank() -> None:
     for name, parent in (("bar", "base"), ("wheel", "bar")):
         robot.body(name, parent=parent, type="revolute", axis=(0, 0, 1), **small)
     robot.loop(
-        "rod", "distance", first=("base", ("2e-4", 0, 0)), second=("bar", ("1e-4", 0, 0)), distance="1.5e-4"
-    )  # fmt: skip
+        "rod",
+        "distance",
+        first=("base", ("2e-4", 0, 0)),
+        second=("bar", ("1e-4", 0, 0)),
+        distance="1.5e-4",
+    )
     at = assemble(robot.start(bar_joint=0.8).build())
     assert (at.rank, at.kept, at.rounded) == (1, ((0,),), False)
     assert at.q[0] == pytest.approx(acos((5 - 2.25) / 4), abs=1e-2)
@@ -120,8 +130,12 @@ def test_a_loop_of_a_tiny_robot_has_its_rank() -> None:
 def test_each_loop_keeps_its_own_rows() -> None:
     """A rod parallel to the coupler has a length that never changes, so its row is redundant."""
     robot = parallelogram().loop(
-        "rod", "distance", first=("crank", (0.1, 0, 0)), second=("rocker", (0.1, 0, 0)), distance=0.5
-    )  # fmt: skip
+        "rod",
+        "distance",
+        first=("crank", (0.1, 0, 0)),
+        second=("rocker", (0.1, 0, 0)),
+        distance=0.5,
+    )
     mechanism = robot.build()
     closing_loop, rod = mechanism.loops
     for loops, kept in (
@@ -181,7 +195,12 @@ def test_too_few_actuated_joints_are_named_in_the_assembly() -> None:
             "the loops of 'pendulum' close in a singular pose: their rank is 0 there",
         ),
         (
-            lambda: replace(pendulum(2).build(), joints=pendulum(2).build().joints[:1], bodies=pendulum(2).build().bodies[:1], frames=()),
+            lambda: replace(
+                pendulum(2).build(),
+                joints=pendulum(2).build().joints[:1],
+                bodies=pendulum(2).build().bodies[:1],
+                frames=(),
+            ),
             r"the loops of 'pendulum' leave no degree of freedom: 1 velocities, and rows of rank 1 "
             # the slope 2 sin q with cos q = 1/4, by the square of 0.1 m from the hinge to the mass
             # centre
@@ -193,7 +212,7 @@ def test_too_few_actuated_joints_are_named_in_the_assembly() -> None:
             "name one of crank_joint, coupler_joint, rocker_joint$",
         ),
     ],
-)  # fmt: skip
+)
 def test_faulty_loops_are_refused_with_a_reason(
     make: Callable[[], Mechanism], message: str
 ) -> None:
@@ -326,8 +345,9 @@ def test_a_step_moves_no_joint_by_more_than_the_longest_one(
 
 
 @pytest.mark.parametrize(
-    ("value", "expected"), [("0.25", "0.25"), ("-0.3", "-0.3"), ("1e-121", "0"), ("6e-121", "1e-120")]
-)  # fmt: skip
+    ("value", "expected"),
+    [("0.25", "0.25"), ("-0.3", "-0.3"), ("1e-121", "0"), ("6e-121", "1e-120")],
+)
 def test_balls_are_rounded_to_decimals(value: str, expected: str) -> None:
     scalars = arb(150)
     with scalars.working():

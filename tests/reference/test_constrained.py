@@ -35,7 +35,9 @@ def parallelogram(actuated: tuple[str, ...] = ("crank_joint",)) -> Mechanism:
     for name, parent, xyz, mass, centre, zz in masses:
         builder.body(name, parent=parent, xyz=xyz, mass=mass, centre=centre,
                      inertia=("0.01", 0, 0, "0.01", 0, zz), **bar)  # fmt: skip
-    builder.loop("closing", "revolute", first=("coupler", ("0.5", 0, 0)), second=("rocker", ("0.3", 0, 0)))  # fmt: skip
+    builder.loop(
+        "closing", "revolute", first=("coupler", ("0.5", 0, 0)), second=("rocker", ("0.3", 0, 0))
+    )
     builder.start(crank_joint=1, coupler_joint=-1, rocker_joint=1)
     return builder.actuated(*actuated).build()
 
@@ -124,7 +126,9 @@ def test_a_step_of_the_assembly_is_that_of_damped_least_squares() -> None:
     A, _, C = rows(reference, q, 0 * q)
     S = A @ transposed(A)
     mu = damping * np.trace(S, axis1=1, axis2=2)
-    expected = -times(transposed(A), np.linalg.solve(S + mu[:, None, None] * np.eye(2), C[..., None])[..., 0])  # fmt: skip
+    expected = -times(
+        transposed(A), np.linalg.solve(S + mu[:, None, None] * np.eye(2), C[..., None])[..., 0]
+    )
     results = reference.evaluate("assembly_step", {"q": q, "damping": damping})
     assert np.allclose(results["delta"], expected, atol=1e-12)
     assert np.allclose(results["C"], C)

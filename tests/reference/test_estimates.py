@@ -215,8 +215,11 @@ def test_no_estimate_depends_on_the_place_of_the_base(
 ) -> None:
     mechanism = chain(
         [joint(0, "revolute", axis), joint(1, "revolute", "z")],
-        [part(1, vector(z=3), (0.01, 0, 0, 0.01, 0, 1)), part(1, vector(4), (0.01, 0, 0, 0.01, 0, 36))],
-    )  # fmt: skip
+        [
+            part(1, vector(z=3), (0.01, 0, 0, 0.01, 0, 1)),
+            part(1, vector(4), (0.01, 0, 0, 0.01, 0, 36)),
+        ],
+    )
     first = replace(mechanism.joints[0], pose=(Shift(vector(7, -20, 5)),))
     moved = replace(mechanism, joints=(first, mechanism.joints[1]))
     assert estimate(moved) == estimate(mechanism)

@@ -30,8 +30,12 @@ from tests.shared.robots_for_tests import random_mechanism
 
 STATES = 3
 DRIVE = Drive(
-    armature=Fraction(1, 2), damping=Fraction(3), friction=Fraction(2), stiffness=Fraction(5), rest=Fraction(1, 4)
-)  # fmt: skip
+    armature=Fraction(1, 2),
+    damping=Fraction(3),
+    friction=Fraction(2),
+    stiffness=Fraction(5),
+    rest=Fraction(1, 4),
+)
 
 
 @cache
@@ -153,8 +157,19 @@ def led(offset: str = "0.5") -> Mechanism:
     builder = symgen.Robot("led", gravity=(0, -10, 0), mimic="couple", friction_speed="0.25")
     for name, parent, more in (
         ("a", "base", {"armature": "0.5", "damping": 3}),
-        ("b", "a", {"mimic": ("a_joint", -3, offset), "armature": 2, "damping": 5, "friction": 7, "stiffness": 4, "rest": "0.25"}),
-    ):  # fmt: skip
+        (
+            "b",
+            "a",
+            {
+                "mimic": ("a_joint", -3, offset),
+                "armature": 2,
+                "damping": 5,
+                "friction": 7,
+                "stiffness": 4,
+                "rest": "0.25",
+            },
+        ),
+    ):
         builder.body(name, parent=parent, type="revolute", axis=(0, 0, 1), xyz=(1, 0, 0), mass=2,
                      centre=(1, 0, 0), gravcomp="0.5", **more)  # fmt: skip
     return builder.build()

@@ -46,10 +46,24 @@ def arm(distance: float = 1.5) -> Robot:
     return (
         symgen.Robot("arm", gravity=(0, 0, 0))
         .body("bar", parent="base", type="revolute", axis=(0, 0, 1), centre=(3, 0, 0), **BAR)
-        .body("lift", parent="bar", type="prismatic", axis=(0, 0, 1), xyz=(0, 4, 0), centre=(0, 0, 12), **BAR)
-        .loop("rod", "distance", first=("base", (2, 0, 0)), second=("bar", (1, 0, 0)), distance=distance)
+        .body(
+            "lift",
+            parent="bar",
+            type="prismatic",
+            axis=(0, 0, 1),
+            xyz=(0, 4, 0),
+            centre=(0, 0, 12),
+            **BAR,
+        )
+        .loop(
+            "rod",
+            "distance",
+            first=("base", (2, 0, 0)),
+            second=("bar", (1, 0, 0)),
+            distance=distance,
+        )
         .loop("pin", "revolute", first=("base", (2, 0, 0)), second="lift")
-    )  # fmt: skip
+    )
 
 
 # -- sizes --

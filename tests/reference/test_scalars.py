@@ -59,7 +59,9 @@ def test_stacks_are_broadcast(scalars: Scalars) -> None:
         assert np.allclose(floats(scalars.product(b, a)), B[0] @ A)
         if scalars is not FLOAT:
             assert np.allclose(floats(scalars.solve(a, right)), np.linalg.solve(A, RIGHT[[0, 0]]))
-            assert np.allclose(floats(scalars.solve(b, scalars.array(RIGHT))), np.linalg.solve(B[[0, 0]], RIGHT))  # fmt: skip
+            assert np.allclose(
+                floats(scalars.solve(b, scalars.array(RIGHT))), np.linalg.solve(B[[0, 0]], RIGHT)
+            )
 
 
 @EVERY
@@ -235,8 +237,14 @@ def test_a_copy_with_more_digits_has_the_same_attachments() -> None:
     robot = symgen.load("planar_arm")
     names = [frame.name for frame in robot.frames[-2:]]
     reference = Reference(
-        robot, arb(20), frame=names, payload=names[0], wrench=names[1], contact=names[1], task_rows=(2, 5)
-    )  # fmt: skip
+        robot,
+        arb(20),
+        frame=names,
+        payload=names[0],
+        wrench=names[1],
+        contact=names[1],
+        task_rows=(2, 5),
+    )
     copy = adaptive_precision._with_digits(reference, 60)
     assert copy.scalars.name == "arb(60)"
     assert [frame.name for frame in copy.frames] == names

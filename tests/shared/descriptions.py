@@ -12,7 +12,10 @@ import numpy as np
 from symgen.mechanism.mechanism import BASE, Mechanism
 from symgen.vocabulary.poses import Pose, Rotate, Shift, Slide
 
-INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
+INERTIAL = (
+    '<inertial><mass value="1"/>'
+    '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
+)
 
 
 def public_urdfs() -> list[Path]:
@@ -36,7 +39,10 @@ LIMIT = '<limit lower="-1" upper="1" effort="1" velocity="1"/>'
 
 
 def joint(name: str, parent: str, child: str, kind: str = "revolute", inside: str = LIMIT) -> str:
-    return f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>{inside}</joint>'
+    return (
+        f'<joint name="{name}" type="{kind}">'
+        f'<parent link="{parent}"/><child link="{child}"/>{inside}</joint>'
+    )
 
 
 def robot(*elements: str) -> str:

@@ -119,7 +119,8 @@ def by_compiler(
         )
         body += (
             f"{{ {inputs}{text}\n const double *at = (const double *)&{name};\n"
-            f' for (unsigned i = 0; i < sizeof {name} / sizeof *at; i++) printf("%.17g ", at[i]);\n puts(""); }}\n'
+            f' for (unsigned i = 0; i < sizeof {name} / sizeof *at; i++) '
+            f'printf("%.17g ", at[i]);\n puts(""); }}\n'
         )
     source, program = folder / "formulas.c", folder / "formulas"
     source.write_text(
@@ -146,7 +147,8 @@ CALLS: dict[str, Callable[[Any], Any]] = {
 }
 ACCENTS = ("\\dot", "\\ddot", "\\hat", "\\tilde")
 GREEK = re.compile(
-    r"\\(alpha|beta|[gG]amma|[dD]elta|epsilon|zeta|eta|[tT]heta|[lL]ambda|mu|nu|[sS]igma|tau|[pP]hi|[pP]si|"
+    r"\\(alpha|beta|[gG]amma|[dD]elta|epsilon|zeta|eta|[tT]heta|[lL]ambda|"
+    "mu|nu|[sS]igma|tau|[pP]hi|[pP]si|"
     "[oO]mega)"
 )
 

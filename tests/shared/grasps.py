@@ -43,20 +43,27 @@ def chain(
 
 def loop(kind: str, first: str, second: str, name: str = "") -> str:
     numbers = "".join(f"{parameter.name} = 0.2\n" for parameter in closure(kind).parameters)
-    return f'[[loop]]\nname = "{name or kind}"\ntype = "{kind}"\nfirst = {{ {first} }}\nsecond = {{ {second} }}\n{numbers}'
+    return (
+        f'[[loop]]\nname = "{name or kind}"\ntype = "{kind}"\n'
+        f'first = {{ {first} }}\nsecond = {{ {second} }}\n{numbers}'
+    )
 
 
 def robot(
     name: str, *sections: str, start: str = "", gravity: Sequence[float] = (0.3, -2, -9.81)
 ) -> Mechanism:
-    head = f'name = "{name}"\ngravity = {list(gravity)}\n{f"start = {{ {start} }}" if start else ""}\n[base]\nname = "ground"\n'
+    head = (
+        f'name = "{name}"\ngravity = {list(gravity)}\n'
+        f'{f"start = {{ {start} }}" if start else ""}\n[base]\nname = "ground"\n'
+    )
     return symgen.load(head + "".join(sections))
 
 
 X, Y, Z = (1, 0, 0), (0, 1, 0), (0, 0, 1)
 
 BALL = (
-    '[[body]]\nname = "ball"\nparent = "ground"\nmass = 2\ninertia = { xx = 0.02, yy = 0.02, zz = 0.02 }\n'
+    '[[body]]\nname = "ball"\nparent = "ground"\n'
+    'mass = 2\ninertia = { xx = 0.02, yy = 0.02, zz = 0.02 }\n'
     'joint = { name = "ball_joint", type = "free" }\n'
 )
 

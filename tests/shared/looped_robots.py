@@ -104,7 +104,8 @@ def robot(name: str) -> Mechanism:
         bodies = [
             f'[[body]]\nname = "{body}"\nparent = "base"\nmass = {n}\ncentre = [0.1, 0.02, 0.03]\n'
             f'inertia = [0.02, 0, 0, 0.03, 0, 0.025]\njoint = {{ name = "j{n}", type = "{kind}", '
-            f"xyz = [0.{n}, -0.2, 0.{n + 4}], rpy = [0.3, 0.{n}, 0.1]{AXIS * (kind == 'revolute')} }}\n"
+            f"xyz = [0.{n}, -0.2, 0.{n + 4}], "
+            f"rpy = [0.3, 0.{n}, 0.1]{AXIS * (kind == 'revolute')} }}\n"
             for n, (body, kind) in enumerate(kinds.items(), 1)
         ]
         return symgen.load(f'name = "{name}"\n' + "".join(bodies))

@@ -158,7 +158,8 @@ ODD = {
             body(
                 "b",
                 "a",
-                f'{HINGE}, {TURNED}, {{ turn = "pi/2", axis = [0, 1, 0] }}, {{ turn = 0.2, axis = [1, 0, 0] }}]',
+                f'{HINGE}, {TURNED}, {{ turn = "pi/2", axis = [0, 1, 0] }}, '
+                f'{{ turn = 0.2, axis = [1, 0, 0] }}]',
             ),
         ),
     }.items()

@@ -7,7 +7,8 @@ from __future__ import annotations
 from typing import Any
 
 INERTIAL = (
-    "<inertial><pose>0.1 0.02 0.03 0.1 0.2 0.3</pose><mass>2</mass><inertia><ixx>0.1</ixx><ixy>0.01</ixy><ixz>0.02</ixz>"
+    "<inertial><pose>0.1 0.02 0.03 0.1 0.2 0.3</pose><mass>2</mass><inertia>"
+    "<ixx>0.1</ixx><ixy>0.01</ixy><ixz>0.02</ixz>"
     "<iyy>0.2</iyy><iyz>0.03</iyz><izz>0.25</izz></inertia></inertial>"
 )
 
@@ -23,7 +24,10 @@ def joint(
     inside: str = "<axis><xyz>0 0 1</xyz></axis>",
     kind: str = "revolute",
 ) -> str:
-    return f'<joint name="{name}" type="{kind}"><parent>{parent}</parent><child>{child}</child>{inside}</joint>'
+    return (
+        f'<joint name="{name}" type="{kind}"><parent>{parent}</parent>'
+        f'<child>{child}</child>{inside}</joint>'
+    )
 
 
 def model(*elements: str, version: str = "1.7", name: str = "r") -> str:
@@ -93,7 +97,8 @@ def body(
     return (
         f'[[body]]\nname = "{name}"\nparent = "{parent}"\nframe = {written(own_elements)}\n'
         f"joint = {{ {joint}, steps = {written(steps)} }}\n"
-        f"[[body.part]]\nmass = 2\ninertia = [0.1, 0.01, 0.02, 0.2, 0.03, 0.25]\nsteps = {written(own_elements + CENTRE)}\n"
+        "[[body.part]]\nmass = 2\ninertia = [0.1, 0.01, 0.02, 0.2, 0.03, 0.25]\n"
+        f"steps = {written(own_elements + CENTRE)}\n"
     )
 
 
@@ -111,7 +116,10 @@ PLAIN = toml(body("b", "a", way(AT)))
 IN_MODEL = '<axis><xyz expressed_in="__model__">0 0 1</xyz></axis>'
 OLD = "<axis><xyz>0 0 1</xyz><use_parent_model_frame>1</use_parent_model_frame></axis>"
 FRAME = f'<frame name="f" attached_to="a"><pose>{SEAT}</pose></frame>'
-CROSS = "<axis><xyz>1 0 0</xyz></axis><axis2><xyz>0 1 0</xyz><dynamics><damping>3</damping></dynamics></axis2>"
+CROSS = (
+    "<axis><xyz>1 0 0</xyz></axis>"
+    "<axis2><xyz>0 1 0</xyz><dynamics><damping>3</damping></dynamics></axis2>"
+)
 UNIVERSAL = toml(
     body("b", "a", way(AT), joint='name = "j", type = "universal", axes = [[1, 0, 0], [0, 1, 0]]')
 )
@@ -125,7 +133,8 @@ SECOND = body(
     'mimic = { joint = "j", multiplier = -2, offset = 0.25 }',
 )
 DRIVEN = (
-    "<axis><xyz>0 0 1</xyz><dynamics><damping>3</damping><friction>2</friction><spring_stiffness>5</spring_stiffness>"
+    "<axis><xyz>0 0 1</xyz><dynamics><damping>3</damping><friction>2</friction>"
+    "<spring_stiffness>5</spring_stiffness>"
     "<spring_reference>0.1</spring_reference></dynamics></axis>"
 )
 GEAR = joint(
@@ -220,7 +229,8 @@ FEATURES: dict[str, tuple[str, str, tuple[str, str], dict[str, Any]]] = {
             '<frame name="g"><pose relative_to="f">0 0 1 0 0 0</pose></frame>',
         ),
         PLAIN
-        + f'[[frame]]\nname = "f"\nbody = "b"\nsteps = {written(way(SEAT))}\n[[frame]]\nname = "g"\nbody = "a"\n'
+        + f'[[frame]]\nname = "f"\nbody = "b"\nsteps = {written(way(SEAT))}\n'
+        '[[frame]]\nname = "g"\nbody = "a"\n'
         f"steps = {written(way(AT) + way(SEAT) + way('0 0 1 0 0 0'))}\n",
         (' attached_to="b"', ""),
         {},
@@ -262,7 +272,8 @@ FEATURES: dict[str, tuple[str, str, tuple[str, str], dict[str, Any]]] = {
         model(A, link("b", '<pose degrees="true">1 2 3 90 0 45</pose>'), J),
         toml(body("b", "a", [])).replace(
             "steps = [] }",
-            "steps = [{ shift = [1, 2, 3] }, { turn = 'pi/4', axis = [0, 0, 1] }, { turn = 'pi/2', axis = [1, 0, 0] }] }",
+            "steps = [{ shift = [1, 2, 3] }, { turn = 'pi/4', axis = [0, 0, 1] }, "
+            "{ turn = 'pi/2', axis = [1, 0, 0] }] }",
         ),
         (' degrees="true"', ""),
         {},

@@ -146,7 +146,10 @@ def test_bytes_of_a_description_are_read_as_its_text(text: bytes) -> None:
 
 
 def test_bytes_of_toml_and_of_a_path_are_read_as_text(tmp_path: Path) -> None:
-    toml = "name = 'a'\n[[body]]\nname = 'a'\nparent = 'base'\nmass = 1\njoint = {type = 'prismatic', axis = [1, 0, 0]}\n"
+    toml = (
+        "name = 'a'\n[[body]]\nname = 'a'\nparent = 'base'\nmass = 1\n"
+        "joint = {type = 'prismatic', axis = [1, 0, 0]}\n"
+    )
     assert symgen.load(toml.encode()).joints == symgen.load(toml).joints
     (tmp_path / "a.toml").write_text(toml, encoding="utf-8")
     assert symgen.load(bytes(tmp_path / "a.toml")).joints == symgen.load(toml).joints

@@ -123,7 +123,8 @@ def test_an_error_is_planted_in_a_copy_and_removed_again(tmp_path: Path) -> None
     edit = next(edit for edit in edits_of("support/tables.py", source) if edit.kind == "condition")
     (tree.root / "planted").mkdir()
     (tree.root / "planted" / "test_planted.py").write_text(
-        f"from symgen.support import tables\ndef test_it():\n    assert len(open(tables.__file__).read()) == {len(source.decode())}\n",
+        "from symgen.support import tables\n"
+        f"def test_it():\n    assert len(open(tables.__file__).read()) == {len(source.decode())}\n",
         encoding="utf-8",
     )
     with_error = edit.applied(source)

@@ -38,7 +38,10 @@ def test_a_self_test_with_wide_tolerances_misses_every_error(
 
 
 def test_every_kind_of_error_is_planted() -> None:
-    text = "    const double s_1 = sin(q[0]);\n    const double y = s_1 + (1.5*s_1);\n    tau[0] = y - (s_1/2.0);\n"
+    text = (
+        "    const double s_1 = sin(q[0]);\n    const double y = s_1 + (1.5*s_1);\n"
+        "    tau[0] = y - (s_1/2.0);\n"
+    )
     changed_lines = {
         error.applied(text).splitlines()[error.line - 1].strip() for error in errors(text)
     }

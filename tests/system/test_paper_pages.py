@@ -132,7 +132,8 @@ def test_a_missing_row_of_the_table_of_errors_is_seen() -> None:
 
 def test_a_number_is_found_in_its_own_paper_and_as_a_whole() -> None:
     page = (
-        f"{paper_tables.ERRORS_HEADING}\n\n| where | printed | what holds | proved by |\n|---|---|---|---|\n"
+        f"{paper_tables.ERRORS_HEADING}\n\n"
+        "| where | printed | what holds | proved by |\n|---|---|---|---|\n"
         "| LC (4), (7), (23) | a | b | `papers/test_lc::test_x` |\n"
         "| WC, single body: M(q) | a | b | a misprint |\n"
     )
@@ -161,7 +162,8 @@ ELSEWHERE = {
 def without_layout(latex: str) -> str:
     """Return LaTeX without spaces, sizes of brackets, braces and marks of alignment."""
     return re.sub(
-        r"\\\\|\\(?:begin|end)\{aligned\}|\\(?:[Bb]igg?[lr]?|left|right|textstyle)(?![a-z])|\\[,;!]|\\q?quad|[\s{}&]",
+        r"\\\\|\\(?:begin|end)\{aligned\}|\\(?:[Bb]igg?[lr]?|left|right|textstyle)(?![a-z])|"
+        r"\\[,;!]|\\q?quad|[\s{}&]",
         "",
         latex,
     )

@@ -139,11 +139,13 @@ def test_a_derivative_by_parameters_is_refused_alike_by_both_interfaces(
     [
         (
             None,
-            "has no argument 'payload' here; request it with payload (--payload), which names a link that moves",
+            "has no argument 'payload' here;"
+            " request it with payload (--payload), which names a link that moves",
         ),
         (
             "base",
-            "of this robot does not depend on 'payload', and the derivative is zero; leave 'payload' out",
+            "of this robot does not depend on 'payload', and the derivative is zero;"
+            " leave 'payload' out",
         ),
     ],
 )

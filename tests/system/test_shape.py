@@ -14,7 +14,10 @@ def function(source: str) -> shape.Function:
 
 
 def test_statements_are_counted_without_docstrings_and_ellipses() -> None:
-    source = '"""Module."""\nx = 1\n"""About x."""\ndef f():\n    """Docstring."""\n    ...\n    return x\n'
+    source = (
+        '"""Module."""\nx = 1\n"""About x."""\n'
+        'def f():\n    """Docstring."""\n    ...\n    return x\n'
+    )
     assert shape.statements(ast.parse(source)) == 3  # x = 1, def, return
 
 

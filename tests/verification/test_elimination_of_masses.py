@@ -270,7 +270,9 @@ def test_derivatives_parameters_and_closed_loops_have_bounds_of_their_rows(
 # -- compilation --
 
 
-@pytest.mark.parametrize(("rows", "looped", "level"), [(2000, False, "-O1"), (2001, False, "-O0"), (2001, True, "-O1")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("rows", "looped", "level"), [(2000, False, "-O1"), (2001, False, "-O0"), (2001, True, "-O1")]
+)
 def test_long_functions_are_compiled_without_optimization(
     rows: int, looped: bool, level: str
 ) -> None:

@@ -54,7 +54,9 @@ def identity(distance: Callable[[Functions], Any], **more: Any) -> Identity:
 
 
 def balls(*values: Any) -> Array:
-    return np.array([flint.arb(*x) if isinstance(x, tuple) else flint.arb(x) for x in values], dtype=object)[:, None]  # fmt: skip
+    return np.array(
+        [flint.arb(*x) if isinstance(x, tuple) else flint.arb(x) for x in values], dtype=object
+    )[:, None]
 
 
 # -- one check --
@@ -292,7 +294,16 @@ def test_poses_differ_up_to_signs_of_quaternions_and_whole_turns() -> None:
 def test_slopes_of_resistances_and_masses_without_rotors() -> None:
     """Damping of 3 and friction of 8 ε²/(v² + ε²)^(3/2) at ε = 1/4; an armature of 1/2."""
     builder = symgen.Robot("arm", friction_speed="0.25")
-    builder.body("a", parent="base", type="revolute", axis=(0, 0, 1), damping=3, friction=8, armature="0.5", **BAR)  # fmt: skip
+    builder.body(
+        "a",
+        parent="base",
+        type="revolute",
+        axis=(0, 0, 1),
+        damping=3,
+        friction=8,
+        armature="0.5",
+        **BAR,
+    )
     builder.body("b", parent="a", type="revolute", axis=(0, 0, 1), **BAR)
     results = ExactResults(builder.build(), 2, 1)
     f = functions(results, is_exact=False)

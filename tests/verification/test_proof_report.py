@@ -93,8 +93,13 @@ def test_an_error_of_zero_has_no_ratio_and_keeps_a_bound_of_zero() -> None:
 
 @pytest.mark.parametrize(
     ("certificate", "least", "holds"),
-    [(CERTIFIED, 0.67, True), (CERTIFIED, 0.66, False), (CERTIFIED, None, True), (REFUSED, -1.0, True)],
-)  # fmt: skip
+    [
+        (CERTIFIED, 0.67, True),
+        (CERTIFIED, 0.66, False),
+        (CERTIFIED, None, True),
+        (REFUSED, -1.0, True),
+    ],
+)
 def test_an_observed_divisor_below_its_bound_contradicts_the_proof(
     certificate: DivisorCertificate, least: float | None, holds: bool
 ) -> None:

@@ -179,7 +179,10 @@ def test_wrong_ranges_are_refused(ranges: Any, message: str) -> None:
 
 
 def test_a_range_of_one_number_is_a_range() -> None:
-    assert eva._call(program(), target(), {"q": [(1, 1), (0, 0)]})["elements"][0]["low"] == "0x1.0000000000000p+0"  # fmt: skip
+    assert (
+        eva._call(program(), target(), {"q": [(1, 1), (0, 0)]})["elements"][0]["low"]
+        == "0x1.0000000000000p+0"
+    )
 
 
 # -- the report --
@@ -191,7 +194,13 @@ def row(
     file: str, function: str, status: str, kind: str = "user_assertion", line: int = 1
 ) -> dict[str, str]:
     kind = kind.replace("_", " ") if kind == "user_assertion" else kind
-    return {"file": f"x/{file}", "function": function, "status": status, "property kind": kind, "line": str(line)}  # fmt: skip
+    return {
+        "file": f"x/{file}",
+        "function": function,
+        "status": status,
+        "property kind": kind,
+        "line": str(line),
+    }
 
 
 ENDS = [row("driver.c", "run_gravity_force", "Valid")] * 2

@@ -251,7 +251,9 @@ def test_rates_are_rotations_and_translations_of_a_unit_of_each_velocity() -> No
 def test_rates_of_every_type_of_joint(
     kind: str, numbers: dict[str, Any], rates: list[tuple[float, float]]
 ) -> None:
-    body = symgen.Robot("body").body("a", parent="base", type=kind, mass=1, inertia=(1, 0, 0, 1, 0, 1), **numbers)  # fmt: skip
+    body = symgen.Robot("body").body(
+        "a", parent="base", type=kind, mass=1, inertia=(1, 0, 0, 1, 0, 1), **numbers
+    )
     assert levers.rates(Motion(body.build(), FLOAT)) == rates
 
 
