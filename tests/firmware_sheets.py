@@ -28,13 +28,19 @@ HEAD = """# Costs on microcontrollers
 ([Microcontrollers](../how-to/microcontrollers.md)). Tests check bounds of these figures in
 `tests/machine/test_cost.py`.
 
-- **instructions** of one call, least and most over {states} random states, counted in QEMU. **alone** excludes the
-  instructions of libm. The functions have no branch, so only libm's sine, cosine and logarithm depend on the state.
-- **cycles**, least and most of one call, and **alone**: an estimate from the executed instructions, if a core's manual states
-  their cycles, for memory without wait states. The sources are above the tables. RISC-V is an instruction set without a core,
+- **instructions** of one call, least and most over {states} random states, counted in \
+QEMU. **alone** excludes the
+  instructions of libm. The functions have no branch, so only libm's sine, cosine and logarithm \
+depend on the state.
+- **cycles**, least and most of one call, and **alone**: an estimate from the executed \
+instructions, if a core's manual states
+  their cycles, for memory without wait states. The sources are above the tables. RISC-V is an \
+instruction set without a core,
   so no cycles are stated for it.
-- **flash** is code and constants, **stack** the function's own frame, both in bytes. **+libm** includes everything that the function
-  calls, in a linked image. Its stack is the deepest of all paths through the code: that of a sine of a huge angle. `all` has
+- **flash** is code and constants, **stack** the function's own frame, both in bytes. \
+**+libm** includes everything that the function
+  calls, in a linked image. Its stack is the deepest of all paths through the code: that of a \
+sine of a huge angle. `all` has
   every function, and libm once. No function keeps data in RAM.
 - `host` counts no instructions: `symgen bench` gives times there.
 """

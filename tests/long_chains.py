@@ -55,8 +55,10 @@ CALLS = """\
 #define _POSIX_C_SOURCE 199309L
 #include <time.h>
 #include "arm.h"
-double seconds(int count, const double *q, const double *v, const double *x, double *result, double *work);
-double seconds(int count, const double *q, const double *v, const double *x, double *result, double *work)
+double seconds(int count, const double *q, const double *v, const double *x,
+               double *result, double *work);
+double seconds(int count, const double *q, const double *v, const double *x,
+               double *result, double *work)
 {{
     struct timespec begin, end;
     clock_gettime(CLOCK_MONOTONIC, &begin);

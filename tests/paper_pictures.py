@@ -361,7 +361,10 @@ def _text(x: float, y: float, text: str, size: float, **attributes: str) -> str:
         index = fragment[0] in "_^" and fragment[1:2] == "{"
         shift = (0.25 if fragment[0] == "_" else -0.38) * size if index else 0.0
         span = f' font-size="{size * 0.72:.1f}"' if index else ""
-        content += f'<tspan dy="{shift - previous_shift:.1f}"{span}>{_escaped(fragment[2:-1] if index else fragment)}</tspan>'
+        content += (
+            f'<tspan dy="{shift - previous_shift:.1f}"{span}>'
+            f"{_escaped(fragment[2:-1] if index else fragment)}</tspan>"
+        )
         previous_shift = shift
     extra = "".join(f' {key.replace("_", "-")}="{value}"' for key, value in attributes.items())
     return f'<text x="{x:g}" y="{y:g}" font-size="{size:g}"{extra}>{content}</text>'
@@ -454,7 +457,7 @@ def svg(picture: Picture) -> str:
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
             f'viewBox="0 0 {WIDTH} {height}" '
-            'font-family="Helvetica, Arial, \'DejaVu Sans\', sans-serif">',
+            "font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\">",
             f"<title>{_escaped(picture.title)}</title>",
             f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
             *lines,

@@ -115,7 +115,8 @@ CHAPTERS: dict[str, Chapter] = {
             Check(
                 "d",
                 "papers/test_rk::"
-                "test_the_four_algorithms_solve_the_equations_of_motion_for_all_values_of_the_symbols",
+                "test_the_four_algorithms_solve_the_equations_of_motion"
+                "_for_all_values_of_the_symbols",
                 "two links with symbols for coordinates, rates and forces",
                 MOTION,
             ),

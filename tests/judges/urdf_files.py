@@ -111,7 +111,8 @@ def table(rows: list[str], judged: int) -> str:
             [
                 "# Pinocchio's word on the URDFs of PyBullet and robosuite",
                 "",
-                "Written by `make judge` (`python -m tests.judges.urdf_files --write`); not edited by hand."
+                "Written by `make judge` (`python -m tests.judges.urdf_files --write`);"
+                " not edited by hand."
                 " The columns are those of",
                 "[the other table](example_robot_data.md), by one method each: the largest error"
                 f" over {STATES} states. *raw* is the",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -299,14 +300,15 @@ def test_a_function_is_printed_with_its_own_certified_bounds(
 def test_a_function_without_a_frame_has_no_stack(
     arm: Mechanism, programs: list[Program], tools: type[Tools], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cost.stack_usage, "stack_bytes", lambda text, symbol: None)  # type: ignore[attr-defined]
+    monkeypatch.setattr("symgen.machine.stack_usage.stack_bytes", lambda text, symbol: None)
     assert measured(arm, programs[:1]).costs[0].stack == 0
 
 
 def test_fixed_arguments_are_the_same_at_every_state(
     arm: Mechanism, programs: list[Program]
 ) -> None:
-    states = cost._draw(arm, programs, STATES, Arguments(fixed={"prepared": [1, 2]}))  # type: ignore[list-item]
+    arguments = Arguments(fixed={"prepared": [Fraction(1), Fraction(2)]})
+    states = cost._draw(arm, programs, STATES, arguments)
     assert states["prepared"].tolist() == [[1, 2]] * STATES
     assert len(states["q"]) == STATES
 

@@ -77,9 +77,8 @@ def test_one_result_is_no_tuple_and_a_number_without_axes() -> None:
     assert kernel(library).call()(None, x, t, out=out) is out
     assert np.array_equal(out, expected(x, t)[0])
     outline = Outline("scale", "test", (X, T), (S,), {}, 10, "double")
-    scalar = Library(outputs=1)
-    scalar.compute = lambda x, t, results: results[0].__setitem__(0, x[0])  # type: ignore[method-assign]
-    library_module: Any = scalar
+    library_module: Any = Library(outputs=1)
+    library_module.compute = lambda x, t, results: results[0].__setitem__(0, x[0])
     number = Kernel(outline, library_module, RobotBuild("stub", Sizes(2, 2, 1))).call()(
         None, x[0], t[0]
     )

@@ -362,15 +362,21 @@ from symgen.ir.program import Port
 from symgen.machine.solver import Solver
 from tests.shared.c_programs import Builder
 
-signal.signal(signal.SIGINT, signal.default_int_handler)   # a shell's background jobs are deaf to it
+# Background jobs of a shell ignore the signal.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 b = Builder("slow", [Port("q", (1,))])
 x = b.input(0, 0)
 for _ in range(300):
     x = b.op("sin", x)
-solver = Solver.from_programs("long", {"slow": b.program([Port("x", (1,), (x,))])}, Sizes(1, 1, 1), optimize=0)
+slow = b.program([Port("x", (1,), (x,))])
+solver = Solver.from_programs("long", {"slow": slow}, Sizes(1, 1, 1), optimize=0)
 q, x = np.ones((2_000_000, 1)), np.zeros((2_000_000, 1))
 solver.slow(q[:50_000])   # which compiles it for blocks of states
-for call in (lambda: solver.slow(q, out=x), lambda: solver.slow(q, out=x, threads=2), solver.bind("slow", q, x)):
+for call in (
+    lambda: solver.slow(q, out=x),
+    lambda: solver.slow(q, out=x, threads=2),
+    solver.bind("slow", q, x),
+):
     x[...] = 0
     print("ready", flush=True)
     start = time.process_time()

@@ -289,7 +289,8 @@ def test_actuators_of_mujoco_become_actuated_joints() -> None:
     mass = '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
     text = f"""<mujoco><worldbody><body name="a"><joint name="ja" axis="0 0 1"/>{mass}
         <body name="b" pos="0.5 0 0"><joint name="jb" axis="0 0 1"/>{mass}
-        <body name="c" pos="0 0.5 0"><joint name="jc" axis="0 0 1"/>{mass}</body></body></body></worldbody>{{}}
+        <body name="c" pos="0 0.5 0"><joint name="jc" axis="0 0 1"/>{mass}</body></body></body>
+        </worldbody>{{}}
         <actuator><motor joint="jc"/><position joint="ja"/><motor site="s"/></actuator></mujoco>"""
     loop = '<equality><connect body1="c" anchor="-0.5 0 0"/></equality>'
     assert symgen.load(text.format(loop)).actuated == ("ja", "jc")
@@ -308,9 +309,13 @@ def test_locked_joints_are_removed_and_mimic_followers_replaced_by_leaders() -> 
         """[[body]]
 name = "gear"
 parent = "ground"
-joint = { name = "gear_joint", type = "revolute", axis = [0, 0, 1], mimic = { joint = "crank_joint", multiplier = 2 } }
 mass = 1
 inertia = [1, 0, 0, 1, 0, 1]
+[body.joint]
+name = "gear_joint"
+type = "revolute"
+axis = [0, 0, 1]
+mimic = { joint = "crank_joint", multiplier = 2 }
 [[loop]]""",
     )
     base = symgen.load("four_bar").base

@@ -197,7 +197,13 @@ name = "disc"
 parent = "base"
 mass = 1
 inertia = { xx = 1, yy = 1, zz = 0.5 }
-joint = { name = "axle", type = "revolute", axis = [0, 0, 1], armature = 0.25, damping = 1, friction = 1.5 }
+[body.joint]
+name = "axle"
+type = "revolute"
+axis = [0, 0, 1]
+armature = 0.25
+damping = 1
+friction = 1.5
 """)
     exact = Reference(wheel, BALLS)
     argument_values = {

@@ -15,11 +15,12 @@ from symgen.mechanism.mechanism import BASE, Mechanism
 from symgen.support.errors import ArgumentError, DescriptionError
 
 LEG = """<robot name="hopper">
-  <link name="trunk"><inertial><mass value="3"/><inertia ixx="0.1" ixy="0" ixz="0" iyy="0.2" iyz="0" izz="0.3"/></inertial></link>
+  <link name="trunk"><inertial><mass value="3"/>
+    <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.2" iyz="0" izz="0.3"/></inertial></link>
   <link name="leg"><inertial><origin xyz="0 0 -0.2"/><mass value="1"/>
     <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.001"/></inertial></link>
-  <joint name="hip" type="revolute"><parent link="trunk"/><child link="leg"/><axis xyz="0 1 0"/><limit lower="-1" upper="1"
-    velocity="5" effort="10"/></joint>
+  <joint name="hip" type="revolute"><parent link="trunk"/><child link="leg"/><axis xyz="0 1 0"/>
+    <limit lower="-1" upper="1" velocity="5" effort="10"/></joint>
 </robot>"""
 HELD = LEG.replace('<link name="trunk">', '<link name="world"/><link name="trunk">').replace(
     "</robot>",

@@ -110,7 +110,7 @@ def test_a_nut_on_a_screw_equals_its_closed_form() -> None:
     text = (
         'name = "nut"\nbase = { name = "b" }\n[[body]]\nname = "nut"\nparent = "b"\n'
         'joint = { name = "s", type = "helical", pitch = 0.1, axis = [0, 0, 3] }\n'
-        'mass = 2\ninertia = [1, 0, 0, 1, 0, 5]\n'
+        "mass = 2\ninertia = [1, 0, 0, 1, 0, 5]\n"
     )
     solver = symgen.compile(text, ["mass_matrix", "gravity_force", "forward_kinematics"])
     assert solver.mass_matrix(np.array([0.7]))[0, 0] == pytest.approx(5 + 2 * 0.1**2, rel=1e-15)

@@ -163,7 +163,7 @@ def test_branches_of_mjcf_and_of_pinocchio_models_keep_their_order(
     text = (
         f'<mujoco><worldbody><body name="r">{hinge.format("r")}'
         f'<body name="z">{hinge.format("z")}<body name="y">'
-        f'{hinge.format("y")}</body></body>'
+        f"{hinge.format('y')}</body></body>"
         f'<body name="a">{hinge.format("a")}</body></body></worldbody></mujoco>'
     )
     (tmp_path / "m.xml").write_text(text, encoding="utf-8")

@@ -128,7 +128,8 @@ def test_second_moments_and_moments_about_the_centre_are_those_of_points() -> No
 
     def second(origin: list[Fraction]) -> np.ndarray:
         offsets = [np.array(p, dtype=object) - np.array(origin, dtype=object) for p in points]
-        return sum(m * np.outer(r, r) for m, r in zip(masses, offsets, strict=True))  # type: ignore[return-value]
+        products = (m * np.outer(r, r) for m, r in zip(masses, offsets, strict=True))
+        return sum(products)  # type: ignore[return-value]
 
     def inertia(origin: list[Fraction]) -> Moments:
         sigma = second(origin)

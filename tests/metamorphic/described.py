@@ -300,7 +300,9 @@ def halves(setting: Setting, part: Part) -> tuple[Part, Part]:
             moment * (share if index == 0 else 1 - share) for moment in remaining_moments
         )
         pose, moments = compose(part.pose, (Shift(centre),)), (xx, xy, xz, yy, yz, zz)
-        if index:  # axes of its own, rotated by a quarter turn about z: its x is the first half's y, its y is −x of the first half
+        # The second half has its own axes, rotated by a quarter turn about z: its x is the first
+        # half's y, its y is −x of the first half.
+        if index:
             pose, moments = (
                 compose(pose, (Turn(Z_AXIS, Angle(pi=Fraction(1, 2))),)),
                 (yy, -xy, yz, xx, -xz, zz),

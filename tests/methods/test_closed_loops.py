@@ -285,7 +285,7 @@ def test_a_closing_joint_permits_every_motion_of_the_tree_joint_of_its_kind(
     """A loop closure between the two links of an equal joint has no residual in any position."""
     robot = symgen.load(
         'name = "hinged"\n[[body]]\nname = "head"\nparent = "base"\n'
-        'mass = 1\ncentre = [0.1, 0.2, 0.3]\n'
+        "mass = 1\ncentre = [0.1, 0.2, 0.3]\n"
         f'inertia = [1, 0, 0, 1, 0, 1]\n[body.joint]\ntype = "{kind}"\n{axes}\n'
     )
     loop = Loop("equal", kind, End(BASE), End(len(robot.joints) - 1))

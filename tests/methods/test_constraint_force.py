@@ -448,7 +448,12 @@ def test_the_inverse_operational_inertia_is_j_times_inverse_m_times_j_transposed
             model = complete_moments(models(mechanism)[0])
             tip_frame = model.frame(mechanism, frame)
         for function in (serial_mobility, parallel_mobility):
-            mobility = derived(model, ["q"], lambda linkage, f=function: f(linkage)[0], tip_frame)  # type: ignore[misc]
+            mobility = derived(
+                model,
+                ["q"],
+                lambda linkage, f=function: f(linkage)[0],  # type: ignore[misc]
+                tip_frame,
+            )
             actual = run(mobility, {"q": at["q"]})["found"].reshape(-1, 6, 6)
             assert np.abs(actual - expected).max() <= 1e-9 * (np.abs(expected).max() or 1.0), frame
             rows = np.array(mobility.outputs[0].rows).reshape(6, 6)

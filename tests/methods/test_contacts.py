@@ -473,11 +473,14 @@ def test_a_missing_or_wrong_contact_is_refused_in_one_sentence() -> None:
         symgen.program("panda", IMPACT, contact="panda_link0")
 
 
-ROD = """<robot name="pin"><link name="base"/><link name="rod"><inertial><origin xyz="0.2 0 0"/><mass value="1.5"/>
-  <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.02"/></inertial></link><link name="tip"/>
+ROD = """<robot name="pin"><link name="base"/>
+  <link name="rod"><inertial><origin xyz="0.2 0 0"/><mass value="1.5"/>
+  <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.02"/></inertial></link>
+  <link name="tip"/>
   <joint name="j" type="revolute"><parent link="base"/><child link="rod"/><axis xyz="0 1 0"/>
   <limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
-  <joint name="f" type="fixed"><origin xyz="0.4 0 0"/><parent link="rod"/><child link="tip"/></joint></robot>"""
+  <joint name="f" type="fixed"><origin xyz="0.4 0 0"/><parent link="rod"/><child link="tip"/>
+  </joint></robot>"""
 
 
 @pytest.mark.parametrize("points", [("rod",), ("rod:0,0.3,0",), ("rod:1e-7,0,0",), ("tip", "rod")])

@@ -384,7 +384,10 @@ def test_a_folder_with_integrate_passes_its_selftest_and_verify(robot: str, tmp_
     assert "1 passed, 0 failed" in completed.stdout
     (tmp_path / "call.cpp").write_text(
         f"""#include "{mechanism.name}.hpp"
-int main() {{ const std::array<double, 1> dt{{0.1}}; return (void){mechanism.name}::integrate({{}}, {{}}, dt), 0; }}
+int main() {{
+    const std::array<double, 1> dt{{0.1}};
+    return (void){mechanism.name}::integrate({{}}, {{}}, dt), 0;
+}}
 """,
         encoding="utf-8",
     )

@@ -61,7 +61,8 @@ def two_links(
         for i, m in enumerate((2, 3))
     )
     frames = (Frame("base", BASE), Frame("b0", 0), Frame("b1", 1))
-    return Mechanism("two", joints, bodies, frames, gravity=tuple(Fraction(g) for g in gravity))  # type: ignore[arg-type]
+    x, y, z = (Fraction(g) for g in gravity)
+    return Mechanism("two", joints, bodies, frames, gravity=(x, y, z))
 
 
 def forces(

@@ -315,8 +315,7 @@ def test_a_folder_states_its_convention_verifies_and_regenerates(
     )
     assert (
         f"J and Jdot_v follow the requested convention: {pinocchio_results}\n"
-        "`operational_inertia_inverse` does not follow it: it has axes"
-        in readme
+        "`operational_inertia_inverse` does not follow it: it has axes" in readme
     )
     assert "--jacobian-frame local --jacobian-order linear" in " ".join(
         readme.replace("\\\n", " ").split()

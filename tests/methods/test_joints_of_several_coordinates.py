@@ -33,11 +33,10 @@ from tests.shared.ball_trees import tree
 from tests.shared.robots_for_tests import LONG, PROVIDED, random_mechanism
 
 SEVERAL = tuple(kind for kind in kinds() if joint_type(kind).nv > 1)
+# Without "fixman", an alias of fixman:spatial here; tests/methods/test_time_step.py tests steps.
 METHODS = tuple(
     name
-    for name in (
-        methods.names()
-    )  # without "fixman", an alias of fixman:spatial here; tests/methods/test_time_step.py tests steps
+    for name in methods.names()
     if methods.find(name).functions
     and name not in ("fixman:planar", "fixman")
     and not (methods.find(name).mimic_only or methods.find(name).choice == "explicit")

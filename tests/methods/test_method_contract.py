@@ -133,7 +133,8 @@ def test_a_file_without_a_method_is_refused_by_name(extra_folder: Path) -> None:
 def test_a_method_in_another_folder_is_found(extra_folder: Path) -> None:
     (extra_folder / "another.py").write_text(
         "from symgen.methods.shared.method import Method\n"
-        "METHOD = Method(source='Saha, (16)', functions={'mass_matrix': lambda linkage: ([linkage.zero],)})\n"
+        "METHOD = Method(source='Saha, (16)',"
+        " functions={'mass_matrix': lambda linkage: ([linkage.zero],)})\n"
     )
     assert "another" in methods.names()
     assert set(methods.find("another").functions) == {

@@ -388,7 +388,8 @@ mimic = "couple"
 [[body]]
 name = "{side}_{part}"
 parent = "{on}"
-joint = {{ name = "{side}{part}", type = "revolute", axis = [0, {y}, 1], xyz = [0.2, 0.1, 0]{mimic} }}
+joint = {{ name = "{side}{part}", type = "revolute", axis = [0, {y}, 1], \
+xyz = [0.2, 0.1, 0]{mimic} }}
 mass = 1.5
 centre = [0.1, 0.02, 0.03]
 inertia = [0.01, 0, 0.001, 0.02, 0, 0.02]

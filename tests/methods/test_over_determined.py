@@ -49,7 +49,7 @@ def body(name: str, parent: str, axis: str, xyz: str = "[0, 0, 0]", rpy: str = "
     return (
         f'[[body]]\nname = "{name}"\nparent = "{parent}"\n{INERTIA}'
         f'joint = {{ name = "j{name}", type = "revolute", '
-        f'axis = {axis}, xyz = {xyz}, rpy = {rpy} }}\n'
+        f"axis = {axis}, xyz = {xyz}, rpy = {rpy} }}\n"
     )
 
 
@@ -63,7 +63,7 @@ def welded_hinge(digits: int) -> str:
         + body("c", "b", "[0, 0, 1]", "[0.3, 0, 0]")
         + '[[loop]]\ntype = "weld"\nfirst = { link = "b", xyz = [0.1, 0, 0] }\n'
         f'second = {{ link = "a", xyz = {toml_list(R @ [0.1, 0, 0], digits)}, '
-        f'rpy = {toml_list(roll_pitch_yaw(R), digits)} }}\n'
+        f"rpy = {toml_list(roll_pitch_yaw(R), digits)} }}\n"
     )
 
 
@@ -107,7 +107,7 @@ def tilted_four_bar(digits: int, kind: str = "revolute") -> str:
         )
         + body("c", "base", rounded(rocker.T @ normal), rounded(D), rounded(roll_pitch_yaw(rocker)))
         + f'[[loop]]\ntype = "{kind}"\n'
-        f'first = {end("b", of_coupler, A)}\nsecond = {end("c", rocker, D)}\n'
+        f"first = {end('b', of_coupler, A)}\nsecond = {end('c', rocker, D)}\n"
     )
 
 
@@ -240,8 +240,10 @@ def test_closures_from_mjcf_have_the_same_threshold_of_rounding() -> None:
         R = rotation_about((1, 1, 0), 0.5)
         half = (cos(0.25), -sin(0.25) / sqrt(2), -sin(0.25) / sqrt(2), 0)
         numbers = " ".join(f"{x:.{digits}f}" for x in (*-R.T @ [0.3, 0.1, 0], *half))
-        return f"""<mujoco model="m"><worldbody><body name="a"><joint name="ja" axis="0 0 1"/><geom size=".1" pos=".2 0 0"/>
-          <body name="b" pos="0.3 0.1 0"><joint name="jb" axis="1 1 0"/><geom size=".1" pos=".2 0 0"/></body></body></worldbody>
+        return f"""<mujoco model="m"><worldbody>
+          <body name="a"><joint name="ja" axis="0 0 1"/><geom size=".1" pos=".2 0 0"/>
+          <body name="b" pos="0.3 0.1 0"><joint name="jb" axis="1 1 0"/>
+          <geom size=".1" pos=".2 0 0"/></body></body></worldbody>
           <keyframe><key name="home" qpos="0 0.5"/></keyframe>
           <equality><weld body1="b" body2="a" relpose="{numbers}"/></equality></mujoco>"""
 
@@ -266,9 +268,12 @@ ON_AN_AXIS = (
     'second = {{ link = "b", xyz = [0, 0, {}] }}\n'
 )
 ARM = 'name = "arm"\n' + body("a", "base", "[0, 0, 1]") + body("b", "a", "[0, 0, 1]", "[0.4, 0, 0]")
-MJCF_ARM = """<mujoco model="m"><worldbody><body name="a"><joint name="j" axis="0 1 0"/><geom size=".1" pos=".2 0 0"/>
-  <body name="b" pos=".4 0 0"><joint name="k" axis="0 1 0"/><geom size=".1" pos=".2 0 0"/><body name="c" pos=".1 0 0"/>
-  </body></body><body name="p" pos="1 0 0"/><body name="q" pos="0 1 0"/></worldbody><equality>{}</equality></mujoco>"""
+MJCF_ARM = """<mujoco model="m"><worldbody>
+  <body name="a"><joint name="j" axis="0 1 0"/><geom size=".1" pos=".2 0 0"/>
+  <body name="b" pos=".4 0 0"><joint name="k" axis="0 1 0"/><geom size=".1" pos=".2 0 0"/>
+  <body name="c" pos=".1 0 0"/></body></body>
+  <body name="p" pos="1 0 0"/><body name="q" pos="0 1 0"/></worldbody>
+  <equality>{}</equality></mujoco>"""
 IDLE = {
     "toml: static links": ARM + TWO_STATIC,
     "toml: points on the axis": ARM + ON_AN_AXIS.format("point", 0.1, 0.1),

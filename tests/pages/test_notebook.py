@@ -46,7 +46,8 @@ def test_representations_are_short_and_name_the_object() -> None:
         "<Body panda_link1: 4.97068 kg, of panda_link1>": arm.bodies[0],
         "<Frame panda_link0: fixed to the base>": arm.frames[0],
         "(<Part panda_link1: 4.97068 kg>,)": arm.bodies[0].parts,
-        "<symgen.Program mass_matrix by composite_body: q[2] → M[2×2], double; 4 operations, depth 4>": program,
+        "<symgen.Program mass_matrix by composite_body: q[2] → M[2×2], double;"
+        " 4 operations, depth 4>": program,
     }
     assert [repr(value) for value in representations.values()] == list(representations)
     assert repr(report).startswith(f"<symgen.Report planar_arm: {report.closing}")

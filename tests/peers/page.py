@@ -29,23 +29,32 @@ SHORT = {
 
 HEAD = """# Benchmarks
 
-This page compares symgen's C with other generators and libraries for the same robot, measured in one run by `make bench`, which rewrites
-this page. Each robot is built joint by joint from one description for all of them, and every answer is compared with the reference
+This page compares symgen's C with other generators and libraries for the same robot, measured in \
+one run by `make bench`, which rewrites
+this page. Each robot is built joint by joint from one description for all of them, and every \
+answer is compared with the reference
 before it is timed.
 
-- **symgen, default** is the folder of `symgen generate`, compiled with the flags of its own CMake file. **native,
+- **symgen, default** is the folder of `symgen generate`, compiled with the flags of its own \
+CMake file. **native,
   contracted** is the same with `-DNAME_CONTRACT=ON -DCMAKE_C_FLAGS=-march=native`.
-- **CasADi** and **CppADCodeGen** write C of Pinocchio's algorithms (`rnea`, `aba`, `crba`, `computeMinverse`) on their scalars,
-  CppADCodeGen's tape optimised. It is compiled in several ways, always contracted, and the ratios are to the quickest.
-- **Pinocchio C++** is its own templates at `-O3 -march=native`; **MuJoCo** the wheel's library, whose `mj_forward` does more than
+- **CasADi** and **CppADCodeGen** write C of Pinocchio's algorithms (`rnea`, `aba`, `crba`, \
+`computeMinverse`) on their scalars,
+  CppADCodeGen's tape optimised. It is compiled in several ways, always contracted, and the ratios \
+are to the quickest.
+- **Pinocchio C++** is its own templates at `-O3 -march=native`; **MuJoCo** the wheel's library, \
+whose `mj_forward` does more than
   forward dynamics. MuJoCo has no inverse of the mass matrix.
-- Times are nanoseconds a call: medians of {rounds} interleaved rounds over {states} random states. **Dependent** calls wait for
+- Times are nanoseconds a call: medians of {rounds} interleaved rounds over {states} random \
+states. **Dependent** calls wait for
   the one before, as in a simulation; the others may overlap in the processor.
 """
 
 
-OF_DERIVATIVES = """- **∂** are the derivatives: by q, by v, and M or its inverse, three matrices in one call. CasADi's C is of
-  Pinocchio's analytic ones (`computeRNEADerivatives`, `computeABADerivatives`), which Pinocchio C++ calls. CppADCodeGen and
+OF_DERIVATIVES = """- **∂** are the derivatives: by q, by v, and M or its inverse, three matrices \
+in one call. CasADi's C is of
+  Pinocchio's analytic ones (`computeRNEADerivatives`, `computeABADerivatives`), which Pinocchio \
+C++ calls. CppADCodeGen and
   MuJoCo have none here.
 """
 

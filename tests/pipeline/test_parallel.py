@@ -44,7 +44,8 @@ def counted(mechanism, function, *rest):
     derived.append(function)
     return build_one(mechanism, function, *rest)
 build.build_form = counted
-words = ["-f", "forward_dynamics", "-f", "inverse_dynamics:jacobian", "-f", "mass_matrix", "-f", "jacobian"]
+words = ["-f", "forward_dynamics", "-f", "inverse_dynamics:jacobian"]
+words += ["-f", "mass_matrix", "-f", "jacobian"]
 cli.main(["generate", "scara", "-q", *words, "-o", sys.argv[1]])
 print(len(derived))
 """
@@ -72,7 +73,8 @@ parallel.WORTH = 0.0
 def progress(what, done, total):
     print(os.getpid() == ours, what, flush=True)
 ours = os.getpid()
-symgen.generate("scara", sys.argv[1], ["forward_dynamics", "mass_matrix", "jacobian"], progress=progress)
+functions = ["forward_dynamics", "mass_matrix", "jacobian"]
+symgen.generate("scara", sys.argv[1], functions, progress=progress)
 """
 
 
@@ -90,7 +92,9 @@ from symgen.pipeline import parallel
 from symgen.support import cache
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 with cache.in_memory():
-    parallel.run([lambda number=number: cache.keep({"number": number}, "job", number) for number in range(9)])
+    parallel.run(
+        [lambda number=number: cache.keep({"number": number}, "job", number) for number in range(9)]
+    )
     print(all(cache.find("job", number) for number in range(9)))
 """
 
@@ -143,7 +147,8 @@ def of(program):
         os._exit(1)
     return sent(program)
 shortest._Sent.of = of
-for name in ("forward_dynamics:jacobian", "inverse_dynamics:jacobian", "mass_matrix:jacobian", "integrate:jacobian"):
+for function in ("forward_dynamics", "inverse_dynamics", "mass_matrix", "integrate"):
+    name = f"{function}:jacobian"
     print(to_plain(symgen.program("quadruped" if name.startswith("integrate") else "scara", name)))
 """
 

@@ -120,9 +120,13 @@ def test_a_planted_error_changes_the_accelerations(error: str) -> None:
         assert isinstance(sweep, Sweep)
         stages[3] = replace(sweep, initial=(*sweep.initial[:-1], Fraction(1, 10**30)))
     elif error == "opening":
-        stages[5] = replace(stages[5], opening=with_difference(stages[5].opening))  # type: ignore[union-attr]
+        scan = stages[5]
+        assert isinstance(scan, SequentialScan)
+        stages[5] = replace(scan, opening=with_difference(scan.opening))
     elif error == "scan":
-        stages[4] = replace(stages[4], step=with_difference(stages[4].step))  # type: ignore[union-attr]
+        scan = stages[4]
+        assert isinstance(scan, SequentialScan)
+        stages[4] = replace(scan, step=with_difference(scan.step))
     else:
         sweep = stages[6]
         assert isinstance(sweep, Sweep)

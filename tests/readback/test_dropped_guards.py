@@ -240,7 +240,8 @@ def test_the_smallest_numbers_are_rounded_to_even(exponent: int, real: Any) -> N
 
 
 @pytest.mark.parametrize(("text", "real"), [
-    ("1.0", FLOAT), ("1.0f", DOUBLE), ("1", DOUBLE), ("1.0l", DOUBLE), ("1e400", DOUBLE), ("1e39f", FLOAT), ("1e99999", DOUBLE),
+    ("1.0", FLOAT), ("1.0f", DOUBLE), ("1", DOUBLE), ("1.0l", DOUBLE), ("1e400", DOUBLE),
+    ("1e39f", FLOAT), ("1e99999", DOUBLE),
     ("0x1p3", DOUBLE), (".5", DOUBLE), ("1.", DOUBLE), ("", DOUBLE), ("f", FLOAT),
 ])  # fmt: skip
 def test_what_is_no_literal_of_the_type(text: str, real: Any) -> None:

@@ -99,4 +99,5 @@ def test_a_header_may_declare_more_functions_and_state_more_stack() -> None:
     header = text.header.replace("STACK 1216", "STACK 4000").replace("\n/* ", f"{more}\n/* ", 1)
     assert "mass_matrix" in header
     assert batches.compare(program, text, "arm", False, {}) == []  # type: ignore[arg-type]
-    assert batches.compare(program, text._replace(header=header), "arm", False, {}) == []  # type: ignore[arg-type]
+    text = text._replace(header=header)
+    assert batches.compare(program, text, "arm", False, {}) == []  # type: ignore[arg-type]

@@ -374,7 +374,8 @@ def test_joints_without_a_declared_start_are_neutral() -> None:
 def test_the_declared_start_is_taken_with_quaternions_of_length_one() -> None:
     q = start_positions(with_ball(bar_joint=0.5, ball_joint=(0.6, 0, 0, 0.8)))
     assert q == pytest.approx([0.5, 0.6, 0, 0, 0.8, 0], abs=1e-15)
-    mechanism = replace(with_ball(), start=(("ball_joint", (1, 2, 2, 4)),))  # type: ignore[arg-type]
+    start = (("ball_joint", (Fraction(1), Fraction(2), Fraction(2), Fraction(4))),)
+    mechanism = replace(with_ball(), start=start)
     assert start_positions(mechanism) == pytest.approx([0, 0.2, 0.4, 0.4, 0.8, 0], abs=1e-15)
 
 

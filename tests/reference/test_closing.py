@@ -152,7 +152,8 @@ def test_frames_that_disagree_by_a_turn_are_misassembled(
     """The misalignment adds 1 − cos of each axis that both frames share: three of a weld, z of a
     hinge.
     """
-    turned = End(0, (Turn(axis, Angle(pi=Fraction(1, 2))), Shift((R, A, B))))  # type: ignore[arg-type]
+    turn = Turn(axis, Angle(pi=Fraction(1, 2)))  # type: ignore[arg-type]
+    turned = End(0, (turn, Shift((R, A, B))))
     motion, still = pendulum(Loop("closing", kind, End(BASE), turned)), np.zeros((2, 1))
     shared = {"weld": (0, 1, 2), "revolute": (2,), "spherical": ()}[kind]
     expected = sum(1 - cosines[k] for k in shared)

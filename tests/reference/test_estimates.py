@@ -43,7 +43,8 @@ def joint(i: int, kind: str, axis: str = "z", pose: Pose = (), armature: int = 0
 
 
 def part(mass: float, centre: Vector3 = ORIGIN, moments: tuple[float, ...] = (0,) * 6) -> Part:
-    return Part("part", (Shift(centre),), Fraction(mass), tuple(map(Fraction, moments)))  # type: ignore[arg-type]
+    about_centre = tuple(map(Fraction, moments))
+    return Part("part", (Shift(centre),), Fraction(mass), about_centre)  # type: ignore[arg-type]
 
 
 def chain(joints: list[Joint], parts: list[Part]) -> Mechanism:
@@ -117,7 +118,7 @@ def test_freedom_adds_the_links_beside_each_joint() -> None:
     """
     mechanism = chain(
         [joint(0, "revolute", "x"), joint(1, "revolute", "y")],
-        [part(0.5, vector(z=2), MOMENTS), part(4, vector(1), [2 * x for x in MOMENTS])],  # type: ignore[arg-type]
+        [part(0.5, vector(z=2), MOMENTS), part(4, vector(1), tuple(2 * x for x in MOMENTS))],
     )
     inner, outer = 0.5 * 4 + NORM, 4 * 1 + 2 * NORM
     turns = (1 / LEAST, 1 / (2 * LEAST))

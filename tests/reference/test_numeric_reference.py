@@ -31,7 +31,8 @@ def states(
     mechanism: Mechanism, count: int, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     draw = np.random.default_rng(seed)
-    return tuple(draw.uniform(-2, 2, (count, mechanism.nv)) for _ in range(3))  # type: ignore[return-value]
+    q, v, a = (draw.uniform(-2, 2, (count, mechanism.nv)) for _ in range(3))
+    return q, v, a
 
 
 def largest(balls: object) -> float:
@@ -200,7 +201,8 @@ def test_a_payload_is_one_more_part() -> None:
         *(float(i + mass * s) for i, s in zip(about_centre, steiner, strict=True)),
     ]
     frame = tree.frame("tool")
-    load_part = Part("load", (*frame.pose, Shift(centre)), mass, about_centre)  # type: ignore[arg-type]
+    pose = (*frame.pose, Shift(centre))
+    load_part = Part("load", pose, mass, about_centre)  # type: ignore[arg-type]
     bodies = [*tree.bodies]
     bodies[frame.body] = Body(bodies[frame.body].name, (*bodies[frame.body].parts, load_part))
     declared = Reference(replace(tree, bodies=tuple(bodies)))

@@ -119,7 +119,7 @@ def by_compiler(
         )
         body += (
             f"{{ {inputs}{text}\n const double *at = (const double *)&{name};\n"
-            f' for (unsigned i = 0; i < sizeof {name} / sizeof *at; i++) '
+            f" for (unsigned i = 0; i < sizeof {name} / sizeof *at; i++) "
             f'printf("%.17g ", at[i]);\n puts(""); }}\n'
         )
     source, program = folder / "formulas.c", folder / "formulas"

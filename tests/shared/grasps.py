@@ -45,7 +45,7 @@ def loop(kind: str, first: str, second: str, name: str = "") -> str:
     numbers = "".join(f"{parameter.name} = 0.2\n" for parameter in closure(kind).parameters)
     return (
         f'[[loop]]\nname = "{name or kind}"\ntype = "{kind}"\n'
-        f'first = {{ {first} }}\nsecond = {{ {second} }}\n{numbers}'
+        f"first = {{ {first} }}\nsecond = {{ {second} }}\n{numbers}"
     )
 
 
@@ -63,7 +63,7 @@ X, Y, Z = (1, 0, 0), (0, 1, 0), (0, 0, 1)
 
 BALL = (
     '[[body]]\nname = "ball"\nparent = "ground"\n'
-    'mass = 2\ninertia = { xx = 0.02, yy = 0.02, zz = 0.02 }\n'
+    "mass = 2\ninertia = { xx = 0.02, yy = 0.02, zz = 0.02 }\n"
     'joint = { name = "ball_joint", type = "free" }\n'
 )
 

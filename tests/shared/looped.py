@@ -57,9 +57,9 @@ def _arms(kind: str, joints: tuple[str, ...], trunk: bool, base: str, more: str)
     text.append(
         f'[[loop]]\nname = "closing"\ntype = "{kind}"\n{numbers}'
         f'first = {{ link = "left{len(joints) - 1}", '
-        f'xyz = [0.01, 0.02, 0.1], rpy = [0.2, 0.5, 0.1] }}\n'
+        f"xyz = [0.01, 0.02, 0.1], rpy = [0.2, 0.5, 0.1] }}\n"
         f'second = {{ link = "right{len(joints) - 1}", '
-        f'xyz = [0, 0.02, 0.12], rpy = [0.4, 0.1, -0.3] }}'
+        f"xyz = [0, 0.02, 0.12], rpy = [0.4, 0.1, -0.3] }}"
     )
     return load("\n".join(text), base=base)
 
@@ -92,12 +92,12 @@ def bennett() -> Mechanism:
     """
     row = (
         '[[row]]\na = {}\nalpha = "{}"\nmass = {}\n'
-        'centre = [-{}, 0.01, 0]\ninertia = [0.001, 0, 0, 0.01, 0, 0.01]'
+        "centre = [-{}, 0.01, 0]\ninertia = [0.001, 0, 0, 0.01, 0, 0.01]"
     )
     long, short = row.format("0.3", "pi/2", 1, "0.15"), row.format("0.15", "pi/6", 0.5, "0.07")
     return load(
         'name = "bennett"\nconvention = "dh"\n'
-        'start = { joint1 = 0.6, joint2 = 0.8, joint3 = -0.6 }\n'
+        "start = { joint1 = 0.6, joint2 = 0.8, joint3 = -0.6 }\n"
         + "\n".join([long, short, long])
         + '\n[[loop]]\ntype = "revolute"\nfirst = { link = "link3" }\n'
         'second = { link = "base", xyz = [-0.15, 0, 0], rpy = ["-pi/6", 0, 0] }'

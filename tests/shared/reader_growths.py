@@ -43,7 +43,7 @@ def bodies(n: int, kind: str = "revolute", extra: str = "", star: bool = False) 
         text += (
             f'[[body]]\nname = "b{i}"\nparent = "{parent}"\nmass = 1\n{extra}'
             f'joint = {{ name = "j{i}", type = "{kind}", '
-            f'axis = [0, 0, 1], xyz = [0.1, 0.2, 0.3], rpy = [0.3, 0.1, 0] }}\n'
+            f"axis = [0, 0, 1], xyz = [0.1, 0.2, 0.3], rpy = [0.3, 0.1, 0] }}\n"
         )
     return text
 
@@ -121,7 +121,7 @@ URDF: dict[str, Callable[[int], str]] = {
     "transmissions": lambda n: inside_robot(
         "".join(
             f'<transmission name="t{i}"><joint name="j"/>'
-            f'<mechanicalReduction>{i}</mechanicalReduction></transmission>'
+            f"<mechanicalReduction>{i}</mechanicalReduction></transmission>"
             for i in range(n)
         )
     ),

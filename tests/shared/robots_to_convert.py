@@ -159,7 +159,7 @@ ODD = {
                 "b",
                 "a",
                 f'{HINGE}, {TURNED}, {{ turn = "pi/2", axis = [0, 1, 0] }}, '
-                f'{{ turn = 0.2, axis = [1, 0, 0] }}]',
+                f"{{ turn = 0.2, axis = [1, 0, 0] }}]",
             ),
         ),
     }.items()

@@ -24,9 +24,9 @@ def chain(
         below = 0 if star else i
         text += (
             f'<link name="l{i + 1}"><pose{pose.format(i=i)}>'
-            f'0.1 0.2 0.3 0.3 0.1 0.2</pose>{inertial}</link>\n'
+            f"0.1 0.2 0.3 0.3 0.1 0.2</pose>{inertial}</link>\n"
             f'<joint name="j{i}" type="{kind}">'
-            f'<pose{seat.format(below=below)}>0.1 0 0 0 0 0</pose><parent>l{below}</parent>'
+            f"<pose{seat.format(below=below)}>0.1 0 0 0 0 0</pose><parent>l{below}</parent>"
             f"<child>l{i + 1}</child>{'' if kind == 'fixed' else axis}</joint>\n"
         )
     return text + "</model></sdf>"
@@ -64,7 +64,7 @@ SDF: dict[str, Callable[[int], str]] = {
     "loops that mimic": lambda n: inside(
         "".join(
             f'<joint name="x{i}" type="revolute"><parent>l0</parent><child>l2</child>'
-            '<axis><xyz>1 2 3</xyz><limit><lower>0</lower>'
+            "<axis><xyz>1 2 3</xyz><limit><lower>0</lower>"
             f'</limit><mimic joint="j0"/></axis></joint>'
             for i in range(n)
         )

@@ -26,7 +26,7 @@ def joint(
 ) -> str:
     return (
         f'<joint name="{name}" type="{kind}"><parent>{parent}</parent>'
-        f'<child>{child}</child>{inside}</joint>'
+        f"<child>{child}</child>{inside}</joint>"
     )
 
 
@@ -228,8 +228,7 @@ FEATURES: dict[str, tuple[str, str, tuple[str, str], dict[str, Any]]] = {
             f'<frame name="f" attached_to="b"><pose>{SEAT}</pose></frame>',
             '<frame name="g"><pose relative_to="f">0 0 1 0 0 0</pose></frame>',
         ),
-        PLAIN
-        + f'[[frame]]\nname = "f"\nbody = "b"\nsteps = {written(way(SEAT))}\n'
+        PLAIN + f'[[frame]]\nname = "f"\nbody = "b"\nsteps = {written(way(SEAT))}\n'
         '[[frame]]\nname = "g"\nbody = "a"\n'
         f"steps = {written(way(AT) + way(SEAT) + way('0 0 1 0 0 0'))}\n",
         (' attached_to="b"', ""),

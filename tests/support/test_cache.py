@@ -111,7 +111,8 @@ def test_a_second_process_derives_nothing_and_writes_the_same_bytes(tmp_path: Pa
         from symgen.reference import singularity as regularity
         def fail(*_): raise AssertionError("worked out again")
         if sys.argv[1] == "second": deriving.record = regularity.pivots = fail
-        words = ["generate", "planar_arm", "--checked", "-f", "mass_matrix", "-f", "forward_dynamics=udut", "-o"]
+        words = ["generate", "planar_arm", "--checked", "-f", "mass_matrix"]
+        words += ["-f", "forward_dynamics=udut", "-o"]
         sys.exit(cli.main([*words, sys.argv[2]]))"""
     assert (
         cli.main(
@@ -205,9 +206,11 @@ def test_every_change_of_a_declaration_changes_the_key() -> None:
 
 
 def test_a_robot_with_snapping_has_another_key(cache_folder: Path) -> None:
-    text = """<robot name="two"><link name="base"/><link name="arm"><inertial><origin xyz="0.1 0.2 0.3"/><mass value="1"/>
+    text = """<robot name="two"><link name="base"/>
+        <link name="arm"><inertial><origin xyz="0.1 0.2 0.3"/><mass value="1"/>
         <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-        <joint name="one" type="continuous"><parent link="base"/><child link="arm"/><origin rpy="1.5708 0 0"/></joint></robot>"""
+        <joint name="one" type="continuous"><parent link="base"/><child link="arm"/>
+        <origin rpy="1.5708 0 0"/></joint></robot>"""
     g = {
         snap: machine_runner(symgen.program(load(text, snap=snap), "gravity_force"))(
             {"q": np.array([[0.5]])}
@@ -419,7 +422,8 @@ def test_a_second_process_gets_its_solver_without_importing_sympy(tmp_path: Path
     code = """if True:
         import sys, symgen
         solver = symgen.compile("planar_arm", ["gravity_force"], "float", optimize=0, checked=True)
-        print(solver.gravity_force([1, 2]).tobytes().hex(), solver.gravity_force.__doc__, repr(solver))
+        function = solver.gravity_force
+        print(function([1, 2]).tobytes().hex(), function.__doc__, repr(solver))
         print({"sympy", "flint"} & set(sys.modules), file=sys.stderr)
         print({name: (one.method, one.cost, one.real) for name, one in solver.programs.items()})"""
     runs = [

@@ -40,7 +40,8 @@ def test_texts_are_aligned_to_the_left_and_numbers_to_the_right() -> None:
 
 
 def parsed(rows: list[tuple[object, ...]], **options: object) -> ElementTree.Element:
-    return ElementTree.fromstring(f"<div>{html_table('A & B', rows, **options)}</div>")  # type: ignore[arg-type]
+    table = html_table("A & B", rows, **options)  # type: ignore[arg-type]
+    return ElementTree.fromstring(f"<div>{table}</div>")
 
 
 def test_a_table_in_html_has_a_title_a_heading_and_aligned_escaped_cells() -> None:

@@ -54,7 +54,8 @@ static {real} next(const uint8_t **data, size_t *size)
     return ({real})((byte[0] | byte[1] << 8) - ((byte[1] & 128) ? 65536 : 0))/({real})32768;
 }}
 
-static void fill({real} *x, int count, const {real} *centre, const {real} *half, const uint8_t **data, size_t *size)
+static void fill({real} *x, int count, const {real} *centre, const {real} *half,
+                 const uint8_t **data, size_t *size)
 {{
     for (int i = 0; i < count; ++i)
         x[i] = centre[i] + half[i]*next(data, size);

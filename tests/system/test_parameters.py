@@ -413,7 +413,8 @@ def test_c_sets_and_refuses_parameters(tmp_path: Path, real: str, checked: bool)
 STUBS = """
 #include "scara_parameters.h"
 int judge_status, regroup_status;
-int scara_judge_parameters(const float parameters[13], float judged[scara_NJ], float carried[scara_NC])
+int scara_judge_parameters(const float parameters[13], float judged[scara_NJ],
+                           float carried[scara_NC])
 {
     (void)parameters;
     for (int k = 0; k < scara_NJ; ++k) { judged[k] = 1.0f; }
@@ -504,10 +505,15 @@ int main()
     own.gravity[2] *= 2.0;
     if (scara::set_parameters(own, prepared) != scara::parameters_ok) { return 2; }
     const auto behind = scara::inverse_dynamics({}, {}, {}, prepared);
-    if (!before || behind.status != scara::ok || behind.value[2] != 2.0*before.value[2]) { return 3; }
+    if (!before || behind.status != scara::ok || behind.value[2] != 2.0*before.value[2]) {
+        return 3;
+    }
 #ifdef __cpp_lib_span
     std::array<double, scara::NV> zero{}, tau;
-    if (scara::inverse_dynamics(zero, zero, zero, prepared, tau) != scara::ok || tau != behind.value) { return 4; }
+    if (scara::inverse_dynamics(zero, zero, zero, prepared, tau) != scara::ok
+        || tau != behind.value) {
+        return 4;
+    }
 #endif
     own.gravity[2] = __builtin_nan("");
     return scara::set_parameters(own, prepared) == scara::parameters_not_finite ? 0 : 5;
@@ -808,7 +814,13 @@ parent = "a"
 mass = 0.7
 centre = [0.0, 0.2, 0.1]
 inertia = [0.01, 0, 0, 0.02, 0, 0.02]
-joint = { name = "j3", type = "prismatic", axis = [0, 0, 1], xyz = [0.1, 0.2, 0], stiffness = 5, friction = 0.4 }
+[body.joint]
+name = "j3"
+type = "prismatic"
+axis = [0, 0, 1]
+xyz = [0.1, 0.2, 0]
+stiffness = 5
+friction = 0.4
 """
 MORE = (
     "inverse_dynamics_derivatives",
@@ -851,11 +863,13 @@ def test_a_missing_parameter_of_a_joint_is_refused(word: str, message: str) -> N
 
 
 DRIVEN = """<robot name="driven"><link name="base"/>
-<link name="l1"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<link name="l1"><inertial><mass value="1"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
 <joint name="j1" type="continuous"><parent link="base"/><child link="l1"/><axis xyz="0 1 0"/>
 <dynamics damping="0.5" friction="2"/></joint>
 <transmission name="t"><joint name="j1"/><actuator name="m">
-<mechanicalReduction>10</mechanicalReduction><motorInertia>0.01</motorInertia></actuator></transmission></robot>"""
+<mechanicalReduction>10</mechanicalReduction><motorInertia>0.01</motorInertia>
+</actuator></transmission></robot>"""
 NUMBERS = {"armature": 1, "damping": 0.5, "friction": 2, "stiffness": 0, "rest": 0}
 """Drive of the robot DRIVEN; its armature is 10²·0.01."""
 SPRUNG = """name = "sprung"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from fractions import Fraction
 from math import inf
+from typing import Any
 
 import numpy as np
 import pytest
@@ -39,8 +40,13 @@ def round_off(observed: float = 1e-15, everywhere: bool = True) -> RoundOff:
 
 
 def proof(*functions: Proved, **more: object) -> Proof:
-    arguments = {"joints": JOINTS, "units": ("kg m²", "kg m²"), "assumptions": ("a range",)} | more
-    return Proof("arm", "double", 300, functions=functions, ranges=RANGES, **arguments)  # type: ignore[arg-type]
+    arguments: dict[str, Any] = {
+        "joints": JOINTS,
+        "units": ("kg m²", "kg m²"),
+        "assumptions": ("a range",),
+    }
+    arguments |= more
+    return Proof("arm", "double", 300, functions=functions, ranges=RANGES, **arguments)
 
 
 FORWARD = Proved(
@@ -200,7 +206,7 @@ def test_an_infinite_bound_is_none() -> None:
 
 
 def alarm(k: int) -> eva.Alarm:
-    return eva.Alarm(*(f"{name}{k}" for name in ("kind", "file")), k, f"text{k}")  # type: ignore[arg-type]
+    return eva.Alarm(f"kind{k}", f"file{k}", k, f"text{k}")
 
 
 def test_results_of_frama_c_count_alarms_and_admitted_lines() -> None:

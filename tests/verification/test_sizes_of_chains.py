@@ -208,8 +208,9 @@ def led(kind: str = "revolute") -> Mechanism:
         "inertia": ("0.1", 0, 0, "0.1", 0, "0.1"),
     }
     builder.body("a", parent="base", type="revolute", axis=(0, 0, 1), **bar)
-    builder.body("b", parent="a", type=kind, axis=(0, 0, 1), xyz=(1, 0, 0), mimic=("a_joint", -3, "0.5"),
-                 armature=2, damping=5, friction=7, stiffness=4, rest="0.25", **bar)  # fmt: skip
+    builder.body("b", parent="a", type=kind, axis=(0, 0, 1), xyz=(1, 0, 0),
+                 mimic=("a_joint", -3, "0.5"), armature=2, damping=5, friction=7, stiffness=4,
+                 rest="0.25", **bar)  # fmt: skip
     builder.body("c", parent="b", type="revolute", axis=(0, 0, 1), xyz=(0, 2, 0), **bar)
     return builder.build()
 

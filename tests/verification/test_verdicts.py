@@ -225,10 +225,15 @@ def test_the_freedom_of_a_steep_screw_exceeds_that_of_a_flat_one() -> None:
         [[body]]
         name = "nut"
         parent = "base"
-        joint = {{ name = "turn", type = "helical", pitch = {pitch}, limits = {{ lower = -1, upper = 0 }}, axis = [0, 0, -1] }}
         mass = 0.232
         centre = [-0.0111, 0.0097, -0.0004]
         inertia = [3.45e-5, -7.95e-6, 4.29e-6, 3.59e-5, -9.39e-6, 4.54e-5]
+        [body.joint]
+        name = "turn"
+        type = "helical"
+        pitch = {pitch}
+        limits = {{ lower = -1, upper = 0 }}
+        axis = [0, 0, -1]
         """)
         for pitch in ("0.2416", "1e-9")
     )

@@ -131,10 +131,12 @@ def test_a_function_removed_from_the_manifest_is_reported(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("old", "new"), [
-    ("const double v[my_arm_NV], const double a[my_arm_NV]", "const double a[my_arm_NV], const double v[my_arm_NV]"),
+    ("const double v[my_arm_NV], const double a[my_arm_NV]",
+     "const double a[my_arm_NV], const double v[my_arm_NV]"),
     ("#define my_arm_NV 2", "#define my_arm_NV 2\n#define a v"),
     ("#define my_arm_NV 2", "#define my_arm_NV 2\nextern int extra;"),
-    ("void my_arm_mass_matrix(const double q[my_arm_NQ]", "void my_arm_mass_matrix(const double *q"),
+    ("void my_arm_mass_matrix(const double q[my_arm_NQ]",
+     "void my_arm_mass_matrix(const double *q"),
 ])  # fmt: skip
 def test_a_changed_prototype_or_macro_in_the_header_fails(folder: Path, old: str, new: str) -> None:
     """Swapped arguments of a prototype compile, and so does a macro; the check of the text detects
