@@ -110,7 +110,7 @@ class Tree:
         self.age = int(time.time()) - 10**6
 
     def planted(self, edit: Edit, source: bytes, tests: Sequence[str], before: str = "") -> Outcome:
-        """Plant an error and run test files, first the test `before` that killed it elsewhere."""
+        """Plant an error, run test files, first the test `before` that killed it in another run."""
         start = time.monotonic()
         outcome = Outcome(False, NO_TESTS, 0.0)
         for stage in ((before,) if self.has(before) else (), tests):

@@ -250,7 +250,7 @@ CHAPTERS: dict[str, Chapter] = {
 
 @dataclass(frozen=True)
 class Row:
-    """One equation of a table; `letters` has (symbol, command, variables of the C) of each."""
+    """One equation of a table; `letters`: (symbol, command, variables of the C) of each letter."""
 
     equation: Equation[Any]
     letters: tuple[tuple[str, str, str], ...]

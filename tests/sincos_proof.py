@@ -414,7 +414,7 @@ def pieces(low: Fraction, high: Fraction) -> Iterator[tuple[Fraction, Fraction]]
 
 
 class Proof(NamedTuple):
-    """Largest errors of sine and cosine of r in ulp (last places), and k, r_min, its k, T, E."""
+    """Largest errors of sine and cosine of r in units in the last place, k, r_min, its k, T, E."""
 
     sine: float
     cosine: float

@@ -93,7 +93,7 @@ def from_innovations(o: Floats, epsilon: Array) -> Array:
 
 
 def error(x: Array, covariance: Array) -> float:
-    """The sample covariance's largest error in its own standard deviation, times √samples."""
+    """Sample covariance's largest error in units of its own standard deviation times √samples."""
     estimate = x.T @ x / len(x)
     spread = np.sqrt(np.outer(np.diag(covariance), np.diag(covariance)) + covariance**2)
     return float(np.abs((estimate - covariance) / spread).max())
