@@ -95,7 +95,7 @@ def test_the_jacobian_equals_that_of_the_operator_form(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CHAINS)
-def test_the_bias_force_equals_the_operator_form_and_not_the_printed_coriolis_term_of_a_prismatic_joint(
+def test_the_bias_force_equals_the_operator_form_and_not_the_printed_term_of_a_prismatic_joint(
     name: str,
 ) -> None:
     c = program(name, "bias_force")
