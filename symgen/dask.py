@@ -1,7 +1,8 @@
 """Functions of a solver over Dask arrays, chunk by chunk: on threads, processes or machines.
 
     solver = symgen.compile("panda", ["forward_dynamics"])
-    a      = symgen.dask.map(solver.forward_dynamics, q, v, tau)     # Dask arrays of shape (..., 7); nothing is computed yet
+    # q, v, tau and a are Dask arrays of shape (..., 7); nothing is computed yet
+    a = symgen.dask.map(solver.forward_dynamics, q, v, tau)
 
 The graph holds the solver once, as a task on which every chunk depends, so each worker receives it
 once. The solver contains its compiled libraries, and a worker needs no compiler. The scheduler

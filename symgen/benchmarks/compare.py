@@ -626,7 +626,7 @@ def requested(
 def _functions_with_a_choice(
     mechanism: Mechanism,
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
-    """Return the default functions with several methods, and the reasons why others are left out."""
+    """Return the default functions with several methods, and reasons why others are left out."""
     several = [
         name for name in BY_DEFAULT if len(methods.applicable_providers(name, mechanism)) > 1
     ]

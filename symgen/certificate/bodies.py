@@ -7,8 +7,9 @@ kinetic energy is a sum over the bodies from k's own outward, Σ e_b² with e_b�
 pivot D_k of M = U D Uᵀ, Rodriguez & Kreutz (4.6), is its minimum over the joint's later velocities
 and the rates of the joints further out. The energy of the own body is a part of that minimum. Hence
 
-    D_k ≥ H_kᵀ M_k H_k                            for a joint of one degree of freedom,
-    D_k ≥ pivot k of the block HᵀMH of the joint's own body, eliminated from last to first, for a joint of several,
+    D_k ≥ H_kᵀ M_k H_k      for a joint of one degree of freedom,
+    D_k ≥ pivot k of HᵀMH   for a joint of several: the block of its own body, eliminated from last
+                            to first,
 
 if no link outward of k has negative energy. The rotor of a drive, of armature A, moves with its
 joint only and has twice the energy A v²: it counts as part of the body that the joint moves, so A
@@ -426,7 +427,7 @@ class Bodies:
 
     @cached_property
     def reach(self) -> list[Ball]:
-        """Largest distance from the parent's origin to each body's origin, over the joint's range."""
+        """Largest distance from the parent's to each body's origin, over the joint's range."""
         result = []
         with constants.precision():
             for i, (link, joint) in enumerate(zip(self.links, self.mechanism.joints, strict=True)):

@@ -17,10 +17,12 @@ until every entry that a pivot depends on is read. A row's position suggests its
 random states confirm it (`samples`). With a constant pivot three things differ, since nothing is
 divided by it:
 
-    multiples        R_ik may be computed from α_ik, with as many roundings, if α_ik exists already, such as a cosine;
+    multiples        R_ik may be computed from α_ik, with as many roundings, if α_ik exists already,
+                     such as a cosine;
     exact entries    R_ik and D_k are constants, and the product has a constant for α_ik;
-    merged joints    no sum has products over joint k, since they are part of the leaves. The eliminated matrix is then M less
-                     these products, which must hold in every entry.
+    merged joints    no sum has products over joint k, since they are part of the leaves. The
+                     eliminated matrix is then M less these products, which must hold in every
+                     entry.
 
 Raises NoElimination if the rows are no elimination.
 """

@@ -6,7 +6,8 @@ step. The user's own entries move along:
 
     .NAME.symgen.lock    held by the process that writes; others wait
     .NAME.symgen/        work in progress, removed at the end
-        journal          names of symgen's files in the old folder and in the new one; no other place records them
+        journal          names of symgen's files in the old folder and in the new one; no other
+                         place records them
         new/             the new folder, until the exchange
         old/             the old folder, after the exchange
 
@@ -340,7 +341,7 @@ def _leads_to_itself(link: Path) -> bool:
 
 
 def _working_directory_in(folder: Path) -> str:
-    """Return in words that `folder` is or contains the working directory; "" for any other folder."""
+    """Return in words that `folder` is or contains the working directory; "" for other folders."""
     try:
         working_directory = Path.cwd()
     except FileNotFoundError:  # it was removed

@@ -269,7 +269,7 @@ def _calls_that_share(
 
 
 def _work(name: str, size: str, program: Form, target: Target) -> list[str]:
-    """Last arguments of a loop over links: the workspace, and its size where functions are checked."""
+    """Last arguments of a loop over links: the workspace, and its size if functions are checked."""
     return [name, *([size] if target.checked else [])] if program.looped else []
 
 

@@ -1,4 +1,4 @@
-"""Entries of q and v of each joint for README, header and manifest, if joints have several or none."""
+"""Entries of q and v per joint for README, header and manifest, if joints have several or none."""
 
 from __future__ import annotations
 

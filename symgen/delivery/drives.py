@@ -48,7 +48,7 @@ def of_joint(joint: Joint) -> dict[str, Any]:
 
 
 def numbers(drive: Drive) -> dict[str, float | list[float]]:
-    """Return the nonzero numbers of a drive by name; a list if the velocities of the joint differ."""
+    """Return the nonzero numbers of a drive by name; a list if velocities of the joint differ."""
     by_name = {name: [float(value) for value in drive.numbers(name)] for name, _ in drive.declared}
     return {name: values if len(values) > 1 else values[0] for name, values in by_name.items()}
 

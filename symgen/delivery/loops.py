@@ -1,4 +1,4 @@
-"""Loop closures of a robot for header, README and manifest; empty texts for a robot without them."""
+"""Loop closures of a robot for header, README and manifest; empty texts if there are none."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def _near(
 def _of_loops(
     form: Form, exact_results: LongExactResults, text: TextOptions
 ) -> Iterable[SelfTestCase]:
-    """Yield the cases of a looped function of a long robot; none at states without a certain digit."""
+    """Yield cases of a looped function of a long robot; none at states without a certain digit."""
     exact, bounds = exact_results.exact_results(form), exact_results.bounds(form, text, ROUNDING)
     for state in range(exact_results.count):
         results = [flatten_state(exact[port.name][state]) for port in form.outputs]

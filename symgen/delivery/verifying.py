@@ -262,7 +262,7 @@ def report_of_other_version(
 
 
 def _unread(check: Check, version: str) -> Check:
-    """Return a failed check of a text as one that is not judged; return any other check unchanged."""
+    """Return a failed check of a text as one that is not judged, and any other check unchanged."""
     if check.kind not in READ or check.verdict != "failed":
         return check
     why = f"symgen {version} wrote it, and it is not the text that symgen {__version__} reads"

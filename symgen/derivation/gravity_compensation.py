@@ -86,7 +86,7 @@ def compensation_forces(
 def compensation_derivatives(
     links: Sequence[LinkGeometry], matters: Sequence[CompensatedMatter]
 ) -> list[list[Scalar]]:
-    """Return (2), (3): row j has the derivatives of force j with respect to each degree of freedom."""
+    """Return (2), (3): row j has derivatives of force j with respect to each degree of freedom."""
     dofs = [dof for link in links for dof in link.dofs]
     result = [[matters[0].m.derivation.zero for _ in dofs] for _ in dofs]
     for i, (link, matter) in enumerate(zip(links, matters, strict=True)):

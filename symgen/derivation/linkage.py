@@ -44,7 +44,7 @@ class Linkage:
     `inertia[i]`: RigidInertia, run-time payload included.
     `gravity[i]`: gravity of root i in its base frame.
     `drives[k]`: drive of entry k of v (`symgen.derivation.drives`).
-    `loads[i]`: sum of the run-time wrenches on link i, as (moment, force) at its origin in its axes.
+    `loads[i]`: sum of run-time wrenches on link i, as (moment, force) at its origin in its axes.
     `inputs[name]`: Scalars; the drive forces are subtracted from tau.
     `jacobian_frame`: frame of a Jacobian (`symgen.vocabulary.arrays.JACOBIAN_FRAMES`).
 

@@ -32,7 +32,7 @@ class TooManyRows(SymgenError):
 
 
 class DivisionByZero(ProgramError):
-    """A derivation divides by a quantity that is zero in every state: the mass matrix is singular."""
+    """A derivation divides by an identically zero quantity: the mass matrix is singular."""
 
 
 class Scalar:

@@ -10,11 +10,12 @@
     composite-body inertia         RigidInertia        R(k)             M̃_i            –
     articulated-body inertia       ArticulatedInertia  P(k)             M̂_i            –
 
-Links are numbered base → tip, 1…n in names (RK's k = n+1−i). A twist is (angular, linear) at the origin of the
-link's frame in its axes, a wrench is (moment, force) there. `to_parent` transforms from a link's axes to its
-parent's, `to_child` back. Sweeps are named as RK name them: outward
-from the base to the tips, inward from the tips to the base. Rotations are products of elementary rotations, applied
-one after the other, which is cheapest: 4 multiplications and 2 additions per elementary rotation and vector.
+Links are numbered base → tip, 1…n in names (RK's k = n+1−i). A twist is (angular, linear) at the
+origin of the link's frame in its axes, a wrench is (moment, force) there. `to_parent` transforms
+from a link's axes to its parent's, `to_child` back. Sweeps are named as RK name them: outward from
+the base to the tips, inward from the tips to the base. Rotations are products of elementary
+rotations, applied one after the other, which is cheapest: 4 multiplications and 2 additions per
+elementary rotation and vector.
 """
 
 from __future__ import annotations

@@ -231,7 +231,7 @@ def validated_with(
 def _validated(
     function: Callable[Arguments, Result], signature: inspect.Signature, options: Mapping[str, Any]
 ) -> Callable[Arguments, Result]:
-    """Return `function` with a check of its arguments; `options` are the defaults of its **options."""
+    """Return `function` with a check of its arguments; `options` are defaults of its **options."""
 
     @wraps(function)
     def checked(*positional: Arguments.args, **named: Arguments.kwargs) -> Result:

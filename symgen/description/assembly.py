@@ -222,7 +222,7 @@ def _first_known(*values: Vector3 | None) -> Vector3:
 
 
 def _locked_motions(tree: Tree, options: AssemblyOptions, snapper: Snapper) -> dict[str, Pose]:
-    """Return the constant motion of each locked joint; followers of locked joints are locked too."""
+    """Return the constant motion of each locked joint; its followers are locked too."""
     lock = options.lock
     if options.mimic == "couple":
         lock = locked_with_leaders(tree, lock, snapper)

@@ -2,9 +2,10 @@
 keys of symgen's own format.
 
     arm = (symgen.Robot("arm", gravity=(0, 0, "-9.81"))
-           .body("upper", parent="base", type="revolute", axis=(0, 1, 0), mass=2.5, centre=(0.2, 0, 0),
-                 inertia=(0.01, 0, 0, 0.03, 0, 0.03))
-           .body("fore", parent="upper", type="revolute", axis=(0, 1, 0), xyz=(0.4, 0, 0), mass=1.5, centre=("3/20", 0, 0)))
+           .body("upper", parent="base", type="revolute", axis=(0, 1, 0), mass=2.5,
+                  centre=(0.2, 0, 0), inertia=(0.01, 0, 0, 0.03, 0, 0.03))
+           .body("fore", parent="upper", type="revolute", axis=(0, 1, 0), xyz=(0.4, 0, 0),
+                  mass=1.5, centre=("3/20", 0, 0)))
     robot = arm.build(base="free")                # or symgen.load(arm, base="free")
 
 A number is an int, a Fraction, a string (`"1/3"`; for an angle also `"pi/2"` or `"90 deg"`) or a
@@ -276,7 +277,7 @@ class Robot:
 
 
 def _toml_value(value: Any) -> Any:
-    """Return a value as TOML's parser would: tables, arrays, strings and integers. None is omitted."""
+    """Return a value as TOML's parser would: tables, arrays, strings, integers. None is omitted."""
     if isinstance(value, Mapping):
         return {str(key): _toml_value(entry) for key, entry in value.items() if entry is not None}
     if isinstance(value, str | bool):

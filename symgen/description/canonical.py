@@ -127,7 +127,7 @@ def _notes(mechanism: Mechanism) -> list[str]:
 
 
 def number(value: Fraction) -> str:
-    """Return a bare TOML number if any reader keeps all its digits, else the exact text in quotes."""
+    """Return a bare TOML number if any reader keeps all its digits, else exact text in quotes."""
     exact_text = fraction_text(value)
     bare = "/" not in exact_text and (
         len(exact_text) <= _BARE_DIGITS

@@ -7,9 +7,11 @@ named sites, which become frames. A body with several joints is moved by as many
 massless links between them. Coordinates in MuJoCo → in symgen, in MuJoCo's order:
 
     hinge, slide    q and v are the same, `ref` included
-    ball            quaternion w x y z → x y z w; v, the angular velocity in the body's axes, is the same
-    free            the position is the same, quaternion w x y z → x y z w; MuJoCo's linear velocity is in the world's axes, symgen's
-                    in the body's: v_symgen = Rᵀ v_mujoco; the angular velocity, in the body's axes, is the same
+    ball            quaternion w x y z → x y z w; v, the angular velocity in the body's axes, is
+                    the same
+    free            the position is the same, quaternion w x y z → x y z w; MuJoCo's linear velocity
+                    is in the world's axes, symgen's in the body's: v_symgen = Rᵀ v_mujoco; the
+                    angular velocity, in the body's axes, is the same
 
 Joints that an equality couples keep coordinates of their own, as in MuJoCo, unless `mimic` is
 "couple". Equalities that connect or weld bodies become loops, closed from the keyframe `home` or
@@ -273,7 +275,7 @@ class _Reading:
         return Limits(*(exact(end, location) for end in self.model.jnt_range[joint]))
 
     def _inertia(self, body: int, within: Pose) -> tuple[Inertial, ...]:
-        """Return the inertia of a body with principal moments in their own axes; none without mass."""
+        """Return a body's inertia with principal moments in their own axes; none without mass."""
         model, body_location = self.model, self.location.at(f"body {quote(self.bodies[body])}")
         mass, moments = (
             exact(model.body_mass[body], body_location),
@@ -340,7 +342,7 @@ class _Reading:
                 self.notes.append(Note("warning", f"equality {k} holds {text}; left out"))
 
     def _loops(self, seats: list[_Seat]) -> tuple[DeclaredLoop, ...]:
-        """Return the equalities that hold bodies together, at the points that MuJoCo has computed."""
+        """Return the equalities that hold bodies together, at the points that MuJoCo computed."""
         model, loops, inactive = self.model, list[DeclaredLoop](), list[str]()
         used_names = {_text(model, int(address)) for address in model.name_eqadr}
         for k in (k for k in range(model.neq) if int(model.eq_type[k]) in _CLOSES):

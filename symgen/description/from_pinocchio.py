@@ -78,7 +78,7 @@ def _label(model: Any) -> str:
 
 @dataclass(frozen=True)
 class _Motion:
-    """One joint of the mechanism; `pose_before` is its pose in the frame after the previous motion."""
+    """Joint of the mechanism; `pose_before` is its pose in the frame after the previous motion."""
 
     kind: str
     axis: Vector3 = Z_AXIS

@@ -252,7 +252,7 @@ def _refuse_warnings(mechanism: Mechanism, file: str) -> None:
 
 
 def _with_namesake(mechanism: Mechanism, namesake: Namesake, robot: str) -> Mechanism:
-    """Add the note on a folder with the built-in robot's name; warn if symgen generated the folder."""
+    """Add a note on a folder with a built-in robot's name; warn if symgen generated the folder."""
     note = Note(KIND, namesake.sentence(robot))
     if namesake.generated:
         warn(note.text, KIND)
@@ -454,7 +454,7 @@ def _is_directory(path: Path, text: str) -> bool:
 
 
 def _description_in_folder(folder: Path) -> Path:
-    """Return the path of the canonical description in a generated folder, which its manifest names."""
+    """Return the path of the canonical description in a generated folder, from its manifest."""
     location = Location(str(folder))
     hint = folder_remedy(folder, suffixes())
     manifest = folder / "manifest.json"
@@ -544,7 +544,7 @@ def _nearest_stem(parts: tuple[str, ...], paths: Sequence[PackagePath]) -> str:
 
 
 def _distinct_ends(paths: Sequence[PackagePath], shortest: int) -> list[str]:
-    """Return the shortest ends of the paths that distinguish them, with at least `shortest` parts."""
+    """Return the shortest ends of the paths that distinguish them, of at least `shortest` parts."""
     longest = max(len(path.parts) for path in paths)
     endings_by_length = [
         [path.parts[-count:] for path in paths] for count in range(shortest, longest + 1)

@@ -22,7 +22,7 @@ class Namesake(NamedTuple):
     generated: bool
 
     def sentence(self, robot: str) -> str:
-        """Return the sentence that `robot` means the built-in robot, and how the folder is named."""
+        """Return the sentence that `robot` means the built-in robot, and how to name the folder."""
         folder_text = (
             f"./{self.folder} names the folder"
             if self.generated

@@ -142,7 +142,7 @@ def _line(location: Location) -> str:
 
 
 def _reachable(connections: Sequence[Connection], roots: Sequence[str]) -> list[Connection]:
-    """Return the joints on paths from `roots`, parents before children and otherwise as declared."""
+    """Return the joints on paths from `roots`, parents before children, else as declared."""
     child_joints: dict[str, list[tuple[int, Connection]]] = {}
     for index, connection in enumerate(connections):
         child_joints.setdefault(connection.parent, []).append((index, connection))

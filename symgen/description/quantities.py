@@ -44,7 +44,7 @@ _FACTOR = re.compile(
 
 
 def quote(text: object, width: int = 40) -> str:
-    """Return `text` in quotes for a message: one line, printable, shortened to `width` characters."""
+    """Return `text` in quotes for a message: one line, printable, cut to `width` characters."""
     return f"'{printable(str(text), width)}'"
 
 

@@ -42,7 +42,7 @@ class Language:
     )
 
     def local(self, name: str, used_names: Container[str]) -> str:
-        """Return a local name, derived from `name`, that is neither reserved nor in `used_names`."""
+        """Return a local name derived from `name` that is neither reserved nor in `used_names`."""
         text = re.sub(r"[^A-Za-z0-9_]", "_", name)
         if text[:1].isdigit() or re.match(r"_([A-Z_]|$)", text) or not text:
             text = f"x{text}"

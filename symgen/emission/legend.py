@@ -1,4 +1,4 @@
-"""Facts for readers of the C: which papers the comments cite, and the order of the vectors of six."""
+"""Facts for readers of the C: papers that the comments cite, and the order of vectors of six."""
 
 from __future__ import annotations
 

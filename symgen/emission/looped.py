@@ -101,7 +101,7 @@ def step_heads(loops: LoopFunction) -> list[str]:
 
 
 def constant_heads(form: LoopProgram) -> list[str]:
-    """Return lines for the head of the file with the names of the constants in a row of each table."""
+    """Return lines for the file's head with the names of the constants in a row of each table."""
     kinds = [kind for kind in form.link_classes if kind.columns]
     rows = [
         f"Link constants{f' of a {kind.name} link' * (len(form.link_classes) > 1)}, one row of the"

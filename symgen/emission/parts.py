@@ -155,7 +155,7 @@ def cut(
 
 
 def _allocate(pieces: _Pieces, last: Mapping[str, int]) -> tuple[list[Part], int, dict[str, int]]:
-    """The parts, with places in the work array for what goes across: each the lowest that is free."""
+    """The parts, with places in the work array for what goes across: each the lowest free one."""
     places: dict[str, int] = {}
     busy: list[tuple[int, int]] = []
     free: list[int] = []

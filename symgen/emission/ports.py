@@ -1,4 +1,4 @@
-"""Arguments in C, and sentences about arguments and results with the forces that act on the joints."""
+"""Arguments in C, and sentences about arguments and results with the forces on the joints."""
 
 from __future__ import annotations
 

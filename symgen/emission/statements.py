@@ -70,7 +70,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Cast:
-    """The array of numbers `value` as an array of rows, each with `count` numbers of type `kind`."""
+    """The array of numbers `value` as an array of rows, each of `count` numbers of type `kind`."""
 
     kind: str
     count: int
@@ -617,7 +617,7 @@ class _Checker:
                     self._fail(name, f"has no element {end}")
 
     def _ends(self, index: Value) -> tuple[int, ...]:
-        """Return the least and the greatest value of an index, in any order, where they are known."""
+        """Return the least and greatest value of an index, in any order, where they are known."""
         reached = self.ranges.get(str(index), range(0))
         number = _number(index)
         return (*reached[:1], *reached[-1:]) if number is None else (number,)

@@ -50,8 +50,8 @@ def inspect(
     it is unique, so == decides equality, and .sympy() returns it as SymPy. In a `Quotient` of a
     robot with decimal angles, rational rotations within 1e-78 rad replace these angles, and
     coefficients agree with those of the robot to 55 digits. `at`: numbers for inputs,
-    {"q1": "pi/2", "elbow": 0}, exact at multiples of pi/2. `frame`: the link to which J and Lambda_inv refer, or a list of
-    several; the first index of J is then that of the frame.
+    {"q1": "pi/2", "elbow": 0}, exact at multiples of pi/2. `frame`: the link to which J and
+    Lambda_inv refer, or a list of several; the first index of J is then that of the frame.
     `symbols`: "all" or a list such as "m,l"; masses, mass centres, moments and lengths remain
     symbols m_1, c_1_x, I_1_xx, l_1_x. `task_rows`: the rows of the task of Lambda and Jbar, which
     "Lambda[x,wz]" may name.

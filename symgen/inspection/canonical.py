@@ -426,7 +426,7 @@ class Waves:
     def cosine_and_sine(
         self, multiples: Sequence[int], offset: Any
     ) -> tuple[dict[Exponents, Any], ...]:
-        """Return (z^k e^iβ + z^-k e^-iβ)/2 and (z^k e^iβ − z^-k e^-iβ)/2i, where β is the offset."""
+        """Return (z^k e^iβ + z^-k e^-iβ)/2 and (z^k e^iβ − z^-k e^-iβ)/2i; β is the offset."""
         cosine, sine = self._half_wave(offset)
         rest = (0,) * len(self.unknowns.symbols)
         plus, minus = (*multiples, *rest), (*(-multiple for multiple in multiples), *rest)

@@ -194,7 +194,7 @@ def _choose(mechanism: Mechanism, request: str, method: str | None) -> Choice:
 
 
 def _namesake(result: Result | None) -> list[str]:
-    """Return the option that shows the function's result with the same name as a method's letter."""
+    """Return the option that shows a function's result with the same name as a method's letter."""
     if result is None:
         return []
     provider = methods.providers(result.function)[0]
@@ -282,7 +282,7 @@ def _plain(letter: str) -> str:
 
 
 def listing(mechanism: Mechanism) -> str:
-    """Return a table of all quantities of a robot by method, and the missing ones with the reasons."""
+    """Return a table of all quantities of a robot by method, and the missing ones with reasons."""
     groups = [("results, by any method that computes them (--method)", _results(mechanism))]
     groups += [
         (f"{name}: {methods.find(name).source}", _letters(mechanism, name))

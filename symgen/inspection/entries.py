@@ -447,7 +447,7 @@ def _block(
 def _full_matrix(
     mechanism: Mechanism, quantity: Quantity, quantity_layout: Layout
 ) -> list[list[int]]:
-    """Return the matrix of all blocks: block diagonal for one index, in rows and columns for two."""
+    """Return a matrix of all blocks: block diagonal for one index, in rows and columns for two."""
     if not quantity.indices:
         return quantity_layout.rows(())
     n = len(mechanism.joints)

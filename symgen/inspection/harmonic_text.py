@@ -150,7 +150,7 @@ def _filled(signed_addends: Sequence[str], most_columns: int) -> list[str]:
 
 
 def _lines(terms: Sequence[tuple[str, str]], end: str) -> str:
-    """Return LaTeX in lines of at most LINE_COLUMNS visible characters, and `end` as the last one."""
+    """Return LaTeX in lines of at most LINE_COLUMNS visible characters, and `end` as the last."""
     lines = [*_filled([" ".join(term) for term in terms], LINE_COLUMNS), *([end] if end else [])]
     return align_latex(["& " + line for line in lines])
 

@@ -97,7 +97,7 @@ def neighbour_of(mechanism: Mechanism) -> Mechanism:
 def residues_of(
     mechanism: Mechanism, field: Roots, prime: int, signs: tuple[int, ...]
 ) -> Mechanism:
-    """Return the rational robot in place of a robot, modulo a prime and for these signs of roots."""
+    """Return the rational robot in place of a robot, modulo a prime, for these signs of roots."""
     numbers = Residues(decimal_angles(mechanism), field, prime, signs)
     return rational_robot(mechanism, numbers)
 
@@ -374,7 +374,7 @@ def _modulo_product(totals: Residue, modulus: int, residues: Residue, prime: int
 
 
 def _fractions(residues: Residue, modulus: int) -> dict[int, Fractions] | None:
-    """Return the numerators and denominators with these residues; None if the modulus is too small."""
+    """Return numerators and denominators with these residues; None if the modulus is too small."""
     fractions: dict[int, Fractions] = {}
     denominators: dict[tuple[int, int], int] = {}
     for (row, part, root, powers), residue in residues.items():

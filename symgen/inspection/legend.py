@@ -1,4 +1,4 @@
-"""Meanings of the names in named equations, by the stem of the name and the step that computes it."""
+"""Meanings of the names in named equations, by the name's stem and the step that computes it."""
 
 from __future__ import annotations
 

@@ -234,13 +234,13 @@ def align_latex(lines: Sequence[str]) -> str:
 
 
 def import_lines(text: str) -> list[str]:
-    """Return the import line that Python needs before such a formula; none if it calls no function."""
+    """Return the import that Python needs before such a formula; none if it calls no function."""
     names = math_names(text)
     return [f"from math import {', '.join(names)}"] if names else []
 
 
 def math_names(text: str) -> list[str]:
-    """Return the functions and constants that a formula in Python or C takes from math or <math.h>."""
+    """Return the functions and constants that a Python or C formula takes from math or <math.h>."""
     return sorted({function or constant for function, constant in _CALLED.findall(text)})
 
 

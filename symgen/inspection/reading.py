@@ -1,4 +1,4 @@
-"""Answer to one request: closed or recursive by size, as SymPy objects, with notes for the reader."""
+"""Answer to a request: closed or recursive by size, as SymPy objects, with notes for the reader."""
 
 from __future__ import annotations
 
@@ -240,7 +240,7 @@ def read(
 def _in_rows_or_looped(
     mechanism: Mechanism, choice: Choice, options: FormulaOptions, explicit: bool
 ) -> Reading:
-    """Return the formulas of a Program's rows; if a whole result is refused, its loops over links."""
+    """Return formulas of a Program's rows; if a whole result is refused, its loops over links."""
     try:
         return _in_rows(mechanism, choice, options)
     except (RequestError, MechanismError) as error:  # too many rows, or joints

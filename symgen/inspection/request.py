@@ -145,7 +145,7 @@ def parse_frame(frames: Sequence[str], text: str) -> int:
 
 
 def parse_task_row(rows: Sequence[int], text: str) -> int:
-    """Return the index of one of the requested task rows, from its number among these or its name."""
+    """Return the index of one of the requested task rows, by its number among them or its name."""
     if _NUMBER.fullmatch(text):
         return _within(text, len(rows), "rows of the task")
     return [TASK_ROWS[row] for row in rows].index(

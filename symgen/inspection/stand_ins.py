@@ -75,7 +75,7 @@ def sharp() -> AbstractContextManager[None]:
 
 
 def convergent(value: k.Constant, least: int) -> Fraction:
-    """Return the first convergent of the continued fraction whose denominator is at least `least`."""
+    """Return the first convergent of the continued fraction with denominator at least `least`."""
     sign = -1 if value < 0 else 1
     exact = Fraction(arb(abs(value)).str(3 * len(str(least)), radius=False))
     numerator, denominator = exact.as_integer_ratio()

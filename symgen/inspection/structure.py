@@ -438,7 +438,7 @@ def inertia_entries(body: BodyInertia) -> tuple[Constant, ...]:
 
 
 def unit_parameters() -> list[BodyInertia]:
-    """Return ten sets of parameters, in the order of PARAMETERS: one parameter 1 and the others 0."""
+    """Return ten sets of parameters, in the order of PARAMETERS: one parameter 1, the others 0."""
     zero_matrix: Mat3 = (k.ORIGIN, k.ORIGIN, k.ORIGIN)
     result: list[BodyInertia] = []
     for name in PARAMETERS:

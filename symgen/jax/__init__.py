@@ -2,7 +2,8 @@
 
     import symgen.jax
     robot = symgen.jax.functions("panda", ["forward_dynamics", "step"])
-    a     = jax.jit(robot.forward_dynamics)(q, v, tau)           # (..., NV), leading dimensions broadcast together
+    # (..., NV), leading dimensions broadcast together
+    a = jax.jit(robot.forward_dynamics)(q, v, tau)
 
 A call is one call of the batched C (`symgen.machine.batch`). vmap adds leading dimensions to the
 mapped arguments and copies no other argument. Results have the bits of the solver.

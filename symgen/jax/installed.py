@@ -10,7 +10,7 @@ from symgen.vocabulary.reals import DOUBLE, REALS
 
 
 def installed() -> Any:
-    """Return the module jax. ToolMissing if it is not installed, or too old for foreign functions."""
+    """Return the module jax; ToolMissing if not installed, or too old for foreign functions."""
     try:
         for name in ("jax.ffi", "jax.custom_derivatives"):
             import_module(name)

@@ -187,7 +187,7 @@ class Call:
         return call
 
     def _aligned(self, arguments: Sequence[Any]) -> list[Any]:
-        """Return the arguments in the function's real type, with equally many leading dimensions."""
+        """Return arguments in the function's real type, with equally many leading dimensions."""
         refuse_narrow(self.outline.real)
         arrays = [
             self._array(port, x) for port, x in zip(self.outline.inputs, arguments, strict=True)
@@ -199,7 +199,7 @@ class Call:
         ]
 
     def _array(self, port: Port, x: Any) -> Any:
-        """Return an argument as an array of the real type. ArgumentError for a wrong shape or type."""
+        """Return an argument as an array of real type. ArgumentError for a wrong shape or type."""
         self.arrays.refuse_masked(port, x)
         number, argument_name = self.jax.numpy, f"{self.outline.function}: {port.name}"
         try:

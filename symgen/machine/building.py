@@ -110,7 +110,7 @@ class Build:
 
 @dataclass(frozen=True)
 class RobotBuild:
-    """A robot's name and sizes, and the options with which its functions are printed and compiled."""
+    """A robot's name and sizes, and the options for printing and compiling its functions."""
 
     name: str
     sizes: Sizes
@@ -264,7 +264,7 @@ def load_ffi(program: Program, target: Target, build: Build, header: str) -> Mod
 
 
 def _in_parts(programs: Mapping[str, Form], target: Target) -> dict[str, tuple[str, ...]]:
-    """Return additional flags of gcc for functions for blocks of states in several parts, by file."""
+    """Return additional gcc flags for functions for blocks of states in several parts, by file."""
     return {
         target.batch_file(function): BLOCK_FLAGS
         for function, program in programs.items()

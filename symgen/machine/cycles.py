@@ -158,7 +158,7 @@ def _cost(name: str, instruction: Instruction, went_on: bool, previous: str) -> 
 
 
 def _cost_of_several_words(operands: str, double_word: bool) -> tuple[int, int]:
-    """Return the cycles of a load or store of several registers; a load of pc refills the pipeline."""
+    """Return cycles of a load or store of several registers; a load of pc refills the pipeline."""
     words = 2 if double_word else register_words(operands)
     refill = _REFILL if re.search(r"\bpc\}", operands) else (0, 0)
     return 1 + words + refill[0], 1 + words + refill[1]
@@ -187,7 +187,7 @@ def _cycles_of_fpu(name: str, instruction: Instruction) -> int:
 
 
 def _awaits(previous: tuple[str, str], name: str, operands: str) -> bool:
-    """True if an instruction takes one more cycle because it needs the result of the previous one."""
+    """True if an instruction takes one more cycle because it needs the previous one's result."""
     first, *sources = (operand.strip(" []{}!") for operand in operands.split(","))
     result = previous[1].partition(",")[0].strip()
     if previous[0] in _ARITHMETIC:

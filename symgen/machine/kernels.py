@@ -226,7 +226,7 @@ class Kernel:
         status: Any = None,
         progress: Progress | None = None,
     ) -> Any:
-        """Run a call on any arguments: convert, broadcast, check, and run through the states in C."""
+        """Run a call on any arguments: convert, broadcast, check, and loop over the states in C."""
         # One sequence without inner calls: a Python call costs as much as a short function.
         np, is_soa = self.np, nearest(layout, LAYOUTS, "layout") == "soa"
         workers = self.arrays.workers(threads)
@@ -517,7 +517,7 @@ class Kernel:
         return partial(in_slices, chain, states, self._first_share, 1)
 
     def _steps(self, arrays: Sequence[Any], has_states: Sequence[bool]) -> list[Any]:
-        """Return buffer and step of each argument. The step is 0 if one argument serves all states."""
+        """Return buffer and step per argument. The step is 0 if one argument serves all states."""
         arguments = zip(self.inputs, arrays, has_states, strict=True)
         return [
             item

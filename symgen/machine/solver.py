@@ -1,8 +1,10 @@
 """Compiled C of a robot, called on NumPy arrays.
 
     solver = symgen.compile("panda", ["forward_dynamics", "mass_matrix"])
-    a      = solver.forward_dynamics(q, v, tau)                  # (..., NV), leading dimensions broadcast together
-    call   = solver.bind("forward_dynamics", q, v, tau, a)       # buffers bound once; call() only computes
+    # (..., NV), leading dimensions broadcast together
+    a = solver.forward_dynamics(q, v, tau)
+    # buffers bound once; call() only computes
+    call = solver.bind("forward_dynamics", q, v, tau, a)
 
 `symgen.machine.kernels` defines the arrays that a function takes.
 """
@@ -393,7 +395,7 @@ class Solver:
 
     @property
     def parameters(self) -> Parameters:
-        """Return the numbers that may change, by name. Raises ArgumentError if the solver has none."""
+        """Return the adjustable numbers, by name. Raises ArgumentError if the solver has none."""
         if self._parameters is None:
             if not self._defaults:
                 raise ArgumentError(

@@ -3,7 +3,8 @@ values of them.
 
     LINK.mass          kg
     LINK.centre        m, in the link's frame
-    LINK.inertia       moments xx xy xz yy yz zz about the origin of that frame, in its axes, kg·m² (as in a payload)
+    LINK.inertia       moments xx xy xz yy yz zz about the origin of that frame, in its axes, kg·m²
+                       (as in a payload)
     LINK               these three
     payload:LINK       the same three for a load on a link
     gravity            m/s², in the axes of the base

@@ -1,4 +1,4 @@
-"""Loop closures of a mechanism: joints between two links of its tree that are no edges of the tree."""
+"""Loop closures of a mechanism: joints between links of its tree that are no edges of the tree."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Loop:
         return closure(self.kind)
 
     def describe(self, links: Sequence[str]) -> str:
-        """Describe the loop in one line; `links` has the names of the bodies and then of the base."""
+        """Describe the loop in one line; `links` has the names of the bodies, then of the base."""
         numbers = "".join(f", {name} {float(value):g}" for name, value in self.parameters)
         return (
             f"{self.name}: {self.kind} from {links[self.first.body]} to"

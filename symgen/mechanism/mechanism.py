@@ -422,7 +422,7 @@ class Mechanism:
 
     @cached_property
     def start_position(self) -> tuple[Fraction, ...]:
-        """The q (NQ,) from which the loops are closed; its quaternions may have any nonzero length."""
+        """The q (NQ,) from which loops are closed; its quaternions may have any nonzero length."""
         declared = dict(self.start)
         return tuple(
             x for joint in self.leading for x in declared.get(joint.name, joint.type.neutral)

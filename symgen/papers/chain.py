@@ -189,7 +189,7 @@ def unit_quaternion(x: Any, y: Any, z: Any) -> list[Any]:
 
 
 def random_state(mechanism: Mechanism, seed: int = 0) -> State:
-    """Return a state of small rational numbers; unit quaternions are rational points of the sphere."""
+    """Return a state of small rationals; unit quaternions are rational points of the sphere."""
     source = Random(f"papers/{mechanism.name}/{seed}")
 
     def number() -> fmpq:

@@ -47,7 +47,7 @@ def mass_matrix_by_bodies(chain: Chain) -> Matrix:
 
 
 def _velocities(chain: Chain, joint: int, row: Array) -> dict[int, tuple[Array, Array]]:
-    """Return angular velocity and velocity of the mass centre of each link that a unit rate moves."""
+    """Return angular velocity and mass-centre velocity of each link that a unit rate moves."""
     frames = {joint: (row[:3], row[3:])}
     for k in range(joint + 1, len(chain.links)):
         link = chain.links[k]

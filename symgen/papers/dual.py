@@ -1,4 +1,4 @@
-"""Dual numbers a + b ε with ε² = 0, over any exact numbers: exact derivatives of Python functions."""
+"""Dual numbers a + b ε, ε² = 0, over any exact numbers: exact derivatives of Python functions."""
 
 from __future__ import annotations
 

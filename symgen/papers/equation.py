@@ -1,4 +1,4 @@
-"""A numbered equation of a paper: its general form, and both of its sides as computed for a robot."""
+"""A numbered equation of a paper: its general form, and both sides as computed for a robot."""
 
 from __future__ import annotations
 

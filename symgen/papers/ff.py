@@ -277,7 +277,7 @@ class Operators:
         return self.H_aa - self.H_ab @ solve(self.H_bb, self.H_ab.T)
 
     def projected(self, forces: Matrix) -> Matrix:
-        """Return Π times forces on the bodies: the forces less those that the constraints cancel."""
+        """Return Π times forces on the bodies: the forces less those that constraints cancel."""
         blocked = self.W.T @ self.P.T @ self.inertia_inverse @ forces
         return forces - self.P @ self.W @ solve(self.H_bb, blocked)
 

@@ -84,7 +84,7 @@ class EquationResult:
 
 @dataclass(frozen=True)
 class PaperResult:
-    """Results of the equations of a paper; `refusal` says why the paper does not cover the robot."""
+    """Results of a paper's equations; `refusal` says why the paper does not cover the robot."""
 
     name: str
     source: str
@@ -265,7 +265,7 @@ def left_out(mechanism: Mechanism) -> str:
 
 
 def without_drives(mechanism: Mechanism) -> Mechanism:
-    """Return the bodies and joints alone: no drives, gravity compensation, closures or couplings."""
+    """Return bodies and joints alone: no drives, gravity compensation, closures or couplings."""
     return replace(
         mechanism.uncoupled,
         joints=tuple(replace(joint, drive=NO_DRIVE) for joint in mechanism.joints),

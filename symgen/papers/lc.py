@@ -8,7 +8,9 @@ blocks (23) are bands (24). With them the equations of motion are solved by
 The rows of ∂θ/∂x and ∂L/∂x are those of (∂x/∂q)⁻¹, in which every coordinate varies:
 
     ∂L_i/∂x_i = e_iᵀ = −∂L_i/∂x_{i−1}
-    ∂θ_i/∂x_i = n_iᵀ/L_i,  ∂θ_i/∂x_{i−1} = −n_iᵀ/L_i − n_{i−1}ᵀ/L_{i−1},  ∂θ_i/∂x_{i−2} = n_{i−1}ᵀ/L_{i−1}
+    ∂θ_i/∂x_i = n_iᵀ/L_i
+    ∂θ_i/∂x_{i−1} = −n_iᵀ/L_i − n_{i−1}ᵀ/L_{i−1}
+    ∂θ_i/∂x_{i−2} = n_{i−1}ᵀ/L_{i−1}
 
 Here e_i is the direction of link i, and n_i is e_i turned by a quarter. The paper's rows (20)-(21)
 hold the lengths constant. They differ from these by multiples of ∂L, and (12) has the same value
@@ -190,7 +192,7 @@ class Operators:
 
     @cached_property
     def turns(self) -> list[tuple[Any, Any]]:
-        """Cosine and sine of the angle from each link to the next; the first from the first axis."""
+        """Cosine and sine of the angle from a link to the next; the first from the first axis."""
         first, axes = self.links[0], self.plane
         e = axes @ (first.rotation @ link_end(self.chain, 0)) / self.lengths[0]
         result = [(e[0], e[1])]

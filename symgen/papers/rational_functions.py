@@ -41,7 +41,7 @@ class Functions:
         return a * b
 
     def count(self, products: int) -> None:
-        """Add to the number of products of terms; a division and a factorization count as products."""
+        """Add to the count of products of terms; divisions and factorizations count as products."""
         self.products += products
         if self.most_products is not None and self.products > self.most_products:
             raise TooManyProducts(

@@ -76,7 +76,7 @@ class Operators:
 
     @stored
     def articulated(self, i: int) -> Riccati:
-        """Return P(k), D(k), G(k) and L(k) of link i, (4.4)-(4.6), (5.12); outer links come first."""
+        """Return P(k), D(k), G(k) and L(k) of link i, (4.4)-(4.6), (5.12); outer links first."""
         H = self.links[i].axes
         P: Array = self.links[i].inertia
         for child in self.chain.children(i):
@@ -395,7 +395,7 @@ class Motion:
         return V
 
     def bias_acceleration(self, i: int) -> Array:
-        """Return a(k) of (2.19), of (2.32) for a joint that slides; of a root with −gravity (3.21)."""
+        """Return a(k) of (2.19), of (2.32) for a sliding joint; of a root with −gravity (3.21)."""
         link = self.o.links[i]
         joint_velocity = link.axes.T @ self.rates[i]
         turn, slide = joint_velocity[:3], joint_velocity[3:]

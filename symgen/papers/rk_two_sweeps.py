@@ -228,7 +228,7 @@ def _product(functions: Array, function: Array) -> Array:
 
 
 def _cross_constant(functions: Array, v: Array) -> Array:
-    """Return f × v of three linear functions f of ω̂ and a constant vector v, as linear functions."""
+    """Return f × v of three linear functions f of ω̂ and a constant v, as linear functions."""
     return _times(-cross_matrix(v), functions)
 
 

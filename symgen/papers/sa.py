@@ -81,7 +81,7 @@ class Operators:
         return self.origin(i) - self.c[parent] if parent >= 0 else self.origin(i)
 
     def e(self, i: int) -> Array:
-        """Return the angular velocity of a unit rate of joint i: e_i, or zero if the joint slides."""
+        """Return the angular velocity of a unit rate of joint i: e_i, or zero if it slides."""
         return self.chain.poses[i][0] @ self.links[i].axes[0, :3]
 
     def slide(self, i: int) -> Array:
@@ -533,7 +533,7 @@ class Operators:
 
     @cached_property
     def rk(self) -> rk.Operators:
-        """The spatial operators of the robot: at the frames' origins, in link axes, from the tip."""
+        """Spatial operators of the robot: at the frames' origins, in link axes, from the tip."""
         return rk.Operators(self.chain)
 
     @cached_property

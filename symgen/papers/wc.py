@@ -1,9 +1,9 @@
 """Wang & Chirikjian: derivatives on rotations and motions, and Fixman's partition of rigid bodies.
 
 The inverse of the mass matrix of unconstrained bodies is [∂q/∂ξ̃] [I_1⁻¹ ⊕ … ⊕ I_n⁻¹] [∂q/∂ξ̃]ᵀ
-(19), where ∂/∂ξ̃_i is the derivative along the i-th direction of a body (16). Soft variables, 1, are
-the joint coordinates; hard variables, 2, the motions that the joints forbid. With the blocks H_11,
-H_12 and H_22 of (19) the equations of motion have the solution
+(19), where ∂/∂ξ̃_i is the derivative along the i-th direction of a body (16). Soft variables, 1,
+are the joint coordinates; hard variables, 2, the motions that the joints forbid. With the blocks
+H_11, H_12 and H_22 of (19) the equations of motion have the solution
 x = (H_11 − H_12 H_22⁻¹ H_12ᵀ) b (9). Equations (1)-(4) are those of a chain of point masses: see
 `symgen.papers.lc`.
 

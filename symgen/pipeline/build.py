@@ -311,7 +311,7 @@ def _usual_method(mechanism: Mechanism, function: str, options: ProgramOptions) 
 def _by_method(
     mechanism: Mechanism, function: str, method: str, options: ProgramOptions
 ) -> Program:
-    """Return the Program by a method. Raises RequestError if it divides by pivots of a singular M."""
+    """Return the Program by a method. RequestError if it divides by pivots of a singular M."""
     why = methods.find(method).refusal(mechanism)
     if why is not None:
         raise RequestError(why)
@@ -327,7 +327,7 @@ def _by_method(
 def _rows_by_method(
     mechanism: Mechanism, function: str, method: str, options: ProgramOptions
 ) -> Program:
-    """Return a function's Program, derived by its method or composed of the Programs that it calls."""
+    """Return a function's Program, derived by its method or composed of Programs that it calls."""
     compose = methods.composition(method, function)
     try:
         if compose is None:

@@ -148,7 +148,7 @@ def best_program(
 
 
 def term_ratio(mechanism: Mechanism, function: str, method: str, options: ProgramOptions) -> float:
-    """Return the ratio of a method's terms to the natural size of its result; 1 for most methods."""
+    """Ratio of a method's terms to the natural size of its result; 1 for most methods."""
     payload = options.payload
     method_facts = methods.find(method)
     ratio = 1.0

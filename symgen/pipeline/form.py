@@ -72,7 +72,7 @@ def prefers_rows(looped_form: Form, options: ProgramOptions) -> bool:
 
 
 def is_unrolled_only(mechanism: Mechanism, options: ProgramOptions) -> bool:
-    """True if no function uses the looped form, except by a method that exists only in looped form."""
+    """True if no function uses the looped form, except by methods that exist only in that form."""
     return options.form == UNROLLED or (options.form == AUTO and len(mechanism.joints) <= SHORT)
 
 
@@ -167,7 +167,7 @@ def _in_parts(mechanism: Mechanism, name: str, count: int) -> LoopProgram | str:
 
 
 def _reason_not_looped(mechanism: Mechanism, function: str, options: ProgramOptions) -> str | None:
-    """Return why a function has no looped form, as the end of a sentence; None if it may have one."""
+    """Return why a function has no looped form, as a sentence's end; None if it may have one."""
     relevant_options = relevant(mechanism, function, options)
     for option, value in (
         ("parameter", relevant_options.parameters),

@@ -91,7 +91,7 @@ def depends_on_loops(mechanism: Mechanism, function: str) -> bool:
 
 
 def sizes(mechanism: Mechanism) -> dict[str, int]:
-    """Return NL, the number of independent velocities NI, and the number of actuated velocities NA."""
+    """Return NL, the number of independent velocities NI, and that of actuated velocities NA."""
     assembled = assembly(mechanism)
     return {
         "NL": assembled.rows,

@@ -87,5 +87,5 @@ def segment_stops(even_parts: Sequence[int], pivot_ratio: Callable[[int], float]
 
 
 def term_ratio(mechanism: Mechanism, real: str) -> float:
-    """Return the ratio of a segment's terms to the chain's, above the accepted LIGHT; at least 1."""
+    """Ratio of a segment's terms to the chain's, above the accepted LIGHT; at least 1."""
     return max(1.0, balanced_lengths(mechanism, segment_count(mechanism, real))[1] / LIGHT)

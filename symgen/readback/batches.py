@@ -573,7 +573,7 @@ class StatesCall:
         return self._status_difference(where, returned, [statuses[call] for call in calls])
 
     def _status_difference(self, where: str, returned: Any, statuses: Sequence[int]) -> str:
-        """Return a sentence for statuses, or a result, that are wrong; empty where they are right."""
+        """Return a sentence for statuses, or a result, that are wrong; empty if they are right."""
         if self.refused:
             statuses = [STATUSES.index("NO_WORK")] * self.count
             if any(cell is not None for cell in self.work.cells):

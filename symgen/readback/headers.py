@@ -65,7 +65,7 @@ def read_batch(header: str, name: str) -> tuple[int, int]:
 def batch_differences(
     header: str, name: str, symbol: str, functions: Mapping[str, Any]
 ) -> list[str]:
-    """List the differences between NAME_batch.h and the definitions of a function for many states."""
+    """List differences between NAME_batch.h and the definitions of a function for many states."""
     file = f"{name}_batch.h"
     groups = _groups(_BATCH, header, name, file)
     named = [f"{symbol}_batch", f"{symbol}_strided"]

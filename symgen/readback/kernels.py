@@ -350,7 +350,7 @@ class _KernelCall(StatesCall):
         self.workspaces, self.grid = workspaces, grid
 
     def _status_difference(self, case_name: str, returned: Any, statuses: Sequence[int]) -> str:
-        """Return a sentence for statuses, or a result, that are wrong; empty where they are right."""
+        """Return a sentence for statuses, or a result, that are wrong; empty if they are right."""
         if returned != (QUEUED if self.count else 0):
             return f"{case_name} returns {returned}"
         gives_statuses = self.block.checked and self.case.statuses

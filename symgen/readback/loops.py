@@ -148,7 +148,7 @@ class StepFunction:
 
     @cached_property
     def results(self) -> list[tuple[int, int]]:
-        """The place of each result that has elements among the step's outputs, and its parameter."""
+        """Place of each result that has elements among the step's outputs, and its parameter."""
         places = [output for output, port in enumerate(self.text.step.outputs) if port.size]
         first = len(self.text.function.inputs)
         return [(output, first + k) for k, output in enumerate(places)]
@@ -319,7 +319,7 @@ def parameters_of(
 
 
 class RowRun:
-    """A run of a function on elements of its own, which does the rows of a Program, lane by lane."""
+    """A run of a function on its own elements, which does the rows of a Program, lane by lane."""
 
     def __init__(
         self,

@@ -284,7 +284,7 @@ def _separate_checks(items: list[Any]) -> tuple[list[Any], Checks]:
 
 
 def _status_local(items: list[Any]) -> str:
-    """Return the name of the status variable: the first statement defines it, the last returns it."""
+    """Return the status variable's name: the first statement defines it, the last returns it."""
     first: Any = items[0] if items else None
     last = items[-1] if items else None
     is_int = (

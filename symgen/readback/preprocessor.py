@@ -236,7 +236,7 @@ def directives(text: str, name: str, symbol: str, checked: bool, batch: bool = F
 
 
 def angles_at_once(text: str, name: str) -> int:
-    """Return the number of angles whose sines and cosines one loop computes; 0 without such a loop."""
+    """Count the angles whose sines and cosines one loop computes; 0 without such a loop."""
     match = re.search(
         f"^{_ANGLE_COUNT.replace('NAME', name)}[ \t]*$", without_comments(text), re.MULTILINE
     )

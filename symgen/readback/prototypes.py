@@ -90,7 +90,7 @@ def _is_struct(unit: Any) -> bool:
 
 
 def parameters(declaration: Any) -> tuple[Parameter, ...]:
-    """Return the parameters of a declaration; ProgramError where one is not an array of known size."""
+    """Return the parameters of a declaration; ProgramError if one is not an array of known size."""
     declared = declaration.type
     return tuple(parameter(node) for node in (declared.args.params if declared.args else []))
 

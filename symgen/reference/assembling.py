@@ -536,7 +536,7 @@ def _close(floats: Motion, sharp: Motion, at: Assembly, drawn: Array, steep: flo
 def _closed_velocities(
     floats: Motion, sharp: Motion, at: Assembly, q: Array, rates: Sequence[Fraction]
 ) -> Array | None:
-    """Return velocities with A v = 0: the dependent entries are solved for, the others are `rates`."""
+    """Return velocities with A v = 0: the dependent entries are solved for, others are `rates`."""
     dependent = list(at.dependent)
     inverse = np.linalg.pinv(
         closing.jacobian(floats, at.kept, q.astype(float))[:, dependent], rcond=RANK

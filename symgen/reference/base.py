@@ -49,7 +49,7 @@ def base_parameter_map(motion: Motion) -> tuple[list[int], Array]:
 
 
 def _compute_base(motion: Motion) -> tuple[list[int], Array]:
-    """Return the kept columns and the map to their parameters, from the regressor at random states."""
+    """Return kept columns and the map to their parameters, from the regressor at random states."""
     states = STATES * -(-len(motion.mechanism.bodies) // motion.mechanism.nv)
     values = {
         name: motion.scalars.array(values)

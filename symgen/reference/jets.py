@@ -86,7 +86,7 @@ class Jet(Entered):
         return Jet(-self.x, -self.d, self.level)
 
     def __abs__(self) -> Jet:
-        """Return |x| with derivative ±d; if the sign is not known, a derivative that encloses both."""
+        """Return |x| with derivative ±d; if the sign is not known, one that encloses both."""
         sign = 1 if self.x > 0 else -1 if self.x < 0 else flint.arb(0, 1)
         return Jet(abs(self.x), self.d * sign, self.level)
 
@@ -149,7 +149,7 @@ def jets(base: Scalars) -> Jets:
         )
 
     def solve(matrices: Array, right: Array) -> Array:
-        """Return x with A x = b, and its derivatives from A x' = b' − A' x, all directions at once."""
+        """Return x with A x = b, and derivatives from A x' = b' − A' x, all directions at once."""
         a, b = _values(matrices, level), _values(right, level)
         x = base.solve(a, b)
         count = max(_count(matrices, level), _count(right, level))

@@ -21,7 +21,7 @@ from symgen.reference.precision import Array
 
 
 def inverse_dynamics(motion: Motion, q: Array, v: Array, a: Array) -> Array:
-    """Return tau (..., NV) that accelerates the mechanism by a at (q, v), with gravity and drives."""
+    """Return tau (..., NV) that accelerates a mechanism by a at (q, v), with gravity and drives."""
     with motion.scalars.working():
         q, v, a = stacked(q, v, a)
         placements = motion.placements(q, v, a)

@@ -12,7 +12,8 @@ The forces come from the trajectory itself rather than from a recursion over twi
 acceleration of each centre and the angular velocity and acceleration of each part, so that
 d'Alembert's principle reads
 
-    tau = Σ_parts  Jvᵀ m (c̈ − gravity) + Jwᵀ (I ω̇ + ω × I ω)          (Goldstein, Classical Mechanics, §1.4 and §5.5).
+    tau = Σ_parts  Jvᵀ m (c̈ − gravity) + Jwᵀ (I ω̇ + ω × I ω)
+          (Goldstein, Classical Mechanics, §1.4 and §5.5).
 
 The drives of the joints add to both (`symgen.reference.drives`). The wrenches across the joints are
 those of the bodies alone.

@@ -108,7 +108,7 @@ def cached_result(
 
 
 def _same(a: Any, b: Any) -> bool:
-    """True if two arguments hold the same exact numbers. A ball with a radius equals no other ball."""
+    """True if two arguments hold equal exact numbers. A ball with a radius equals no other ball."""
     if a is None or b is None:
         return a is b
     return bool(a.shape == b.shape and (a == b).all())
@@ -583,7 +583,7 @@ class Motion:
     def external_wrenches(
         self, placements: Sequence[Placement], wrench: Array | None
     ) -> list[tuple[int, Array, Array, Array]]:
-        """Return every external wrench on a moving body: (body, point, moment, force) in base axes."""
+        """Return external wrenches on moving bodies: (body, point, moment, force) in base axes."""
         moving = [(k, link) for k, link in enumerate(self.wrenches) if link.body != BASE]
         if not moving:
             return []

@@ -25,7 +25,8 @@ base (Rodriguez and Kreutz 1988, (4.9)-(4.12): the Riccati equation of a filter)
 axes of each body's own frame and over any scalars. With P the articulated inertia of a body, h the
 twist of its joint and X the transform from the parent's twist to the body's twist,
 
-    D = hᵀ P h + A,    P_parent += Xᵀ (P − P h hᵀ P / D) X,    M_kk = hᵀ I_c h + A with I_c_parent += Xᵀ I_c X
+    D = hᵀ P h + A,    P_parent += Xᵀ (P − P h hᵀ P / D) X,
+    M_kk = hᵀ I_c h + A with I_c_parent += Xᵀ I_c X
 
 where A is the armature of the joint's drive, which acts at the joint alone.
 
@@ -142,7 +143,7 @@ def _bounds_prove_regular(mechanism: Mechanism, payload: str | None) -> bool:
 
 
 def _few_pivots_suffice(mechanism: Mechanism, thresholds: Sequence[Any]) -> bool:
-    """True if the pivots of a few links, without all others, exceed their thresholds at one state."""
+    """True if the pivots of a few links, without all others, exceed the thresholds at one state."""
     reference = Reference(mechanism, arb(DIGITS + 5 * mechanism.longest // 4))
     with reference.scalars.working():
         q = reference.scalars.array(draw_states(mechanism, 1, seed=1)["q"])

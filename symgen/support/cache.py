@@ -195,7 +195,7 @@ _written = LARGEST
 
 
 def _delete_oldest(folder: Path, new_bytes: int) -> None:
-    """Delete the least recently used entries if all of them together take more than LARGEST bytes."""
+    """Delete the least recently used entries if all together take more than LARGEST bytes."""
     global _written
     _written += new_bytes
     if _written < LARGEST // 8:

@@ -45,7 +45,7 @@ def html_table(
     texts: Collection[int] = (0,),
     below: Sequence[str] = (),
 ) -> str:
-    """Return an HTML table with every cell escaped: a title, the rows, and lines `below` the table."""
+    """Return an HTML table with every cell escaped: a title, the rows, and lines `below` it."""
 
     def cells(row: Sequence[object], tag: str) -> str:
         leaning = (

@@ -129,7 +129,7 @@ def machine_runner(program: Form) -> Runner:
 
 
 def _gather(program: Form, arguments: Mapping[str, Array], numbers: Numbers) -> Results:
-    """Return the results, (count, …) each, of one evaluation with arrays of all states as elements."""
+    """Return results, (count, …) each, of one evaluation with arrays of all states as elements."""
     count = len(next(iter(arguments.values())))
     elements: dict[str, list[Any]] = {
         port.name: list(arguments[port.name].reshape(count, -1).T) for port in program.inputs

@@ -104,7 +104,7 @@ def _folder_of(
     manifest: Mapping[str, Any],
     functions: Iterable[str] | None,
 ) -> Folder:
-    """Return the folder: options from the manifest, and texts of the files that the manifest lists."""
+    """Return the folder: options from the manifest, and texts of the files that it lists."""
     name, entries = str(manifest["robot"]), _table(manifest["functions"])
     chosen = _table(manifest["options"])
     options, text = _program_options(str(manifest["real"]), chosen), _text_options(chosen)
@@ -257,7 +257,7 @@ def _word(value: object) -> str | None:
 
 
 def _words(value: object) -> Links:
-    """Return `value`, which must be None, one name or a list of names. Raises TypeError otherwise."""
+    """Return `value`, which must be None, one name or a list of names. TypeError otherwise."""
     return (
         [str(_word(name)) for name in value]
         if isinstance(value, list) and None not in value

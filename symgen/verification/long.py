@@ -1,7 +1,7 @@
 """Verification of looped functions of a long robot, in linear time.
 
-The reference of `symgen.verification.exact_results` factorizes the mass matrix, which takes too long for a
-thousand joints. The algebra is checked by inverse dynamics that sum the parts' wrenches
+The reference of `symgen.verification.exact_results` factorizes the mass matrix, which takes too
+long for a thousand joints. The algebra is checked by inverse dynamics that sum the parts' wrenches
 (`symgen.reference.long`): forces directly, and accelerations by the forces that they need. det M
 and related results are checked by inertias about the origin of the base
 (`symgen.reference.articulated`).
@@ -211,7 +211,7 @@ class LongExactResults:
         return [[error(port.name, state) for port in form.outputs] for state in range(self.count)]
 
     def expected_and_actual(self, function: str, answer: Array) -> tuple[Array, Array]:
-        """Return (expected, actual): forces directly; for accelerations, the forces that they need."""
+        """Return (expected, actual): forces directly, accelerations by forces that they need."""
         with self.scalars.working():
             if function == "inverse_dynamics":
                 return self.forces("v", self.states["a"]), answer
@@ -315,7 +315,7 @@ def _check_totals(
     label: str,
     allowed: float,
 ) -> Check:
-    """Return the check of results that need no solve, relative to the largest size of their terms."""
+    """Return the check of results without a solve, relative to the largest size of their terms."""
     worst = 0.0
     for name, error in _errors(results, long_results.exact_results(form), long_results).items():
         worst = max(worst, float((error / long_results.term_sizes[name]).max()))
@@ -469,7 +469,7 @@ def _over_slices(values: Array, slices: Sequence[slice], reduce: Callable[[Array
 
 
 def _twists(motion: Motion) -> tuple[Array, Array]:
-    """Return the norms (nv,) of the angular and the linear part of the unit twist of each velocity."""
+    """Return the norms (nv,) of the angular and linear part of the unit twist of each velocity."""
     norms: dict[tuple[Any, ...], list[tuple[float, float]]] = {}
     """By all on which the twists of a joint depend."""
     rows = []

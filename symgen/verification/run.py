@@ -190,7 +190,7 @@ class Run:
 
     @property
     def runners(self) -> dict[str, Runner]:
-        """Return one callable for each function: its compiled C, or the Program over NumPy's reals."""
+        """Return one callable per function: its compiled C, or the Program over NumPy's reals."""
         return self._compilation[0]
 
     @property

@@ -155,7 +155,7 @@ class Function:
 
     @property
     def needs_loops(self) -> bool:
-        """True if the function concerns loop closures and does not exist for a robot without them."""
+        """True if a function concerns loop closures and does not exist for a robot without them."""
         return self.holds_loops_closed and not self.counts("NT")
 
     @property

@@ -517,7 +517,7 @@ class FolderRequest(ProgramChoices, FolderChoices, StrictChoice, total=False):
 
 @cache
 def declarations(kind: Any) -> dict[str, tuple[Any, Option]]:
-    """Return the type and the Option of every field of a TypedDict of options, by name, in order."""
+    """Return type and Option of every field of a TypedDict of options, by name, in order."""
     declared = {}
     for name, hint in get_type_hints(kind, include_extras=True).items():
         option = hint.__metadata__[0]

@@ -1,4 +1,4 @@
-"""`symgen compare`: a table of all methods that compute a function, with their cost and round-off."""
+"""`symgen compare`: table of all methods that compute a function, with their cost and round-off."""
 
 from __future__ import annotations
 

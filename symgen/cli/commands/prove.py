@@ -1,4 +1,4 @@
-"""`symgen prove`: prove bounds of the C over the declared ranges, and print what is only observed."""
+"""`symgen prove`: prove bounds of the C over declared ranges, and print what is only observed."""
 
 from __future__ import annotations
 

@@ -4,8 +4,9 @@ every other name.
 For each structural element, a reader declares the names that it reads and those that it ignores on
 purpose. Any other name
 
-    is refused   if it could change the robot: in an element whose content affects the dynamics (`closed`); if it is similar to a name
-                 that is read (`<orgin>`, `<Axis>`); if an attribute has the name of an element that is read, or vice versa;
+    is refused   if it could change the robot: in an element whose content affects the dynamics
+                 (`closed`); if it is similar to a name that is read (`<orgin>`, `<Axis>`); if an
+                 attribute has the name of an element that is read, or vice versa;
     is left out  otherwise, with one warning per name, which strict reading refuses.
 
 Both messages suggest the nearest known name.

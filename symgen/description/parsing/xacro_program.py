@@ -4,7 +4,8 @@ stdout.
 A xacro file is a program. It runs in a separate process, so that one that never ends can be
 stopped, memory is limited, and the state that the package keeps in its module is discarded.
 
-    in:  text, file (its path, "" for a text), arguments {name: value}, packages {name: folder}, memory (bytes), path
+    in:  text, file (its path, "" for a text), arguments {name: value}, packages {name: folder},
+         memory (bytes), path
     out: text, used [names of arguments that the macros use], warnings [text]
          or what, hint, file, line (None if it is not known)
 

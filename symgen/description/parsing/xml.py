@@ -128,7 +128,7 @@ def loose_text(element: Any) -> str:
 
 
 def text_without(root: Any, elements: Iterable[Any]) -> str:
-    """Return the text of a document without some of its elements. Text after each of them is kept."""
+    """Return a document's text without some of its elements. Text after each of them is kept."""
     for element in elements:
         parent, before = element.getparent(), element.getprevious()
         if before is not None:

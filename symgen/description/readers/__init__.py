@@ -2,14 +2,13 @@
 
 A reader module (its name does not start with _) declares
 
-    SUFFIXES: tuple[str, ...]                                   # (".urdf",)
-    ROOTS: tuple[str, ...]                                      # ("robot",): root elements of XML; they take precedence over the suffix
-    TAKES: tuple[str, ...]                                      # fields of FileOptions that the format uses
+    SUFFIXES: tuple[str, ...]   # (".urdf",)
+    ROOTS: tuple[str, ...]      # ("robot",): root elements of XML; they outrank the suffix
+    TAKES: tuple[str, ...]      # fields of FileOptions that the format uses
     def read(data: bytes, file: str, snapper: Snapper, options: FileOptions) -> Tree
-                                                                # or a DescriptionError that names file, line and element
 
-`file` is the path as messages name it. Rotation tokens are read by `snapper.angle` and
-`snapper.quaternion`.
+`read` raises a DescriptionError that names file, line and element. `file` is the path
+as messages name it. Rotation tokens are read by `snapper.angle` and `snapper.quaternion`.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ GRAVITY: Vector3 = (Fraction(0), Fraction(0), Fraction(-98, 10))
 
 @dataclass(frozen=True)
 class Candidate:
-    """A model of a file before its content is read. `lost` is the error of a missing included file."""
+    """A file's model before its content is read. `lost` is the error of a missing included file."""
 
     name: str
     element: Any

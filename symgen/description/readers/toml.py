@@ -7,7 +7,8 @@ URDF; `snap = "off"` keeps them.
 
     name = "arm"                      # also: description, source, licence, friction_speed = 0.001
     gravity = [0, 0, "-9.81"]         # default 0, 0, -9.81
-    mimic = "couple"                  # mimic joints follow their leaders; default "independent", also "refuse"
+    mimic = "couple"                  # mimic joints follow their leaders; default "independent",
+                                      # also "refuse"
     [base]                            # optional: the base link's name and inertia
     name = "base"
 
@@ -17,23 +18,30 @@ the parent's frame is `xyz` and `rpy` (R = Rz(yaw) Ry(pitch) Rx(roll)), or exact
     [[body]]
     name = "link1"
     parent = "base"
-    joint = { name = "joint1", type = "revolute", axis = [0, 0, 1], xyz = [0, 0, 0.333], rpy = ["-pi/2", 0, 0] }
-                                      # also: steps = [{shift = […]}, {turn = "pi/2", axis = […]}, {slide = 1, axis = […]},
-                                      #          {quaternion = [w, x, y, z]}],
-                                      # limits = {lower, upper, velocity, effort}, mimic = {joint, multiplier, offset},
-                                      # armature (or rotor_inertia, gear_ratio), damping, friction, stiffness, rest: numbers,
-                                      # unapplied = {backlash = 0.1};  type "fixed" fixes the body to its parent
-                                      # spherical, planar and free joints have no axis; they and cylindrical joints have
-                                      # no limits; type = "universal" has axes = [[…], […]] and two limits = [{…}, {…}], and
-                                      # is read as two revolute joints
+    joint = { name = "joint1", type = "revolute", axis = [0, 0, 1], xyz = [0, 0, 0.333] }
+                                      # also: rpy = ["-pi/2", 0, 0], or in place of xyz and rpy
+                                      #   steps = [{shift = […]}, {turn = "pi/2", axis = […]},
+                                      #   {slide = 1, axis = […]}, {quaternion = [w, x, y, z]}],
+                                      # limits = {lower, upper, velocity, effort},
+                                      # mimic = {joint, multiplier, offset},
+                                      # armature (or rotor_inertia, gear_ratio), damping, friction,
+                                      # stiffness, rest: numbers, unapplied = {backlash = 0.1};
+                                      # type "fixed" fixes the body to its parent
+                                      # spherical, planar and free joints have no axis; they and
+                                      # cylindrical joints have no limits; type = "universal" has
+                                      # axes = [[…], […]] and two limits = [{…}, {…}], and is read
+                                      # as two revolute joints
     mass = 4.97
     centre = [0.0, 0.0, -0.05]        # default 0, 0, 0
-    inertia = [0.7, 0, 0, 0.7, 0, 0.009]   # Ixx Ixy Ixz Iyy Iyz Izz, or {xx, yy, zz, xy, xz, yz}; absent: a point mass
+    inertia = [0.7, 0, 0, 0.7, 0, 0.009]   # Ixx Ixy Ixz Iyy Iyz Izz, or {xx, yy, zz, xy, xz, yz};
+                                      # absent: a point mass
     about = "centre"                  # or "frame": the moments are about the frame's origin
-    gravcomp = 0                      # gravity compensation: fraction of the weight that is cancelled, at the mass centre
+    gravcomp = 0                      # gravity compensation: fraction of the weight that is
+                                      # cancelled, at the mass centre
     [[body.part]]                     # instead: several inertias, each with its own axes
     link = "flange"                   # the link that declares it; default the body's name
-    mass = 0.1                        # with centre, rpy, inertia, about, gravcomp as above; or steps to the centre and the axes
+    mass = 0.1                        # with centre, rpy, inertia, about, gravcomp as above; or
+                                      # steps to the centre and the axes
 
 By rows. `convention = "dh"` (standard: Rz(theta) Tz(d) Tx(a) Rx(alpha)) or `"mdh"` (modified,
 Craig: Rx(alpha) Tx(a) Rz(theta) Tz(d)); the coordinate adds to theta (revolute, the default) or to
@@ -41,26 +49,33 @@ d (prismatic). Inertia, centre and the frame of that name are those of the row's
 of that product.
 
     convention = "dh"
-    [[row]]                           # name default link1, link2 …; joint default joint1 …; parent default the row before
+    [[row]]                           # name default link1, link2 …; joint default joint1 …; parent
+                                      # default the row before
     type = "revolute"
-    a = 0.4318                        # a, alpha, d, theta default 0; limits, drive, mass, centre, inertia, about, part as above
+    a = 0.4318                        # a, alpha, d, theta default 0; limits, drive, mass, centre,
+                                      # inertia, about, part as above
     alpha = "pi/2"
     repeat = 3                        # the same row three times
 
-    [[frame]]                         # a further named frame, on a body (or the base), at xyz, rpy or steps
+    [[frame]]                         # a further named frame, on a body (or the base), at xyz, rpy
+                                      # or steps
     name = "tool"
     body = "link6"
     xyz = [0, 0, 0.1]
 
 Loop closures (`symgen/mechanism/closures/` describes each type; z is its axis):
 
-    start = { joint1 = "pi/2" }       # at the top: coordinates from which loops are closed; default the zero of a joint
-    independent = ["joint1"]          # at the top: independent joints, one per degree of freedom; default the first possible ones
+    start = { joint1 = "pi/2" }       # at the top: coordinates from which loops are closed; default
+                                      # the zero of a joint
+    independent = ["joint1"]          # at the top: independent joints, one per degree of freedom;
+                                      # default the first possible ones
     actuated = ["joint1"]             # at the top: actuated joints; default the independent ones
     [[loop]]
     name = "closing"                  # default loop1, loop2 …
-    type = "revolute"                 # prismatic, cylindrical, spherical, universal, weld, point, distance …
-    first = { link = "coupler", xyz = [0.5, 0, 0], rpy = [0, 0, 0] }   # or steps; link: a body, a named frame or the base
+    type = "revolute"                 # prismatic, cylindrical, spherical, universal, weld, point,
+                                      # distance …
+    first = { link = "coupler", xyz = [0.5, 0, 0], rpy = [0, 0, 0] }   # or steps; link: a body, a
+                                      # named frame or the base
     second = { link = "rocker", xyz = [0.75, 0, 0] }
     distance = 0.3                    # only the parameters of its type
 

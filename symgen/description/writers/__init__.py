@@ -4,9 +4,10 @@ A writer module (its name does not start with _) declares
 
     NAME: str                                    # name of the format: "urdf"
     SUFFIXES: tuple[str, ...]                    # (".urdf",)
-    def write(mechanism: Mechanism) -> Written   # RequestError for a joint that the format cannot represent
+    def write(mechanism: Mechanism) -> Written
 
-`Written.left_out` has a sentence for each property that the format cannot represent.
+`write` raises a RequestError for a joint that the format cannot represent. `Written.left_out`
+has a sentence for each property that the format cannot represent.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ def note_motor_links(links: Iterable[Link]) -> list[str]:
 
 
 def _add_moving_link(assembly: _LinkAssembly, body: int, name: str, link: Link) -> str:
-    """Add the moving link of a body; with another name if the frame of that name has another pose."""
+    """Add the moving link of a body; with another name if a frame of that name has another pose."""
     frame = assembly.frames.get(name)
     if frame is not None and (frame.body != body or frame.pose):
         link = replace(link, moves=name)

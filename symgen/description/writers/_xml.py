@@ -1,4 +1,4 @@
-"""XML as text: one element per line, attributes in the given order; the same output in every run."""
+"""XML as text: one element per line, attributes in the given order; the same output in each run."""
 
 from __future__ import annotations
 

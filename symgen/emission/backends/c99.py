@@ -254,7 +254,7 @@ def forbids_aliasing(form: Form) -> bool:
 
 
 def headers(programs: Mapping[str, Form], target: Target) -> dict[str, str]:
-    """Return the headers by name: NAME.h, and NAME_sincos.h if functions compute their own sines."""
+    """Return headers by name: NAME.h, and NAME_sincos.h if functions compute their own sines."""
     files = {target.header: header(programs, target)}
     if any(uses_sincos(program, target) for program in programs.values()):
         files[target.sincos_file] = sincos(single_real(programs.values()), target)

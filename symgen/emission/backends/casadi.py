@@ -219,7 +219,7 @@ def _block(k: int, result: Port, argument: Port, derivative: Program, port: Port
 def _slope(
     program: Program, result: Port, argument: Port, programs: Mapping[str, Program]
 ) -> tuple[Program, Port] | None:
-    """The Program and the result of it in which the derivative of a result by an argument stands."""
+    """Return the Program that computes a result's derivative by an argument, and the port."""
     elsewhere, name = ELSEWHERE.get((program.function, result.name, argument.name), ("", ""))
     candidates = [
         (candidate, derivative_name(result.name, argument.name))

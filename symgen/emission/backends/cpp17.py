@@ -1,4 +1,5 @@
-"""C++17: a header over the C of the folder, with std::array in and out, and std::span where the library has it.
+"""C++17: a header over the C of the folder, with std::array in and out, and with std::span if the
+library has it.
 
 It computes nothing: each function passes pointers on to the C function of its name. It allocates
 nothing and throws nothing, so that it can be built with -fno-exceptions and -fno-rtti.

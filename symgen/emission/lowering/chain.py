@@ -319,7 +319,7 @@ class Chain:
 
     @cached_property
     def _statuses(self) -> Value:
-        """The statuses that a function of a group is given: those of its parts, or of all states."""
+        """The statuses given to a function of a group: those of its parts, or of all states."""
         return STATUS if self.states else Address(STATUSES, f"{self.lanes}*group")
 
     @cached_property

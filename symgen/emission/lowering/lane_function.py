@@ -181,7 +181,7 @@ class Vectors:
 def _interleaved(
     statements: Iterable[Statement], stores: Iterable[Assign]
 ) -> tuple[list[Statement], list[Assign]]:
-    """Return the statements with each store behind the local that it stores, and the other stores."""
+    """Return statements with each store after the local that it stores, and the other stores."""
     stores_of_value: dict[Any, list[Assign]] = {}
     for store in stores:
         stores_of_value.setdefault(store.value, []).append(store)

@@ -57,7 +57,7 @@ class LoopTables:
         )
 
     def rows(self) -> str:
-        """Return the name of the table that has the row of each link in the constants of its class."""
+        """Return the name of the table with each link's row in the constants of its class."""
         counts, rows = Counter[int](), []
         for c in self.form.class_of:
             rows.append(counts[c])

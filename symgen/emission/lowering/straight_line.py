@@ -30,7 +30,7 @@ Facts = Mapping[str, Any]
 
 
 def lower(facts: Facts, macros: str, static: bool) -> Iterator[Function]:
-    """Give the parts of a function and the function itself; `macros` is the prefix of the statuses."""
+    """Give a function's parts and the function itself; `macros` is the prefix of the statuses."""
     real = facts["real"]
     for part in facts["parts"]:
         takes = body(

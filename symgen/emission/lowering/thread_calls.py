@@ -65,7 +65,7 @@ def thread_call(loops: LoopFunction, call: Call, step: Program) -> tuple[Stateme
 def _copies(
     elements: Iterable[int], source_address: Address, thread_array: str, load: bool
 ) -> Iterator[Statement]:
-    """Give the copies of elements from an array with a stride to the thread's own array, or back."""
+    """Give the copies of elements from a strided array to the thread's own array, or back."""
     for first, last in _runs(sorted(elements)):
         single = last - first + 1 < LOOP
         for k in range(first, last + 1) if single else (ELEMENT,):

@@ -1,4 +1,4 @@
-"""Sums over ranges of links: formulas of one entry for all links of a chain, evaluated and printed."""
+"""Sums over link ranges: formulas of one entry for all links of a chain, evaluated and printed."""
 
 from __future__ import annotations
 
@@ -277,7 +277,7 @@ def _sum_of(terms: Sequence[str]) -> str:
 
 
 def _sums_text(sums: Sequence[Sum], format: str) -> str:
-    """Return the text of several sums; those that differ in their symbols only are printed as one."""
+    """Return the text of several sums; those that differ only in symbols are printed as one."""
     alike: dict[Any, list[tuple[Sum, Fraction]]] = {}
     for summand in sums:
         angles = 2 * len(summand.kind.multiples)

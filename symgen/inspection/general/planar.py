@@ -353,7 +353,7 @@ def _block(
     coordinates: tuple[str, str],
     indices: Sequence[Affine],
 ) -> Pieces:
-    """Return an entry of H: the sum over the masses of products of two derivatives, over the mass."""
+    """Return an entry of H: sum over the masses of products of two derivatives, over the mass."""
     total: Pieces = defaultdict(list)
     for (a, of_row), (b, of_column), (body, of_link) in product(
         list(_derivatives(coordinates[0], mass_points, indices[0], ROW)),

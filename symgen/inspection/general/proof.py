@@ -110,7 +110,7 @@ def _inside(index: Affine) -> tuple[Constraint, Constraint]:
 
 
 def _alternatives(condition: Condition) -> list[tuple[Constraint, ...]]:
-    """Return the constraints of a condition; each alternative is sufficient, and one is necessary."""
+    """Return a condition's constraints; each alternative is sufficient, and one is necessary."""
     left, right = Affine(condition.left, 0), condition.right
     alternatives: dict[str, list[tuple[Constraint, ...]]] = {
         "=": [equal(left, right)],

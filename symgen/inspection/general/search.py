@@ -378,7 +378,7 @@ class _Search:
     def cases(
         self, points: Points, conditions: tuple[Condition, ...], splits: int
     ) -> list[Case] | None:
-        """Return cases that cover the points, with at most so many splits; None if there are none."""
+        """Return cases that cover the points, with at most so many splits; None if none exist."""
         entries = self.case(points)
         if entries is not None:
             return [Case(conditions, entries)]

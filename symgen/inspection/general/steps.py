@@ -54,7 +54,7 @@ WIDEST = 100
 
 
 class _Saha(sa.Operators):
-    """SA's operators on a chain whose last link has a given articulated-body inertia, in its axes."""
+    """SA's operators on a chain whose last link has this articulated-body inertia, in its axes."""
 
     def __init__(self, links: Chain, tip_inertia: Array) -> None:
         super().__init__(links)

@@ -213,7 +213,7 @@ class LoopProgram:
         return sum(self.part_lengths) if self.maps else len(self)
 
     def constants_of(self, element: int) -> tuple[Fraction, ...]:
-        """Return the constants of a link, or of an element; those of the last one behind the end."""
+        """Return the constants of a link or element; those of the last one behind the end."""
         return self.constants[min(element, len(self.constants) - 1)]
 
     def path_to(self, link: int) -> tuple[int, ...]:
@@ -373,7 +373,7 @@ class LoopProgram:
 
     @property
     def constant_count(self) -> int:
-        """Numbers of the tables in the text; a row that some parts lack stands there for all parts."""
+        """Numbers of the tables in the text; a row that some parts lack is there for all parts."""
         if self.part_lengths:
             return self.part_count * self.longest_part * self.link_classes[0].width
         return sum(map(len, self.constants))

@@ -4,11 +4,13 @@ parallel scans.
 Every step of a stage is a Program. The names of its ports say what a step reads and writes:
 
     CONSTANTS      the constants of the link
-    SAVED          the link's row of the workspace; a step reads all of it and writes a part of it. In a scan: the
-                   numbers that are saved for one part, or for one pair of elements
-    CARRY          the value that is passed from link to link, or in a sequential scan from part to part
+    SAVED          the link's row of the workspace; a step reads all of it and writes a part of it.
+                   In a scan: the numbers that are saved for one part, or for one pair of elements
+    CARRY          the value that is passed from link to link, or in a sequential scan from part to
+                   part
     INITIAL_CARRY  the carry that a later sweep begins with
-    FINAL_CARRY    the carry of the last link of a sweep; an epilogue reads several of them in one argument
+    FINAL_CARRY    the carry of the last link of a sweep; an epilogue reads several of them in one
+                   argument
     UPSWEEP        the value of an element, or of a pair of elements, on the way up
     DOWNSWEEP      the value of an element, or of a pair of elements, on the way down
     LEFT, RIGHT    the values of the two elements of a pair

@@ -33,7 +33,7 @@ FRAMES = (
 
 
 def as_function(step: Program, name: str) -> Program:
-    """Return a step as a function: no result shares the name of an argument, and no port is empty."""
+    """Return a step as a function: no result has the name of an argument, and no port is empty."""
     outputs = [
         port._replace(name=RESULT_NAMES.get(port.name, port.name))
         for port in step.outputs

@@ -1,4 +1,4 @@
-"""Rows of equal or opposite value as one quantity, and the rows that compute it in different ways."""
+"""Rows of equal or opposite value as one quantity, and the rows that compute it differently."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class Quantities:
         return any(self.rows[a][0] == "neg" for row in self.rows for a in row[1])
 
     def _find_ways(self) -> dict[int, list[int]]:
-        """Return the rows that compute a quantity differently, for each quantity with at least two."""
+        """Return rows that compute a quantity differently, for each quantity with at least two."""
         alike = self._alike.items()
         ways = {c: self._distinct_rows(c, rows) for c, rows in alike if c not in self.constants}
         return {c: rows for c, rows in ways.items() if len(rows) > 1}

@@ -96,7 +96,7 @@ def _short(program: Program) -> bool:
 
 
 def _beyond(row: Row, orders: float) -> bool:
-    """Return whether a row is a constant of that many binary orders of magnitude, or of one less."""
+    """True if a row is a constant of that many binary orders of magnitude, or of one less."""
     return (
         row[0] == "const"
         and bool(row[2])

@@ -44,7 +44,7 @@ def reassociate_constants(program: Program) -> Program:
 def _with_several_constants(
     rows: Sequence[Row], inside: Callable[[int], bool]
 ) -> dict[int, list[tuple[int, int]]]:
-    """Return the leaves of each sum or product with more than one constant among them, by its row."""
+    """Return the leaves of each sum or product with more than one constant among them, by row."""
     constants = [0] * len(rows)
     leaves_of: dict[int, list[tuple[int, int]]] = {}
     for i, row in enumerate(rows):

@@ -1,4 +1,4 @@
-"""Compute equal operations once: rows with the same operation on the same operands become one row."""
+"""Compute equal operations once: rows with the same operation and operands become one row."""
 
 from __future__ import annotations
 

@@ -6,10 +6,12 @@ zero. The derivation and the reference both read these rows. Symbols: e_i are th
 frame and E_j those of the second; p leads from the first origin to the second; ω is the angular
 velocity of the second frame relative to the first.
 
-    Along(i)            e_i · p = 0                      its force acts along e_i at the second origin (N)
-    Across(i, j, sign)  sign · e_i · E_j = 0             its force is a moment about sign · E_j × e_i (N m)
-    Apart()             (p · p − distance²) / 2 = 0      its force, times p, is the force along p (N/m)
-    Unspun(i)           e_i · ω = 0                      a moment about e_i (N m); a constraint on velocities only
+    Along(i)            e_i · p = 0                its force acts along e_i at the second origin (N)
+    Across(i, j, sign)  sign · e_i · E_j = 0       its force is a moment about sign · E_j × e_i
+                                                   (N m)
+    Apart()             (p · p − distance²)/2 = 0  its force, times p, is the force along p (N/m)
+    Unspun(i)           e_i · ω = 0                a moment about e_i (N m); a constraint on
+                                                   velocities only
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ def integrate_vector(q: Sequence[Any], v: Sequence[Any], dt: Any) -> tuple[Equat
 
 
 def vector_difference(q: Sequence[Any], goal: Sequence[Any]) -> tuple[Equations, list[Any]]:
-    """Return goal − q: `difference` of a joint whose velocities are the rates of its coordinates."""
+    """Return goal − q: `difference` of a joint whose velocities are its coordinates' rates."""
     return [], [end - start for start, end in zip(q, goal, strict=True)]
 
 

@@ -36,7 +36,7 @@ _NAMES = ("xx", "xy", "xz", "yy", "yz", "zz", "wx", "wy", "wz")
 
 
 def products(q: Sequence[Any]) -> Equations:
-    """Return (symbol, expression) pairs: twice x, y and z, and twice the products of two entries."""
+    """Return (symbol, expression) pairs: twice x, y and z, and twice products of two entries."""
     import sympy as sp
 
     x, y, z, w = q

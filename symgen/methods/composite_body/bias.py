@@ -126,7 +126,7 @@ def product(a: Vector, b: Vector) -> Matrix:
 def inward_sweep(
     linkage: Linkage, composite: Sequence[RigidInertia]
 ) -> tuple[list[Scalar], list[Wrench], list[Wrench]]:
-    """Return c, and Γ and δw of each link as (moment, force) at its origin in its axes, tip → base."""
+    """Return c, and Γ and δw per link as (moment, force) at its origin in its axes, tip → base."""
     motions, between = outward_sweep(linkage)
     quarter, four = linkage.scalar(k.rational(1) / 4), linkage.scalar(k.rational(4))
     received: list[Wrench] = [(linkage.zeros, linkage.zeros)] * len(linkage)

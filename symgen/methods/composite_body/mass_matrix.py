@@ -67,7 +67,7 @@ def gravity_force(linkage: Linkage) -> tuple[list[Scalar], ...]:
 
 
 def gravity_forces(linkage: Linkage, composite: Sequence[RigidInertia]) -> list[Scalar]:
-    """Return the gravity force g (NV) from the inertias M̃ of the composite bodies, one per link."""
+    """Return the gravity force g (NV) from the inertias M̃ of composite bodies, one per link."""
     upward: list[Vector] = []  # −gravity in the axes of each link
     result = []
     for i, link in enumerate(linkage.links):

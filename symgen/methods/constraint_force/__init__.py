@@ -10,7 +10,8 @@ wrenches F across the joints cause the accelerations across the joints, 𝓐 F =
 the accelerations due to velocities and gravity. The wrench of a joint is F_i = W_a τ_i + W f_i. The
 constrained directions W have zero acceleration, which determines f, and f determines q̈:
 
-    H_bb f = 𝓦ᵀ η − H_abᵀ τ,   q̈ = H_aa τ + H_ab f − 𝓦_aᵀ η,   M⁻¹ = H_aa − H_ab H_bb⁻¹ H_abᵀ   LC (12)
+    H_bb f = 𝓦ᵀ η − H_abᵀ τ,    q̈ = H_aa τ + H_ab f − 𝓦_aᵀ η,
+    M⁻¹ = H_aa − H_ab H_bb⁻¹ H_abᵀ                                                           LC (12)
 
 with H_aa = 𝓦_aᵀ 𝓐 𝓦_a, H_ab = 𝓦_aᵀ 𝓐 𝓦, H_bb = 𝓦ᵀ 𝓐 𝓦. Block (i, j) of 𝓐 is expressed in the axes
 of links i and j at O_i and O_j. It is zero unless both joints are on one link, so 𝓐 of a chain is

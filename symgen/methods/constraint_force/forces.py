@@ -50,7 +50,7 @@ class CutJoints(Factor):
 
     @cached_property
     def eliminated(self) -> list[Pivot]:
-        """The pivots of H_bb, computed when first needed: forward dynamics computes η before them."""
+        """Pivots of H_bb, computed when first needed: forward dynamics computes η before them."""
         H_bb = self.partition.constraint()
         return eliminate(self.linkage, H_bb, self.order(neighbours(H_bb)))[0]
 
@@ -281,7 +281,7 @@ def serial_forces(linkage: Linkage) -> Results:
 
 
 def parallel(linkage: Linkage) -> CutJoints:
-    """Return the factorization by block cyclic reduction: each round eliminates every second joint."""
+    """Return the factorization by block cyclic reduction: a round eliminates every second joint."""
     return CutJoints(linkage, odd_even)
 
 

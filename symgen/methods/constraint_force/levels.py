@@ -10,7 +10,8 @@ i) of H_bb and to the right-hand side, LC (12). A segment of places acts like on
 its inner joints are eliminated. Let n be the segment before a joint and m the one after it. Block
 cyclic reduction of H_bb then computes
 
-    D = H_n(c,c) + H_m(a,a),   H(a,a) = H_n(a,a) − H_n(a,c) D⁻¹ H_n(c,a),   H(a,c) = −H_n(a,c) D⁻¹ H_m(a,c),   …
+    D = H_n(c,c) + H_m(a,a),
+    H(a,a) = H_n(a,a) − H_n(a,c) D⁻¹ H_n(c,a),   H(a,c) = −H_n(a,c) D⁻¹ H_m(a,c),   …
 
 where a and c are the first and the last joint of a segment. The upsweep combines segments of 1, 2,
 4 … places. The last segment has no joint at either end. In the downsweep the constraint force of
@@ -269,7 +270,7 @@ def propagate_constraint_forces(
 def acceleration_terms(
     derivation: Derivation, size: int, saved: Sequence[Scalar], f: Sequence[Scalar]
 ) -> tuple[Scalar, Scalar]:
-    """Return the contribution of a place's link to q̈ of its two joints: H_aa τ + H_ab f − W_aᵀ η."""
+    """Contribution of a place's link to q̈ of its two joints: H_aa τ + H_ab f − W_aᵀ η."""
     derivation.step("acceleration: H_aa tau + H_ab f, LC (12)")
     first, second = saved[: 1 + 2 * size], saved[1 + 2 * size :]
     return first[0] + dot(first[1:], f, derivation.zero), second[0] + dot(
@@ -278,7 +279,7 @@ def acceleration_terms(
 
 
 def segment_size(size: int) -> tuple[int, int]:
-    """Return the number of numbers per segment, and the index from which the last place has none."""
+    """Return the count of numbers per segment, and the index from which the last place has none."""
     symmetric = size * (size + 1) // 2
     return 2 * (symmetric + size) + size * size, symmetric + size
 

@@ -22,7 +22,7 @@ Element = TypeVar("Element")
 
 
 def basis(linkage: Linkage, i: int) -> Basis:
-    """Return [W_a, W] of joint i from the closed form of its type, followed by W_a of each rotor."""
+    """Return [W_a, W] of joint i from the closed form of its type, then W_a of each rotor."""
     linkage.step(i, "free and constrained directions of the joint")
     columns: Basis = []
     for directions in constraint_subspace(linkage.model.links[i].kind):

@@ -9,7 +9,8 @@ relative to the body. That motion is the twist V' = (ω', v') and the accelerati
 both at the origin of the link. A point x of the body, with velocity V(x), then changes
 
     its velocity by the twist Ψ̇ = V' × S = (ω' × z, ω' × s + v' × z),                          (D1)
-    its acceleration by 2 Ψ̇_ang × V(x) and the twist Ψ̈ = (U' z, U' s + a' × z + 2 v' × (ω' × z)).                         (D2)
+    its acceleration by 2 Ψ̇_ang × V(x) and the twist
+        Ψ̈ = (U' z, U' s + a' × z + 2 v' × (ω' × z)).                                           (D2)
 
 A unit rate of the joint instead changes the velocity by S and the acceleration by
 
@@ -36,8 +37,8 @@ joints act on it:
 
     t1 = M̃ S                                                                                   (D6)
     t3 = (Σ̃ Ω × z + h̃ × (Ω × s), Ω × (z × h̃ + m̃ s)) − M̃ (J × S) + B(z)                     (D7)
-    t2 = the wrench that moves the change of the body, δh̃ = z × h̃ + m̃ s and δΣ̃ = [z]× Σ̃ + s h̃ᵀ plus its transpose,
-         with the motion of its link, + B(Ψ̇_ang) + S ×* W                                      (D8)
+    t2 = the wrench that moves the change of the body, δh̃ = z × h̃ + m̃ s and δΣ̃ = [z]× Σ̃ + s h̃ᵀ
+         plus its transpose, with the motion of its link, + B(Ψ̇_ang) + S ×* W                  (D8)
     t4 = Bᵀ(S) + Σ̃ (Ω × z) + (Ω × h̃) × s,    Bᵀ(S) = (tr K − Kᵀ) z + p × s                    (D9)
 
 with K and p of (D5). (D7) contains the Coriolis acceleration of a point that moves at z × x + s in

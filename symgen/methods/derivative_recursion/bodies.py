@@ -38,7 +38,7 @@ class Flow:
 
     @staticmethod
     def of(body: RigidInertia, omega: Vector, v: Vector) -> Flow:
-        """Return the flow of a rigid body from twice its twist: K = v hᵀ + [ω]× Σ, p = m v + ω × h."""
+        """Return a rigid body's flow from twice its twist: K = v hᵀ + [ω]× Σ, p = m v + ω × h."""
         return Flow(
             plus(outer(v, body.h), cross_rows(omega, body.S.rows)), v * body.m + omega.cross(body.h)
         )

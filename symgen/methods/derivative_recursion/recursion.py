@@ -49,7 +49,7 @@ Square = list[list[Scalar]]
 
 @dataclass(frozen=True)
 class CarriedWrenches:
-    """Wrench t1 of (D6) and couple t4 of (D9) of degree of freedom k, carried to an ancestor link."""
+    """Wrench t1 of (D6) and couple t4 of (D9) of degree of freedom k, carried to an ancestor."""
 
     t1: Wrench
     t4: Vector

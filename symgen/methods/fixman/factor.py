@@ -26,7 +26,7 @@ from symgen.support.errors import MethodRefusal
 
 
 class PartitionFactor(Factor):
-    """H = G⁻¹ with its hard block eliminated; det M = det G · det H^bb, Fixman's theorem, LC (8)."""
+    """H = G⁻¹, its hard block eliminated; det M = det G · det H^bb, Fixman's theorem, LC (8)."""
 
     def __init__(self, linkage: Linkage, partition: Partition) -> None:
         super().__init__(linkage)

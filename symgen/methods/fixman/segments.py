@@ -16,7 +16,8 @@ where D are the pivots of (13) of the segment by itself. The segment's first row
 row before it σ' = y − z m' + reach σ + ρ e'. All segments beyond contribute σ = Y − Z m_t + R e_t,
 so
 
-    e_t = κ (p + q A + reach e' + µ m'),    σ = κ (A + R p) + R κ (reach e' + µ m'),    A = Y − Z m_t,    κ = 1/(1 − q R),
+    e_t = κ (p + q A + reach e' + µ m'),    σ = κ (A + R p) + R κ (reach e' + µ m'),
+    A = Y − Z m_t,    κ = 1/(1 − q R),
 
 and this segment with all beyond contributes Y' = y + reach κ (A + R p), Z' = z − reach R κ µ, R' =
 ρ + R κ reach². 1/q is the pivot of row t if it were eliminated last, and 1/q − R > 0 is that of the
@@ -93,7 +94,7 @@ class Outward(NamedTuple):
 
 
 class Row(NamedTuple):
-    """Contribution of a segment and all beyond to the row of the link before: σ' = Y − Z m' + R e'."""
+    """Contribution of a segment and all beyond to the previous link's row: σ' = Y − Z m' + R e'."""
 
     Y: Scalar
     Z: Scalar

@@ -56,7 +56,7 @@ def difference(linkage: Linkage) -> tuple[list[Scalar], ...]:
 def _bind(
     linkage: Linkage, i: int, equations: Iterable[tuple[Any, Any]], bindings: dict[object, Scalar]
 ) -> None:
-    """Bind the symbols of equations in their order, and name the results; names count links from 1."""
+    """Bind symbols of equations in their order, and name the results; names count links from 1."""
     for symbol, expression in equations:
         bindings[symbol] = lower(expression, bindings, linkage.derivation)
         stem, *component = str(symbol).split("_")

@@ -85,7 +85,7 @@ def _loaded(
     forces: Sequence[Scalar],
     loads: Sequence[tuple[Vector, Vector]],
 ) -> list[tuple[Vector, Vector]]:
-    """Return the external wrench on each link, with the contact forces, given in base axes, added."""
+    """Return the external wrench on each link, plus the contact forces, given in base axes."""
     result = list(loads)
     for k, contact in enumerate(contacts):
         linkage.step(contact.frame.link, f"force at {contact.frame.name}")

@@ -30,7 +30,7 @@ def plus(a: Spatial, b: Spatial) -> Spatial:
 
 
 def angular_velocities(linkage: Linkage) -> list[Spatial]:
-    """Return (ω of the link, ω of its parent in the link's axes), base → tip: (5.13) as V = φᵀHᵀθ̇."""
+    """Return (ω of the link, ω of its parent in link axes), base → tip: (5.13) as V = φᵀHᵀθ̇."""
     rates = linkage.inputs["v"]
     omegas: list[Spatial] = []
     for i, link in enumerate(linkage.links):

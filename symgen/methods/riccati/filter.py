@@ -187,7 +187,7 @@ class RiccatiFactor(Factor):
         return [gain.D for gain in self.filters]
 
     def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
-        """Return (1 − HΨL)ᵀ D⁻¹ (1 − HΨL) b: filter tip → base (4.20), smoother base → tip (4.22)."""
+        """Return (1−HΨL)ᵀ D⁻¹ (1−HΨL) b: filter tip → base (4.20), smoother base → tip (4.22)."""
         _, nu = filtered(self.linkage, self.filters, b)
         return self.back_substitute(nu)  # (4.18)
 

@@ -5,7 +5,7 @@ ln det M = Σ ln D(k) (4.11) depends on the spatial inertia 𝓜(k) of a link by
 Ω(k), the block of J M⁻¹ Jᵀ in `riccati.operational`. The articulated body of joint i reaches its
 parent as φ P⁺ φᵀ with P⁺ = (1 − G H) P (4.5), and only φ depends on q_i:
 
-    ∂ ln det M/∂q_i = tr(Ω(parent) d(φ P⁺ φᵀ)/dq_i) = 2 tr(X (φ⁻¹ dφ/dq_i) P⁺),    X = φᵀ Ω(parent) φ,
+    ∂ ln det M/∂q_i = tr(Ω(parent) d(φ P⁺ φᵀ)/dq_i) = 2 tr(X (φ⁻¹ dφ/dq_i) P⁺),  X = φᵀ Ω(parent) φ,
 
 with φ⁻¹ dφ/dq_i = [[ω×, v×], [0, ω×]] of the joint's motion subspace (ω, v). For a joint on the
 base the gradient is 0.

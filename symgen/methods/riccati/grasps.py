@@ -9,7 +9,8 @@ transmits, as wrenches on the tip. A_i are these directions as forces on the obj
 the accelerations of the grasp's constraint rows. All arms meet at the object, of inertia M_o and
 bias force b_o:
 
-    K_i = B_iᵀ Ω_i B_i,    (M_o + Σ A_iᵀ K_i⁻¹ A_i) ẍ = τ_o − b_o − Σ A_iᵀ K_i⁻¹ e_i,    λ_i = −K_i⁻¹ (e_i + A_i ẍ),
+    K_i = B_iᵀ Ω_i B_i,    (M_o + Σ A_iᵀ K_i⁻¹ A_i) ẍ = τ_o − b_o − Σ A_iᵀ K_i⁻¹ e_i,
+    λ_i = −K_i⁻¹ (e_i + A_i ẍ),
 
 and the effect of λ_i on the arm goes through its filter and its smoother once more. Only 6x6
 matrices are factored, however many arms there are, and the object may be massless. But K_i must be
@@ -257,7 +258,7 @@ def _object_rows(linkage: Linkage, grasp: Grasp) -> list[list[Scalar]]:
 
 
 def _grasp_load(linkage: Linkage, grasp: Grasp, forces: Sequence[Scalar]) -> Spatial:
-    """Return the negative wrench of the grasp on the arm's link, as the filter needs it: RK (2.28)."""
+    """Return the grasp's negative wrench on the arm's link, as the filter needs it: RK (2.28)."""
     linkage.derivation.step(f"loop {grasp.loop.closing.name}: constraint force on the arm")
     total = (linkage.zeros, linkage.zeros)
     for (n, f), force in zip(grasp.B, forces, strict=True):

@@ -109,7 +109,7 @@ def _filter(linkage: Linkage, filters: Sequence[Filter]) -> list[Form]:
 
 
 def _name(linkage: Linkage, i: int, wrench: WrenchForm) -> None:
-    """Name the coefficients: z constant, zn and zf of ω in moment and force, zww1 … zww6 of [ω]×²."""
+    """Name coefficients: z constant, zn and zf of ω in moment and force, zww1 … zww6 of [ω]×²."""
     linkage.name("z", i, Vector(form.constant for form in wrench))
     for symbol, forms in (("zn", wrench[:3]), ("zf", wrench[3:])):
         x, y, z = (form.linear for form in forms)

@@ -207,7 +207,7 @@ class ClosedLoop:
 
     @cached_property
     def first_axes_in_second(self) -> list[Vector]:
-        """Axes of the first frame in the axes of the second, at any positions: the columns of Rᵀ."""
+        """Axes of the first frame in those of the second, at any positions: the columns of Rᵀ."""
         return self.directions_in_second(self.units)
 
     @cached_property

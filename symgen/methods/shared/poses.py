@@ -1,4 +1,4 @@
-"""Rotations from link axes to base axes, and the path of links from the root to the chosen frame."""
+"""Rotations from link axes to base axes, and the path of links from the root to a chosen frame."""
 
 from __future__ import annotations
 

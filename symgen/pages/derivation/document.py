@@ -1,4 +1,4 @@
-"""Content of a derived paper: its equations in order, each with the robot's instance and a check."""
+"""Content of a derived paper: equations in order, each with the robot's instance and a check."""
 
 from __future__ import annotations
 
@@ -343,7 +343,7 @@ Block = Callable[[], Canonical]
 def _blocks(
     mechanism: Mechanism, name: str, method: str, letter: str
 ) -> Iterator[tuple[tuple[int, ...], Block]]:
-    """Yield (indices, its canonical form) of the blocks of a letter that are not zero, tip first."""
+    """Yield (indices, canonical form) of the nonzero blocks of a letter, tip first."""
     quantity = methods.find(method).quantities.get(letter)
     derived = {}
     if quantity is not None and refusal_reason(mechanism, method, quantity) is None:
@@ -459,7 +459,7 @@ def _sums(entry: MultiAngle | Quotient) -> tuple[MultiAngle, ...]:
 def _printed_blocks(
     mechanism: Mechanism, blocks: Sequence[tuple[tuple[int, ...], Block]]
 ) -> list[tuple[tuple[int, ...], Block]]:
-    """Return the blocks that are printed: of pairs of links on a large robot, those of neighbours."""
+    """Return the printed blocks: of pairs of links on a large robot, those of neighbours."""
     parents = [joint.parent for joint in mechanism.joints]
     return [
         (indices, form)

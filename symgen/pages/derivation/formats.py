@@ -66,7 +66,7 @@ def _markdown_step(step: Step) -> Iterator[str]:
 
 
 def markdown(document: Document) -> str:
-    """Return the document in Markdown with `$$` mathematics, as GitHub, GitLab and Jupyter show it."""
+    """Return the document in Markdown with `$$` formulas, as GitHub, GitLab and Jupyter show it."""
     return "\n\n".join(_markdown_cells(document)) + "\n"
 
 

@@ -72,7 +72,7 @@ class Factor:
 
 
 def pictures(mechanism: Mechanism) -> list[Factor]:
-    """Return the factors of the robot; without 𝓐 and H_bb if the inertia of a link has no inverse."""
+    """Return the robot's factors; without 𝓐 and H_bb if the inertia of a link has no inverse."""
     patterns: dict[str, Array] = {}
     for q in draw_states(mechanism, STATES, seed=5)["q"].astype(float):
         for name, matrix in _factors(mechanism, q).items():

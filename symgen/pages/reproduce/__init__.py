@@ -3,8 +3,8 @@ compares both.
 
 One result a file, found by discovery: `saha_counts.py` is `saha-counts`. A file has
 
-    TITLE: str                                       # one line that says what the picture shows
-    def reproduce(tell: Progress, …) -> Page         # sizes as keyword arguments, with the published defaults
+    TITLE: str                                 # one line that says what the picture shows
+    def reproduce(tell: Progress, …) -> Page   # sizes as keyword arguments, default as published
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ def _cell(x: Any) -> Any:
 
 
 def pictures() -> Callable[[Page], dict[str, bytes]]:
-    """Return a function that draws a page as {"svg": …, "png": …}. RequestError without matplotlib."""
+    """Return a function drawing a page as {"svg": …, "png": …}. RequestError without matplotlib."""
     try:
         import matplotlib  # noqa: F401 -- asked only whether it is installed
     except ImportError:

@@ -472,5 +472,5 @@ def chi_square(densities: Array, law: Array) -> float:
 
 
 def exceedance(chi2: float, freedom: int) -> float:
-    """Return the probability that χ² with this many degrees of freedom exceeds a value by chance."""
+    """Return the probability that χ² with so many degrees of freedom exceeds a value by chance."""
     return float(arb(chi2 / 2).gamma_upper(arb(freedom) / 2, regularized=1))

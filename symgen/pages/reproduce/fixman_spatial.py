@@ -101,7 +101,7 @@ def reference_values(mechanism: Mechanism, q: Array) -> tuple[Array, Array]:
 
 
 def reproduce(tell: Progress, links: Sequence[int] = LINKS) -> Page:
-    """Return the page: operations and errors of det M by three methods, and errors of its gradient."""
+    """Return the page: operations and errors of det M by 3 methods, and errors of its gradient."""
     rows: list[tuple[Any, ...]] = []
     random = np.random.default_rng(1974)
     for done, n in enumerate(links):

@@ -173,7 +173,7 @@ class Contest:
         self.least = dict.fromkeys(self.calls, float("inf"))
 
     def time(self, every: bool = True) -> None:
-        """Run one round of each call; without `every`, of those that take less than SLOW seconds."""
+        """Run a round of each call; without `every`, of those that take less than SLOW seconds."""
         for column, (call, states) in self.calls.items():
             if not every and self.least[column] * states > SLOW * 1e9:
                 continue

@@ -207,7 +207,7 @@ def steady_solution(chain: UniformChain) -> tuple[Array, int]:
 
 
 def compiled_pivot(case: Case, links: int) -> float:
-    """Return D(links) = det M(links) / det M(links − 1), from compiled logarithms of determinants."""
+    """Return D(links) = det M(links)/det M(links − 1), from compiled logarithms of determinants."""
     logarithms = []
     for n in (links, links - 1):
         robot = mechanism(case, n)

@@ -73,7 +73,7 @@ class Draft:
         return [self._rows[argument, k][0] for k in range(self.inputs[argument].size)]
 
     def changes(self, argument: int, step: Sequence[Number]) -> dict[int, int]:
-        """Return by row the changes of an argument's elements, when the argument changes by `step`."""
+        """Return by row the changes of an argument's elements if the argument changes by `step`."""
         changes = (
             self._forward(rates_from_step, self.rows(argument), step, self._of_v)
             if self._is_moved(self.inputs[argument])

@@ -1,4 +1,4 @@
-"""Forward mode over reverse mode: the changes of the arguments' weights, a Hessian times a vector."""
+"""Forward over reverse mode: the changes of the arguments' weights, a Hessian times a vector."""
 
 from __future__ import annotations
 

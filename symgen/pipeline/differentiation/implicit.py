@@ -193,7 +193,7 @@ def _column_by_column(
 
 
 def without(program: Program, names: Collection[str]) -> Program:
-    """Return the Program with these arguments set to zero and removed, and without these results."""
+    """Return the Program with these arguments set to zero and removed, without these results."""
     removed = {i for i, port in enumerate(program.inputs) if port.name in names}
     remaining_inputs = [i for i in range(len(program.inputs)) if i not in removed]
     new_index = {old: new for new, old in enumerate(remaining_inputs)}
@@ -252,7 +252,7 @@ def _solution_changes(
     changes_of_right: Sequence[Sequence[Number]],
     state_terms: Sequence[Sequence[Number]],
 ) -> list[Numbers]:
-    """Return the changes of the results when each b changes by `changes_of_right` − `state_terms`."""
+    """Return changes of the results when each b changes by `changes_of_right` − `state_terms`."""
     draft.tape.comment("change: ", draft.program.steps)
     seeds: dict[int, int] = {}
     for name, right_change, state_term in zip(

@@ -1,4 +1,4 @@
-"""Estimated length of a derivative, from the structure alone, so that a refusal takes no minutes."""
+"""Estimated length of a derivative, from structure alone, so that a refusal takes no minutes."""
 
 from __future__ import annotations
 

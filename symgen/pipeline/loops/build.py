@@ -77,7 +77,7 @@ def recursion(mechanism: Mechanism, function: str, method: str, frame: str = "")
 
 
 def _recursion(mechanism: Mechanism, function: str, method: str, frame: str) -> LoopProgram:
-    """Build the loop program in the current working precision; `recursion` raises it if necessary."""
+    """Build the loop program in current working precision; `recursion` raises it if necessary."""
     request = _build_request(mechanism, function, method, frame)
     if methods.find(method).couples_joints:
         return _with_classes(request, _classes_of_chains(request), [])

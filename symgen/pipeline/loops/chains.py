@@ -42,7 +42,7 @@ class ChainSteps:
 def chain_program(
     function: str, method: str, arguments: Sequence[str], result: str, links: int, steps: ChainSteps
 ) -> LoopProgram:
-    """Return the loop program of a chain of so many links, each with one element of every argument."""
+    """Return the loop program of a chain of so many links, each with one element per argument."""
     return LoopProgram(
         function,
         method,

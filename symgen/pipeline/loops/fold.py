@@ -1,4 +1,4 @@
-"""Folding of a method's rows on a sample chain into sweeps with one step for each class of links."""
+"""Folding of a method's rows on a sample chain into sweeps with one step for each link class."""
 
 from __future__ import annotations
 
@@ -315,7 +315,7 @@ EXACT: Mapping[str, Callable[[Fraction, Fraction], Fraction]] = {
 
 
 def _at_rest(op: str, a: Fraction, b: Fraction = Fraction(0)) -> Fraction:
-    """Compute an operation at the base. Raises NotUniform for an operation that has no exact value."""
+    """Compute an operation at the base. Raises NotUniform for one that has no exact value."""
     if op in ("sin", "cos") and not a:
         return Fraction(int(op == "cos"))
     if op not in EXACT:

@@ -33,7 +33,7 @@ UNIT = (Fraction(1, 5), Fraction(2, 5), Fraction(2, 5), Fraction(4, 5))
 
 
 def check_numbers(form: LoopProgram, model: Model, frame: Frame | None, classes: Classes) -> None:
-    """Compare the form with the method on a few links. Raises NotUniform if their numbers differ."""
+    """Compare the form with the method on a few links. Raises NotUniform if numbers differ."""
     link = -1 if frame is None else frame.link
     if classes.windows and len(form) > FEW:
         chosen, parents = short_chains(classes, model, link)

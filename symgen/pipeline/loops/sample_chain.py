@@ -168,7 +168,7 @@ class SampleChain:
         ]
 
     def _by_row(self, port: Port) -> list[tuple[int, ...]]:
-        """Return the rows of the Program that give a result, one tuple for each row of its columns."""
+        """Return the rows of the Program that give a result, one tuple per row of its columns."""
         across = len(port.rows) // self.rows.get(port.name, 1)
         return [port.rows[first : first + across] for first in range(0, len(port.rows), across)]
 

@@ -84,7 +84,7 @@ def check_identities(
 
 
 def _applies(identity: Identity, programs: Mapping[str, Form], exact_results: ExactResults) -> bool:
-    """True if the identity's functions are present, and it holds for the mechanism at these states."""
+    """True if the identity's functions exist, and it holds for the mechanism at these states."""
     return (
         all(function in programs for function in identity.needs)
         and identity.applies_to(exact_results.mechanism)

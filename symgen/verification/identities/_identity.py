@@ -60,7 +60,7 @@ class Functions:
 
     @property
     def reference(self) -> Reference:
-        """Return the reference over the scalars of the states: balls for exact states, else floats."""
+        """Return the reference over the states' scalars: balls for exact states, else floats."""
         return self.exact_results.reference if self.exact else self.exact_results.rough
 
     def drawn_argument(self, function: str, name: str) -> Array:

@@ -23,7 +23,7 @@ from symgen.verification.identities._identity import Distance, Functions, Identi
 
 
 def _total_mass(f: Functions) -> Array:
-    """Return the total mass of all parts, payload included: (count, 1) with a payload, else (1,)."""
+    """Return the total mass of all parts, payload included: (count, 1) with payload, else (1,)."""
     return np.asarray(sum(part.mass for part in f.reference.parts(f.states.get("payload"))))[
         ..., None
     ]
@@ -37,7 +37,7 @@ def _kinetic_energy(f: Functions) -> Distance:
 
 
 def _slope_of_the_potential_energy(f: Functions) -> Distance:
-    """Return g · v − dU/dt (count, 1): the power of the gravity force changes the potential energy."""
+    """Return g · v − dU/dt (count, 1): the power of gravity changes the potential energy."""
     power = (f("gravity_force")["g"] * f.states["v"]).sum(axis=-1)
     sizes, v = f.exact_results.scales, np.abs(f.exact_results.floats["v"])
     size = (sizes.of("gravity_force", "g") * v).sum(axis=-1) + sizes.of("potential_energy", "U")

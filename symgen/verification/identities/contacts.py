@@ -70,7 +70,7 @@ def _forces_in_the_joints(f: Functions) -> Distance:
 
 
 def _points(f: Functions, v: Array, a: Array, power: int) -> Array:
-    """Return velocities (power 1) or accelerations (power 2) of the contact points (count, 3 NT)."""
+    """Return velocities (power 1) or accelerations (power 2) of contact points (count, 3 NT)."""
     reference, blocks = f.reference, []
     placed = reference.placements(f.drawn_argument(DYNAMICS, "q"), v, a)
     for frame in reference.contacts:

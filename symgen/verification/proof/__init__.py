@@ -163,7 +163,7 @@ def _default_functions(mechanism: Mechanism, options: ProgramOptions) -> list[st
 
 
 def _refuse_parameters(options: ProgramOptions) -> None:
-    """Raise RequestError if numbers may change at run time: a proof holds for the numbers in the C."""
+    """Raise RequestError if numbers may change at run time: a proof holds for those in the C."""
     if options.parameters:
         raise RequestError(
             f"a proof holds for the numbers of the description, and {options.parameters[0]} may"
@@ -347,7 +347,7 @@ def _refuse_derivatives(programs: Iterable[str]) -> None:
 def _arithmetic(
     mechanism: Mechanism, options: ProgramOptions, text: TextOptions, trig_ulps: float | None
 ) -> Arithmetic:
-    """Return the arithmetic of the C, with the assumed error of sines and cosines if there is one."""
+    """Return the arithmetic of the C, with the assumed error of sines and cosines if any."""
     arithmetic = with_quaternions(arithmetic_of(options.real, text), mechanism)
     return arithmetic if trig_ulps is None else replace(arithmetic, trig=trig_ulps)
 

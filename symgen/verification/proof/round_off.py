@@ -109,7 +109,7 @@ def bound_round_off(
 def bounds_at_states(
     program: Program, states: Mapping[str, Array], arithmetic: Arithmetic
 ) -> Results:
-    """Return the running error bound of every result's elements at every state: (count, elements)."""
+    """Return the running error bound of each result's elements at each state: (count, elements)."""
     output_rows = _outputs(program)
     errors_by_chunk = [
         _errors(

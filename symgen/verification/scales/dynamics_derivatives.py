@@ -81,7 +81,7 @@ def along_v(bodies: Bodies, v: Array, a: Array) -> Array:
 
 
 def _outer(a: Array, b: Array) -> Array:
-    """Return the products a_j b_k (count, n, m) at each state, from a (count, n) and b (count, m)."""
+    """Return products a_j b_k (count, n, m) at each state, from a (count, n) and b (count, m)."""
     return np.asarray(a[:, :, None] * b[:, None, :])
 
 

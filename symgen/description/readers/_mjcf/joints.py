@@ -9,7 +9,7 @@ MuJoCo computes the springs and dampers of `springdamper` from a time constant a
 when it compiles a model. With time constant t, damping ratio ζ, and the n degrees of freedom k of
 the joint, it uses M in the declared pose, at qpos0:
 
-    I = n / Σ (M⁻¹)_kk,    stiffness I/(t ζ)²,    damping 2 I/t        (user_model.cc, AutoSpringDamper)
+    I = n / Σ (M⁻¹)_kk,    stiffness I/(t ζ)²,    damping 2 I/t    (user_model.cc, AutoSpringDamper)
 
 M includes the armature of joints, but not that of actuators, tendons and equalities. Poses of
 bodies are computed to 60 digits, and M is factored with more digits. M = Lᵀ D L from the tips

@@ -1,4 +1,4 @@
-"""Names of unnamed elements and of additional links: each is unique, and the same at each reading."""
+"""Names of unnamed elements and additional links: each is unique, and the same at each reading."""
 
 from __future__ import annotations
 

@@ -33,11 +33,14 @@ class Settings:
     `autolimits`: True if a `range` alone, without `limited`, limits a joint.
     `from_geoms` (`inertiafromgeom`): "true", "false", or "auto". Geoms give the inertia of every
     body, of no body, or only of bodies without an `inertial` element.
-    `inertia_groups` (`inertiagrouprange`): first and last group of the geoms that add to the inertia.
+    `inertia_groups` (`inertiagrouprange`): first and last group of geoms that add to the inertia.
     `bound_mass` (kg), `bound_inertia` (kg·m²): least mass and least principal moment of a body.
-    `balance_inertia` (`balanceinertia`): True if moments that no rigid body can have are set to their mean.
-    `total_mass` (`settotalmass`): mass (kg) to which all bodies together are scaled, None for no scaling.
-    `aligned_free_joints` (`alignfree`): alignment of free joints whose own `align` is "auto" (True: aligned).
+    `balance_inertia` (`balanceinertia`): True if moments that no rigid body can have are set to
+    their mean.
+    `total_mass` (`settotalmass`): mass (kg) to which all bodies together are scaled, None for no
+    scaling.
+    `aligned_free_joints` (`alignfree`): alignment of free joints whose own `align` is "auto" (True:
+    aligned).
     `snapper`: replaces a decimal close to a multiple of π by that multiple.
     """
 

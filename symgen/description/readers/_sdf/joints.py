@@ -238,7 +238,7 @@ class Joints:
         ]
 
     def _with_mimics(self, connections: list[Connection]) -> list[Connection]:
-        """Return the connections, followers with their mimic relation by `mimic` or by gearboxes."""
+        """Return the connections, followers with their mimic relation by `mimic` or gearboxes."""
         coupling: dict[str, Mimic] = {}
         for joint in self.axis_joints:
             for name, axis in zip(joint.names, joint.axes, strict=False):
@@ -502,7 +502,7 @@ class Follower:
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis of a joint: `seat` is the frame at the joint's origin in whose axes `xyz` is given."""
+    """Axis of a joint: `seat` is the frame at the joint's origin in whose axes `xyz` is given."""
 
     seat: Frame
     xyz: Vector3 = Z_AXIS
