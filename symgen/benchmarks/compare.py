@@ -168,7 +168,10 @@ class Comparison:
         return (f"{figure:.1e}" if digits and figure >= 1e4 else f"{figure:.{digits}f}") + mark
 
     def __repr__(self) -> str:
-        return f"<symgen Comparison {self.function} by {len(self.rows)} methods; default {self.default}>"
+        return (
+            f"<symgen Comparison {self.function} by {len(self.rows)} methods;"
+            f" default {self.default}>"
+        )
 
     def facts(self) -> dict[str, Any]:
         return {

@@ -326,15 +326,15 @@ def _planar_rotation(
 # sine.
 #
 # Row by row, A and r lose all precision near zero rotation: r is as small as its error. But A/r is
-# computed from one computed r,
-# which is in both, and A/r is smooth in S and w while w keeps its sign. With A = 2θ and S + w² =
-# ρ²,
+# computed from one computed r, which is in both, and A/r is smooth in S and w while w keeps its
+# sign. With A = 2θ and S + w² = ρ²,
 #
-#     |∂(A/r)/∂S| = (θ − sin θ cos θ)/(r³) ≤ (π/2)/ρ³,    |∂(A/r)/∂w| = 2/ρ²,    |A/r| = 2θ/(ρ sin θ) ≤ π/ρ.
+#     |∂(A/r)/∂S| = (θ − sin θ cos θ)/(r³) ≤ (π/2)/ρ³,
+#     |∂(A/r)/∂w| = 2/ρ²,    |A/r| = 2θ/(ρ sin θ) ≤ π/ρ.
 #
 # The roundings after S and w are relative. There are two in 2 r w, and two in w² − r², at most u ρ²
-# each, which change A by |sin A| times
-# as much. Then follow that of atan2, and that of r with a division, or a reciprocal and a product.
+# each, which change A by |sin A| times as much. Then follow that of atan2, and that of r with a
+# division, or a reciprocal and a product.
 
 
 _SLOPE = 1.5707963267948970

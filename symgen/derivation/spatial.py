@@ -239,8 +239,9 @@ def _rotate_matrix(factor: Matrix, m: Matrix, symmetric: bool) -> Matrix:
         factor[(axis + 1) % 3][(axis + 1) % 3].is_constant
         and factor[(axis + 1) % 3][(axis + 1) % 3].is_zero
     ):
-        half = transposed(tuple(times(factor, column) for column in transposed(m)))  # type: ignore[arg-type]
-        return tuple(times(factor, row) for row in half)  # type: ignore[return-value]
+        first, second, third = transposed(m)
+        half = transposed((times(factor, first), times(factor, second), times(factor, third)))
+        return (times(factor, half[0]), times(factor, half[1]), times(factor, half[2]))
     z, x, y = axis, (axis + 1) % 3, (axis + 2) % 3
     c, s = factor[x][x], factor[y][x]
     a, b, e, d = m[x][x], m[x][y], m[y][x], m[y][y]

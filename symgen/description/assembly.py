@@ -707,10 +707,8 @@ def _implausible_moments(mass: Fraction, moments: Moments) -> str | None:
     """
     fault = _moments_fault(mass, moments)
     names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-    return (
-        fault
-        and f"{fault} ({', '.join(f'{n} {fraction_text(v)}' for n, v in zip(names, moments, strict=True))})"
-    )
+    texts = (f"{n} {fraction_text(v)}" for n, v in zip(names, moments, strict=True))
+    return fault and f"{fault} ({', '.join(texts)})"
 
 
 def _moments_fault(mass: Fraction, moments: Moments) -> str | None:

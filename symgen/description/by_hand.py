@@ -241,7 +241,8 @@ class Robot:
         return load(self, **options)
 
     def __repr__(self) -> str:
-        return f"<Robot {self.name}: {len(self._content.get('body', self._content.get('row', ())))} bodies declared>"
+        bodies = self._content.get("body", self._content.get("row", ()))
+        return f"<Robot {self.name}: {len(bodies)} bodies declared>"
 
     def _set_joints(self, key: str, joints: tuple[str, ...]) -> Self:
         names = [*joints]

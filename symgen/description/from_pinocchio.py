@@ -197,10 +197,10 @@ def _motions(
             nq=joint.nq,
         )
     else:
+        supported = ("R", "P", "H", "RUB", *_SINGLE, *_SEQUENCES, "Universal", "Composite")
         raise location.error(
             f"its type {quote(joint.shortname())} is not supported",
-            "use one of"
-            f" {', '.join(('R', 'P', 'H', 'RUB', *_SINGLE, *_SEQUENCES, 'Universal', 'Composite'))}",
+            f"use one of {', '.join(supported)}",
         )
 
 

@@ -89,7 +89,8 @@ def _statement(statement: s.Statement, language: Language, margin: str) -> Itera
             yield f"{margin}{declarator(statement)}{initial};{comment(statement.comment)}"
         case s.Assign(target, changed, sign):
             yield (
-                f"{margin}{_assigned(text(target), text(changed), sign)};{comment(statement.comment)}"
+                f"{margin}{_assigned(text(target), text(changed), sign)};"
+                f"{comment(statement.comment)}"
             )
         case s.Call():
             yield from _call(statement, language, margin)

@@ -57,7 +57,8 @@ class _Latex(LatexPrinter):  # type: ignore[misc]
 
     def _print_log(self, expr: Any, exp: Any = None) -> str:
         """Print ln with braces: SymPy's ln (x)^2 is ambiguous."""
-        return rf"\ln{'' if exp is None else f'^{{{exp}}}'}{{\left({self._print(expr.args[0])} \right)}}"
+        power = "" if exp is None else f"^{{{exp}}}"
+        return rf"\ln{power}{{\left({self._print(expr.args[0])} \right)}}"
 
 
 class _C(C99CodePrinter):  # type: ignore[misc]

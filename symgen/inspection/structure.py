@@ -452,7 +452,8 @@ def unit_parameters() -> list[BodyInertia]:
                 ]
                 for r in range(3)
             ]
-            result.append((k.ZERO, k.ORIGIN, tuple(tuple(row) for row in rows)))  # type: ignore[arg-type]
+            matrix = tuple(tuple(row) for row in rows)
+            result.append((k.ZERO, k.ORIGIN, matrix))  # type: ignore[arg-type]
         else:
             result.append(
                 (k.ZERO, k.IDENTITY[axes[0]], zero_matrix)

@@ -278,7 +278,8 @@ class Call:
         return "\n".join(
             [
                 (
-                    f"{derivatives.identifier_part(self.outline.function)}({', '.join(port.name for port in self.outline.inputs)})"
+                    f"{derivatives.identifier_part(self.outline.function)}"
+                    f"({', '.join(port.name for port in self.outline.inputs)})"
                 ),
                 "",
                 *array_lines(self.outline, self.sizes),

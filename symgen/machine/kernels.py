@@ -587,7 +587,8 @@ class Kernel:
         out = "a tuple of arrays" if len(self.outputs) > 1 else "an array"
         lines = [
             (
-                f"{derivatives.identifier_part(self.function)}({', '.join(p.name for p in self.inputs)},"
+                f"{derivatives.identifier_part(self.function)}"
+                f"({', '.join(p.name for p in self.inputs)},"
                 " out=None, *, threads=1, layout='aos',"
                 f" {'status=None, ' if self.checked else ''}progress=None)"
             ),

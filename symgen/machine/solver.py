@@ -592,7 +592,8 @@ class Parameters(MutableMapping[str, Any]):
         return len(self._values)
 
     def __repr__(self) -> str:
-        return f"<symgen parameters: {', '.join(f'{name} = {value}' for name, value in self._values.items())}>"
+        values = ", ".join(f"{name} = {value}" for name, value in self._values.items())
+        return f"<symgen parameters: {values}>"
 
     def reset(self) -> None:
         """Restore the description's numbers."""

@@ -156,7 +156,8 @@ class Body:
         )
 
     def __repr__(self) -> str:
-        return f"<Body {self.name}: {float(self.mass):g} kg, of {', '.join(part.link for part in self.parts) or 'nothing'}>"
+        links = ", ".join(part.link for part in self.parts)
+        return f"<Body {self.name}: {float(self.mass):g} kg, of {links or 'nothing'}>"
 
 
 @dataclass(frozen=True, repr=False)

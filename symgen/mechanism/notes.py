@@ -29,7 +29,10 @@ NAMED = 4
 """Number of further elements that a combined line names before it only counts the rest."""
 
 _NAME = r"'[^']*'|(?<=\blink )\S+|(?<=\bjoint )\S+|(?<=\bbody )\S+|(?<=\bloop )\S+"
-_NUMBER = r"(?<![\w.])[-+]?(?:[\d.]+(?:e[-+]?\d+)?\*?)?(?:pi|\d)(?:/\d+)?(?![\w.])|(?<![\w.])[-+]?[\d.]+e[-+]?\d+"
+_NUMBER = (
+    r"(?<![\w.])[-+]?(?:[\d.]+(?:e[-+]?\d+)?\*?)?(?:pi|\d)(?:/\d+)?(?![\w.])"
+    r"|(?<![\w.])[-+]?[\d.]+e[-+]?\d+"
+)
 _VARYING = re.compile(f"({_NAME})|{_NUMBER}")
 _SNAP_ANGLE = re.compile(r"\(moved by ([\d.e+-]+) rad\)")
 

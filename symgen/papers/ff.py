@@ -412,7 +412,8 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\mathcal P^T\dot{\mathcal V} = \mathcal H\ddot q",
         lambda o: o.P.T @ o.accelerations,
         lambda o: o.H,
-        "for unit accelerations of the joints, at rest; the accelerations of the bodies are those of the recursion from the base",
+        "for unit accelerations of the joints, at rest; the accelerations of the bodies are those"
+        " of the recursion from the base",
         ("P", "H"),
     ),
     Equation(
@@ -428,14 +429,16 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\tau = \mathcal H^T\mathcal F",
         lambda o: o.H.T @ o.forces,
         lambda o: o.M,
-        "for unit accelerations of the joints, at rest; the right side is M, whose columns are their joint forces",
+        "for unit accelerations of the joints, at rest; the right side is M, whose columns are"
+        " their joint forces",
     ),
     Equation(
         "M",
         r"M = \mathcal H^T\mathcal P^{-1}\mathcal I\mathcal P^{-T}\mathcal H",
         lambda o: o.M,
         lambda o: mass_matrix_by_bodies(o.chain),
-        "the left side is V̇ᵀ 𝓘 V̇ of unit accelerations; the right side is the sum of the kinetic energies of the links",
+        "the left side is V̇ᵀ 𝓘 V̇ of unit accelerations; the right side is the sum of the kinetic"
+        " energies of the links",
     ),
     Equation(
         "W",
@@ -463,15 +466,16 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\mathcal F = \mathcal W_a\tau + \mathcal W\lambda",
         lambda o: o.forces,
         lambda o: o.W_a @ o.M + o.W @ o.constraint_forces,
-        "for unit accelerations of the joints, at rest: τ are the columns of M, and λ the coordinates of 𝓕 along 𝓦",
+        "for unit accelerations of the joints, at rest: τ are the columns of M, and λ the"
+        " coordinates of 𝓕 along 𝓦",
     ),
     Equation(
         "A",
         r"\mathcal A = \mathcal P^T\mathcal I^{-1}\mathcal P",
         lambda o: o.A,
         lambda o: o.local(o.A_block, o.six, o.six),
-        "the right side is computed block by block: one for each joint, for two joints that follow each other, and for two of "
-        "one parent, so that it is block tridiagonal on a serial chain",
+        "the right side is computed block by block: one for each joint, for two joints that follow"
+        " each other, and for two of one parent, so that it is block tridiagonal on a serial chain",
         ("A",),
     ),
     Equation(
@@ -521,7 +525,8 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"H_{bb}\lambda = -H_{ab}^T\tau",
         lambda o: o.H_bb @ o.constraint_forces + o.H_ab.T @ o.M,
         lambda o: Matrix.zeros(sum(o.forbidden), sum(o.allowed)),
-        "shown as H_bb λ + H_abᵀ τ = 0 for unit accelerations of the joints, with 𝓕 of the recursion of Newton and Euler",
+        "shown as H_bb λ + H_abᵀ τ = 0 for unit accelerations of the joints, with 𝓕 of the"
+        " recursion of Newton and Euler",
     ),
     Equation(
         "joint accelerations",
@@ -536,7 +541,8 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\frac{\det\mathcal H^T\mathcal H}{\det\mathcal W^T\mathcal W}",
         lambda o: o.volumes[0],
         lambda o: o.volumes[1],
-        "Fixman's theorem in space; the quotient is 1 where the axes of every joint are orthonormal",
+        "Fixman's theorem in space; the quotient is 1 where the axes of every joint are"
+        " orthonormal",
     ),
     Equation(
         "bridge to RK (4.6)",
@@ -544,7 +550,8 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\frac{\det\mathcal H^T\mathcal H}{\det\mathcal W^T\mathcal W}",
         lambda o: o.pivots(),
         lambda o: o.volumes[1],
-        "the pivots D(k) of Rodriguez & Kreutz; the quotient is 1 where the axes of every joint are orthonormal",
+        "the pivots D(k) of Rodriguez & Kreutz; the quotient is 1 where the axes of every joint are"
+        " orthonormal",
     ),
     Equation(
         "M inverse",
@@ -572,15 +579,16 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\Lambda^{-1} = J M^{-1}J^T = B^T\Pi^T\mathcal I^{-1}\Pi B",
         lambda o: o.jacobian @ matrix_inverse(o.M) @ o.jacobian.T,
         lambda o: o.Lambda_inverse,
-        "for a frame on the last link; the left side has J from the poses of the links in the base, and inverts M by elimination",
+        "for a frame on the last link; the left side has J from the poses of the links in the base,"
+        " and inverts M by elimination",
     ),
     Equation(
         "bridge to RK Ω",
         r"\mathcal I^{-1}\Pi = \psi^TH^TD^{-1}H\psi",
         lambda o: o.inertia_inverse @ o.projected(o.loads),
         lambda o: o.accelerations_by_filter(o.loads),
-        "accelerations of all bodies, at rest, by forces on the frame of the last link and by a random force on every body; "
-        "the right side has the operators of Rodriguez & Kreutz",
+        "accelerations of all bodies, at rest, by forces on the frame of the last link and by a"
+        " random force on every body; the right side has the operators of Rodriguez & Kreutz",
     ),
 )
 """The equations from the letters of the nomenclature to the two inverses of the abstract."""

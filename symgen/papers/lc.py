@@ -700,7 +700,8 @@ def _product_of_pivots(o: Operators) -> Matrix:
 EQUATIONS: tuple[Equation[Operators], ...] = (
     Equation(
         "before (3)",
-        r"\left[\frac{\partial x}{\partial q}\right]^{-1} = \left[\frac{\partial q}{\partial x}\right]",
+        r"\left[\frac{\partial x}{\partial q}\right]^{-1}"
+        r" = \left[\frac{\partial q}{\partial x}\right]",
         lambda o: o.dq_dx @ o.dx_dq,
         lambda o: Matrix.identity(2 * o.n),
         "the derivative ∂x/∂q of (14) is exact; ∂q/∂x has the rows of ∂θ/∂x and ∂L/∂x",
@@ -716,11 +717,12 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
     ),
     Equation(
         "(4)",
-        r"G_{ij} = \sum_{l=1}^n m_l\,\frac{\partial x_l}{\partial q_i}\cdot\frac{\partial x_l}{\partial q_j}",
+        r"G_{ij} = \sum_{l=1}^n m_l\,\frac{\partial x_l}{\partial q_i}"
+        r"\cdot\frac{\partial x_l}{\partial q_j}",
         lambda o: o.G,
         lambda o: o.G_by_momenta,
-        "the right side has the momenta of unit rates, summed from the last point; the term l = 0 that is printed too is "
-        "zero, since x_0 does not move",
+        "the right side has the momenta of unit rates, summed from the last point; the term l = 0"
+        " that is printed too is zero, since x_0 does not move",
     ),
     Equation(
         "(5)",
@@ -728,8 +730,8 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\left(\frac{\partial q_j}{\partial x_l}\right)^T",
         lambda o: o.H,
         lambda o: o.H_by_elimination,
-        "the left side is (3); the right side takes ∂q/∂x from ∂x/∂q by elimination; the paper prints (G_ij)⁻¹, and a sum "
-        "from l = 0, though the base is no point mass that moves",
+        "the left side is (3); the right side takes ∂q/∂x from ∂x/∂q by elimination; the paper"
+        " prints (G_ij)⁻¹, and a sum from l = 0, though the base is no point mass that moves",
         corrected=True,
     ),
     Equation(
@@ -737,7 +739,8 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"G^{aa} = \mathcal M",
         lambda o: o.G_aa,
         lambda o: o.mass_matrix,
-        "the block of G over θ is the mass matrix; the right side is the sum of the kinetic energies of the links in space",
+        "the block of G over θ is the mass matrix; the right side is the sum of the kinetic"
+        " energies of the links in space",
         ("G_aa", "G_ab", "G_bb"),
     ),
     Equation(
@@ -752,7 +755,8 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
     ),
     Equation(
         "before (8)",
-        r"G\begin{pmatrix} 1 & H^{ab}\\ 0 & H^{bb}\end{pmatrix} = \begin{pmatrix} G^{aa} & 0\\ G^{ba} & 1\end{pmatrix}",
+        r"G\begin{pmatrix} 1 & H^{ab}\\ 0 & H^{bb}\end{pmatrix}"
+        r" = \begin{pmatrix} G^{aa} & 0\\ G^{ba} & 1\end{pmatrix}",
         lambda o: (
             o.G
             @ Matrix.of_parts(
@@ -767,7 +771,8 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\det G\,\det H^{bb} = \det G^{aa}",
         lambda o: o.det_G @ _product_of_pivots(o),
         lambda o: _determinant(o.mass_matrix),
-        "Fixman's theorem; det G is that of the next equation, and det H^bb the product of the pivots of H^LL",
+        "Fixman's theorem; det G is that of the next equation, and det H^bb the product of the"
+        " pivots of H^LL",
     ),
     Equation(
         "det G",
@@ -793,8 +798,10 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
     ),
     Equation(
         "(11)",
-        r"\begin{pmatrix} X\\ Y\end{pmatrix} = \begin{pmatrix} 1 & -H^{ab}(H^{bb})^{-1}\\ 0 & (H^{bb})^{-1}\end{pmatrix}"
-        r"\begin{pmatrix} H^{aa} & H^{ab}\\ H^{ba} & H^{bb}\end{pmatrix}\begin{pmatrix} b\\ 0\end{pmatrix}",
+        r"\begin{pmatrix} X\\ Y\end{pmatrix}"
+        r" = \begin{pmatrix} 1 & -H^{ab}(H^{bb})^{-1}\\ 0 & (H^{bb})^{-1}\end{pmatrix}"
+        r"\begin{pmatrix} H^{aa} & H^{ab}\\ H^{ba} & H^{bb}\end{pmatrix}"
+        r"\begin{pmatrix} b\\ 0\end{pmatrix}",
         lambda o: Matrix.below([o.X, o.Y]),
         lambda o: (
             Matrix.of_parts(
@@ -817,10 +824,12 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
     ),
     Equation(
         "(13)",
-        r"\ddot q_a = c - f,\quad c = H^{aa}b,\; d = (H^{ab})^Tb,\; e = (H^{bb})^{-1}d,\; f = H^{ab}e",
+        r"\ddot q_a = c - f,\quad c = H^{aa}b,\; d = (H^{ab})^Tb,\; e = (H^{bb})^{-1}d,\;"
+        r" f = H^{ab}e",
         lambda o: o.X,
         lambda o: o.q_ddot,
-        "the left side is X by elimination of the mass matrix; the right side has e by substitutions with L_h and U_h",
+        "the left side is X by elimination of the mass matrix; the right side has e by"
+        " substitutions with L_h and U_h",
         ("c", "d", "e", "f", "q_ddot"),
     ),
     Equation(
@@ -858,7 +867,8 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
     ),
     Equation(
         "(17)",
-        r"L_i\frac{\partial L_i}{\partial x_i} = d_i^T,\quad L_i\frac{\partial L_i}{\partial x_{i-1}} = -d_i^T",
+        r"L_i\frac{\partial L_i}{\partial x_i} = d_i^T,\quad"
+        r" L_i\frac{\partial L_i}{\partial x_{i-1}} = -d_i^T",
         lambda o: o.L_i @ o.dL_dx,
         lambda o: o.gradient(o.half_square_lengths),
         "the right side is the exact derivative of half of (16)",
@@ -892,27 +902,31 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
                 )
             ]
         ),
-        "the left side is taken from the rotation of joint i; here x_{−1} = −e₁ and L_0 = 1, while the text has x_{−1} = −L_{−1} e₁",
+        "the left side is taken from the rotation of joint i; here x_{−1} = −e₁ and L_0 = 1, while"
+        " the text has x_{−1} = −L_{−1} e₁",
         ("cos_theta",),
     ),
     Equation(
         "(20)",
-        r"L_{i-1}L_i\Bigl[\frac{\partial\cos\theta_i}{\partial x_i},\;\frac{\partial\cos\theta_i}{\partial x_{i-1}},\;"
-        r"\frac{\partial\cos\theta_i}{\partial x_{i-2}}\Bigr] = [(x_{i-1} - x_{i-2})^T,\;"
-        r"(x_i + x_{i-2} - 2x_{i-1})^T,\;(x_{i-1} - x_i)^T]",
+        r"L_{i-1}L_i\Bigl[\frac{\partial\cos\theta_i}{\partial x_i},\;"
+        r"\frac{\partial\cos\theta_i}{\partial x_{i-1}},\;"
+        r"\frac{\partial\cos\theta_i}{\partial x_{i-2}}\Bigr]"
+        r" = [(x_{i-1} - x_{i-2})^T,\;(x_i + x_{i-2} - 2x_{i-1})^T,\;(x_{i-1} - x_i)^T]",
         lambda o: o.dcos_theta_dx,
         lambda o: o.gradient(o.products_of_differences),
-        "the lengths are constant; the left side has the printed rows, and the right side is the exact derivative of d_i · d_{i−1}",
+        "the lengths are constant; the left side has the printed rows, and the right side is the"
+        " exact derivative of d_i · d_{i−1}",
         ("dcos_theta_dx",),
     ),
     Equation(
         "(21)",
-        r"\frac{\partial\theta_i}{\partial x_j} = \frac{-1}{L_{i-1}L_i\sin\theta_i}[\delta_{i,j}d_{i-1}^T + "
-        r"\delta_{i-1,j}(d_i - d_{i-1})^T - \delta_{i-2,j}d_i^T]",
+        r"\frac{\partial\theta_i}{\partial x_j}"
+        r" = \frac{-1}{L_{i-1}L_i\sin\theta_i}[\delta_{i,j}d_{i-1}^T"
+        r" + \delta_{i-1,j}(d_i - d_{i-1})^T - \delta_{i-2,j}d_i^T]",
         lambda o: o.dtheta_dx_printed,
         lambda o: o.dtheta_dx - o.hard_gradients,
-        "the right side has the rows of (∂x/∂q)⁻¹ less cot θ_i (∂L_i/L_i + ∂L_{i−1}/L_{i−1}), since the lengths are constant "
-        "in (20); the paper prints d_{i−1} for d_i in the last term",
+        "the right side has the rows of (∂x/∂q)⁻¹ less cot θ_i (∂L_i/L_i + ∂L_{i−1}/L_{i−1}), since"
+        " the lengths are constant in (20); the paper prints d_{i−1} for d_i in the last term",
         ("dtheta_dx_printed", "sin_theta"),
         corrected=True,
     ),
@@ -921,15 +935,16 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\mathcal M^{-1} = H^{aa} - H^{ab}(H^{bb})^{-1}(H^{ab})^T \text{ with the rows (21)}",
         lambda o: o.mass_matrix @ o.schur_complement(o.dtheta_dx_printed),
         lambda o: Matrix.identity(o.n),
-        "shown as 𝓜 𝓜⁻¹ = 1: the blocks differ from those of (12), and the Schur complement is the same, since the rows "
-        "differ by multiples of ∂L only",
+        "shown as 𝓜 𝓜⁻¹ = 1: the blocks differ from those of (12), and the Schur complement is the"
+        " same, since the rows differ by multiples of ∂L only",
     ),
     Equation(
         "(22)",
         r"H = \begin{pmatrix} H^{\theta\theta} & H^{\theta L}\\ H^{L\theta} & H^{LL}\end{pmatrix}",
         lambda o: o.H,
         _blocks,
-        "the left side is the product of whole matrices (3), the right side has the sums over the masses (23)",
+        "the left side is the product of whole matrices (3), the right side has the sums over the"
+        " masses (23)",
     ),
     Equation(
         "(23)",
@@ -937,14 +952,16 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\left(\frac{\partial L_j}{\partial x_l}\right)^T,\ \ldots",
         _blocks,
         lambda o: o.blocks_by_angles,
-        "the right side is the closed form of these sums in masses, lengths and angles; the paper prints sums from l = 0",
+        "the right side is the closed form of these sums in masses, lengths and angles; the paper"
+        " prints sums from l = 0",
         ("H_theta_theta", "H_theta_L", "H_L_theta", "H_L_L"),
         corrected=True,
     ),
     Equation(
         "(24)",
-        r"H^{\theta\theta}_{ij} = 0 \text{ for } |i-j| > 2,\quad H^{\theta L}_{ij} = H^{L\theta}_{ji} = 0 "
-        r"\text{ unless } -2 \le j-i \le 1,\quad H^{LL}_{ij} = 0 \text{ for } |i-j| > 1",
+        r"H^{\theta\theta}_{ij} = 0 \text{ for } |i-j| > 2,\quad"
+        r" H^{\theta L}_{ij} = H^{L\theta}_{ji} = 0 \text{ unless } -2 \le j-i \le 1,\quad"
+        r" H^{LL}_{ij} = 0 \text{ for } |i-j| > 1",
         lambda o: o.H,
         _banded,
         "the right side has zeros outside these diagonals",

@@ -642,7 +642,8 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\phi(i,k) = \phi(i,i-1)\cdots\phi(k+1,k)",
         lambda o: o.phi,
         lambda o: o.phi_by_poses,
-        "the left side has the products of steps; the right side has the poses of both links in the base",
+        "the left side has the products of steps; the right side has the poses of both links in the"
+        " base",
         ("phi",),
     ),
     Equation(
@@ -674,7 +675,8 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"T = H f",
         lambda o: o.H @ o.motion.f,
         lambda o: o.motion.T,
-        "the left side has the wrenches of the accelerations that FD1 computes; the right side is given",
+        "the left side has the wrenches of the accelerations that FD1 computes; the right side is"
+        " given",
     ),
     Equation(
         "(3.20)",
@@ -704,7 +706,8 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\psi(k+1,k) = \phi(k+1,k) - L(k)H(k),\quad \psi(k+1,k)P(k)H^T(k) = 0",
         lambda o: Matrix.of_parts([[o.Delta_psi, o.Delta_psi @ o.P @ o.H.T]]),
         lambda o: Matrix.of_parts([[o.Delta_phi - o.L @ o.H, Matrix.zeros(*o.H.T.shape)]]),
-        "the second part, from the proof of (a.47), determines L: a free joint transmits no force along its axis",
+        "the second part, from the proof of (a.47), determines L: a free joint transmits no force"
+        " along its axis",
         ("L", "psi"),
     ),
     Equation(
@@ -744,7 +747,8 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\ddot\theta(k) = \nu(k) - L^T(k)\lambda(k+1)",
         lambda o: o.motion.smoothed[0],
         lambda o: o.motion.theta_ddot,
-        "the left side is the smoother (4.21), (4.22), link by link; the right side is Algorithm FD1 (4.18)",
+        "the left side is the smoother (4.21), (4.22), link by link; the right side is Algorithm"
+        " FD1 (4.18)",
     ),
     Equation(
         "(5.3)",
@@ -1028,7 +1032,8 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
     ),
     Equation(
         "(a.50)",
-        r"(1 - H\Psi L)^TD^{-1}H\psi M\phi^T = (1 - H\Psi L)^TD^{-1}H\tilde\psi P + L^T\Psi^T(1 - GH)^T + G^T",
+        r"(1 - H\Psi L)^TD^{-1}H\psi M\phi^T = (1 - H\Psi L)^TD^{-1}H\tilde\psi P"
+        r" + L^T\Psi^T(1 - GH)^T + G^T",
         lambda o: o.whitening.T @ o.D_inverse @ o.H @ o.psi @ o.M @ o.phi.T,
         lambda o: (
             o.whitening.T @ o.D_inverse @ o.H @ o.psi_tilde @ o.P
@@ -1047,15 +1052,16 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\phi^TH^T\mathcal M^{-1}H\phi = \psi^TH^TD^{-1}H\psi",
         lambda o: o.phi.T @ o.H.T @ matrix_inverse(o.mass_matrix) @ o.H @ o.phi,
         lambda o: o.psi.T @ o.H.T @ o.D_inverse @ o.H @ o.psi,
-        "inverse operational-space inertia between any two links, from (3.13), (4.16) and (5.4); the left side "
-        "inverts the mass operator by elimination",
+        "inverse operational-space inertia between any two links, from (3.13), (4.16) and (5.4);"
+        " the left side inverts the mass operator by elimination",
     ),
     Equation(
         "Ω(k)",
         r"\Omega(k) = \psi^T(k+1,k)\Omega(k+1)\psi(k+1,k) + H^T D^{-1} H",
         lambda o: o.diagonal_of(o.psi.T @ o.H.T @ o.D_inverse @ o.H @ o.psi),
         lambda o: o.Omega,
-        "the left side is the diagonal of ψᵀ Hᵀ D⁻¹ H ψ; the right side is a recursion from the base",
+        "the left side is the diagonal of ψᵀ Hᵀ D⁻¹ H ψ; the right side is a recursion from the"
+        " base",
         ("Omega",),
     ),
 )

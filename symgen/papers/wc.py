@@ -840,15 +840,16 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"(\det G)(\det H_{22}) = \det G_{11}",
         lambda o: o.det_G @ _pivots(o),
         lambda o: _determinant(o.mass_matrix),
-        "Fixman's theorem; det G is that of the next equation, and det H_22 the product of the determinants of the pivots of H_22",
+        "Fixman's theorem; det G is that of the next equation, and det H_22 the product of the"
+        " determinants of the pivots of H_22",
     ),
     Equation(
         "det G",
         r"\det G = \prod_k \det I_k",
         lambda o: o.det_G,
         lambda o: _determinant(o.G),
-        "the determinant of the theorem in closed form, for orthonormal rows of each joint; the rows of a helical joint are not "
-        "orthonormal, and add a constant factor",
+        "the determinant of the theorem in closed form, for orthonormal rows of each joint; the"
+        " rows of a helical joint are not orthonormal, and add a constant factor",
     ),
     Equation(
         "before (6)",
@@ -867,16 +868,18 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
     ),
     Equation(
         "(7)",
-        r"\begin{pmatrix} G_{11} & 0\\ G_{12}^T & 1\end{pmatrix}\begin{pmatrix} x\\ y\end{pmatrix} = "
-        r"\begin{pmatrix} b\\ 0\end{pmatrix}",
+        r"\begin{pmatrix} G_{11} & 0\\ G_{12}^T & 1\end{pmatrix}\begin{pmatrix} x\\ y\end{pmatrix}"
+        r" = \begin{pmatrix} b\\ 0\end{pmatrix}",
         lambda o: _soft_mass(o, o.G_11) @ Matrix.below([o.x, o.y]),
         _right_side,
         "with x = c − f of (9), and y = e",
     ),
     Equation(
         "(8)",
-        r"\begin{pmatrix} x\\ y\end{pmatrix} = \begin{pmatrix} 1 & -H_{12}H_{22}^{-1}\\ 0 & H_{22}^{-1}\end{pmatrix}"
-        r"\begin{pmatrix} H_{11} & H_{12}\\ H_{21} & H_{22}\end{pmatrix}\begin{pmatrix} b\\ 0\end{pmatrix}",
+        r"\begin{pmatrix} x\\ y\end{pmatrix}"
+        r" = \begin{pmatrix} 1 & -H_{12}H_{22}^{-1}\\ 0 & H_{22}^{-1}\end{pmatrix}"
+        r"\begin{pmatrix} H_{11} & H_{12}\\ H_{21} & H_{22}\end{pmatrix}"
+        r"\begin{pmatrix} b\\ 0\end{pmatrix}",
         lambda o: o.solution,
         _solved,
         "the left side has x by elimination of the mass matrix, and y = −G_12ᵀ x",
@@ -894,15 +897,16 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"(H_{ij})_{kl} = 0 \text{ unless joints } k, l \text{ are on one link}",
         lambda o: o.H,
         lambda o: o.banded(o.H),
-        "the right side has zeros between joints that are not on one link, of which the base is none; on a serial chain the "
-        "blocks of H are tridiagonal",
+        "the right side has zeros between joints that are not on one link, of which the base is"
+        " none; on a serial chain the blocks of H are tridiagonal",
     ),
     Equation(
         "LU",
         r"H_{22} = LU",
         lambda o: o.H_22,
         lambda o: o.L @ o.U,
-        "the factors have one block for two joints; on a serial chain one block beside the diagonal is not zero",
+        "the factors have one block for two joints; on a serial chain one block beside the diagonal"
+        " is not zero",
         ("L_22", "U_22"),
     ),
     Equation(
@@ -917,12 +921,14 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"x = c - f,\quad c = H_{11}b,\; d = H_{12}^Tb,\; e = H_{22}^{-1}d,\; f = H_{12}e",
         lambda o: Matrix.below([o.x, o.e]),
         lambda o: o.solution,
-        "the left side has x and e; the right side has x by elimination of the mass matrix, and y = −G_12ᵀ x",
+        "the left side has x and e; the right side has x by elimination of the mass matrix, and"
+        " y = −G_12ᵀ x",
         ("c", "d", "e", "f", "q_ddot"),
     ),
     Equation(
         "(10)",
-        r"\omega = J\dot q,\quad J = \Bigl[\mathrm{vect}\bigl(A^T\tfrac{\partial A}{\partial q_1}\bigr),\ldots\Bigr]",
+        r"\omega = J\dot q,\quad"
+        r" J = \Bigl[\mathrm{vect}\bigl(A^T\tfrac{\partial A}{\partial q_1}\bigr),\ldots\Bigr]",
         lambda o: o.J,
         lambda o: Matrix.of(
             np.array(
@@ -933,8 +939,8 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
                 dtype=object,
             ).T
         ),
-        "for one body in ZXZ Euler angles; the left side is J as printed in (11), entry by entry; the right side has the exact "
-        "derivatives of A",
+        "for one body in ZXZ Euler angles; the left side is J as printed in (11), entry by entry;"
+        " the right side has the exact derivatives of A",
     ),
     Equation(
         "(11)",
@@ -964,19 +970,22 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
     ),
     Equation(
         "J⁻¹",
-        r"J^{-1} = \begin{pmatrix}\sin\gamma/\sin\beta & \cos\gamma/\sin\beta & 0\\ \cos\gamma & -\sin\gamma & 0\\ "
-        r"-\cot\beta\sin\gamma & -\cot\beta\cos\gamma & 1\end{pmatrix}",
+        r"J^{-1} = \begin{pmatrix}\sin\gamma/\sin\beta & \cos\gamma/\sin\beta & 0\\"
+        r" \cos\gamma & -\sin\gamma & 0\\"
+        r" -\cot\beta\sin\gamma & -\cot\beta\cos\gamma & 1\end{pmatrix}",
         lambda o: o.J @ o.J_inverse,
         lambda o: Matrix.identity(3),
         "shown as J J⁻¹ = 1, with J⁻¹ as printed",
     ),
     Equation(
         "before (13)",
-        r"\frac{\partial}{\partial\xi_1} = -\cot\beta\sin\gamma\frac{\partial}{\partial\gamma} + "
-        r"\frac{\sin\gamma}{\sin\beta}\frac{\partial}{\partial\alpha} + \cos\gamma\frac{\partial}{\partial\beta},\ \ldots",
+        r"\frac{\partial}{\partial\xi_1} = -\cot\beta\sin\gamma\frac{\partial}{\partial\gamma}"
+        r" + \frac{\sin\gamma}{\sin\beta}\frac{\partial}{\partial\alpha}"
+        r" + \cos\gamma\frac{\partial}{\partial\beta},\ \ldots",
         lambda o: Matrix.column([rotation_derivative(o.body.f, o.body.A, i) for i in range(3)]),
         lambda o: Matrix.column(zxz_derivatives(o.body.angles, o.body.by_angles(o.body.f))),
-        "the left side is (12) for a polynomial of the entries of A; the right side has the three operators as printed",
+        "the left side is (12) for a polynomial of the entries of A; the right side has the three"
+        " operators as printed",
     ),
     Equation(
         "(13)",
@@ -988,10 +997,12 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
     ),
     Equation(
         "(14)",
-        r"\begin{pmatrix}\omega\\ v\end{pmatrix} = (H^{-1}\dot H)^\vee = \mathcal J(q)\dot q,\quad v = R^T\dot b",
+        r"\begin{pmatrix}\omega\\ v\end{pmatrix} = (H^{-1}\dot H)^\vee = \mathcal J(q)\dot q,\quad"
+        r" v = R^T\dot b",
         lambda o: Matrix.column(o.body.body_twist(o.body.rates)),
         lambda o: Matrix.column([*(o.body.J @ o.body.rates[:3]), *(o.body.A.T @ o.body.rates[3:])]),
-        "the left side is the exact derivative of H; the right side is J and Rᵀ times the rates; the paper prints v = Rᵀ b",
+        "the left side is the exact derivative of H; the right side is J and Rᵀ times the rates;"
+        " the paper prints v = Rᵀ b",
         corrected=True,
     ),
     Equation(
@@ -1005,33 +1016,39 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
     ),
     Equation(
         "(16)",
-        r"\frac{\partial}{\partial\tilde\xi_i}f(H) = \frac{d}{d\varepsilon}f(H(1 + \varepsilon\tilde E_i))\Big|_{\varepsilon=0}",
+        r"\frac{\partial}{\partial\tilde\xi_i}f(H)"
+        r" = \frac{d}{d\varepsilon}f(H(1 + \varepsilon\tilde E_i))\Big|_{\varepsilon=0}",
         lambda o: o.dq_dxi,
         lambda o: o.dq_dxi_by_operators,
-        "the left side is ∂q/∂ξ̃ of all joints; the right side applies the operators to their coordinates; the paper prints d/dt at t = 0",
+        "the left side is ∂q/∂ξ̃ of all joints; the right side applies the operators to their"
+        " coordinates; the paper prints d/dt at t = 0",
         corrected=True,
     ),
     Equation(
         "(17)",
-        r"\frac{\partial}{\partial\tilde\xi_i} = \frac{\partial}{\partial\xi_i}\;(i = 1, 2, 3),\quad "
-        r"\frac{\partial}{\partial\tilde\xi_i} = (R^T\nabla_b)_{i-3}\;(i = 4, 5, 6)",
+        r"\frac{\partial}{\partial\tilde\xi_i}"
+        r" = \frac{\partial}{\partial\xi_i}\;(i = 1, 2, 3),\quad"
+        r" \frac{\partial}{\partial\tilde\xi_i} = (R^T\nabla_b)_{i-3}\;(i = 4, 5, 6)",
         lambda o: Matrix.column(gradient(o.body.f, o.body.transform)),
         lambda o: _motion_derivatives(o.body),
-        "for a polynomial of the entries of H; the left side is its exact derivative; the paper prints a tilde on both sides of "
-        "the first line",
+        "for a polynomial of the entries of H; the left side is its exact derivative; the paper"
+        " prints a tilde on both sides of the first line",
     ),
     Equation(
         "M(q)",
         r"M(q) = \begin{pmatrix} J_R^TI_RJ_R & 0\\ 0 & m J_T^TJ_T\end{pmatrix}",
         lambda o: Matrix.of(o.body.mass_matrix),
         lambda o: Matrix.of(o.body.mass_matrix_by_energy),
-        "the right side is the kinetic energy of unit rates, for spherical coordinates, whose J_T is not symmetric; the paper prints "
-        "m J_T J_Tᵀ, and translations first, while 𝒥 has rotations first",
+        "the right side is the kinetic energy of unit rates, for spherical coordinates, whose J_T"
+        " is not symmetric; the paper prints m J_T J_Tᵀ, and translations first, while 𝒥 has"
+        " rotations first",
         corrected=True,
     ),
     Equation(
         "M⁻¹(q)",
-        r"M^{-1}(q) = \begin{pmatrix} J_R^{-1}I_R^{-1}J_R^{-T} & 0\\ 0 & \frac1m J_T^{-1}J_T^{-T}\end{pmatrix}",
+        r"M^{-1}(q)"
+        r" = \begin{pmatrix} J_R^{-1}I_R^{-1}J_R^{-T} & 0\\"
+        r" 0 & \frac1m J_T^{-1}J_T^{-T}\end{pmatrix}",
         lambda o: Matrix.of(o.body.mass_matrix_by_energy @ o.body.inverse_mass_matrix),
         lambda o: Matrix.identity(6),
         "the paper prints m for 1/m, and translations first",
@@ -1042,12 +1059,15 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"\frac{\partial q}{\partial\tilde\xi} = \mathcal J^{-1}",
         lambda o: o.dq_dxi @ o.script_J,
         lambda o: Matrix.identity(6 * len(o.links)),
-        "for all links, shown as ∂q/∂ξ̃ 𝒥 = 1; 𝒥 has the twists (14) of the links for unit rates across the joints",
+        "for all links, shown as ∂q/∂ξ̃ 𝒥 = 1; 𝒥 has the twists (14) of the links for unit rates"
+        " across the joints",
         ("W", "dq_dxi", "script_J"),
     ),
     Equation(
         "after (18)",
-        r"M^{-1}(q) = \Bigl[\frac{\partial q}{\partial\tilde\xi}\Bigr]I^{-1}\Bigl[\frac{\partial q}{\partial\tilde\xi}\Bigr]^T",
+        r"M^{-1}(q)"
+        r" = \Bigl[\frac{\partial q}{\partial\tilde\xi}\Bigr]I^{-1}"
+        r"\Bigl[\frac{\partial q}{\partial\tilde\xi}\Bigr]^T",
         lambda o: Matrix.of(
             o.body.mass_matrix_by_energy @ o.body.dq_dxi @ inverse(o.body.inertia) @ o.body.dq_dxi.T
         ),
@@ -1060,12 +1080,14 @@ EQUATIONS: tuple[Equation[Operators], ...] = (
         r"[I_1^{-1} \oplus \cdots \oplus I_n^{-1}] = [I_1 \oplus \cdots \oplus I_n]^{-1}",
         lambda o: o.I_inverse @ o.I,
         lambda o: Matrix.identity(6 * len(o.links)),
-        "the inverses on the left side are those of masses and central moments, shifted to the frames",
+        "the inverses on the left side are those of masses and central moments, shifted to the"
+        " frames",
         ("I", "I_inverse"),
     ),
     Equation(
         "(19)",
-        r"M^{-1}(q) = \Bigl[\frac{\partial q}{\partial\tilde\xi}\Bigr][I_1^{-1}\oplus\cdots\oplus I_n^{-1}]"
+        r"M^{-1}(q)"
+        r" = \Bigl[\frac{\partial q}{\partial\tilde\xi}\Bigr][I_1^{-1}\oplus\cdots\oplus I_n^{-1}]"
         r"\Bigl[\frac{\partial q}{\partial\tilde\xi}\Bigr]^T",
         lambda o: o.G @ o.H,
         lambda o: Matrix.identity(6 * len(o.links)),
@@ -1202,10 +1224,14 @@ NOTATION = {
     r"\Delta": "Δt is a small time",
     r"\dot H": "rate of H",
     r"\dot b": "rate of the position b",
-    r"\mathcal J": "Jacobian of motions: takes the rates of the variables to the twists of the links, (14)",
+    r"\mathcal J": (
+        "Jacobian of motions: takes the rates of the variables to the twists of the links, (14)"
+    ),
     r"\tilde\xi": "direction of a derivative on motions, (16)",
     r"\varepsilon": "a small number",
-    r"\tilde E": "generators of motions: rotations about the three axes, then translations along them, (16)",
+    r"\tilde E": (
+        "generators of motions: rotations about the three axes, then translations along them, (16)"
+    ),
     r"\nabla": "gradient by the position b, (17)",
     "M": "mass matrix of bodies without joints, (17), (19)",
     "m": "mass of a body",

@@ -569,7 +569,8 @@ class Recording:
             raise PrecisionLoss(
                 lost.fault,
                 lost.location
-                or f"{self.function} of '{self.mechanism.name}' by {self.method}, {derivation.steps[-1]}",
+                or f"{self.function} of '{self.mechanism.name}' by {self.method},"
+                f" {derivation.steps[-1]}",
             ) from None
 
 

@@ -23,7 +23,8 @@ from symgen.vocabulary.reals import REALS
 _NO_FAST_MATH = """
 #ifndef NAME_UNVERIFIED
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
-#error NAME is verified for operations in the written order: leave out -ffast-math and -Ofast, or define NAME_UNVERIFIED
+#error NAME is verified for operations in the written order: leave out -ffast-math and -Ofast, \
+or define NAME_UNVERIFIED
 #endif
 """
 """First lines of the block that rejects compilers that reorder sums."""
@@ -70,7 +71,8 @@ _ALLOWED_QUOTES = re.compile(
 
 
 _PART = """\
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) && !defined(NAME_NO_CLONES)
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) \
+&& !defined(NAME_NO_CLONES)
 #define SYMBOL_PART __attribute__((noinline, flatten, target_clones("avx512f", "avx2", "default")))
 #elif defined(__GNUC__)
 #define SYMBOL_PART __attribute__((noinline, flatten))
@@ -135,7 +137,8 @@ _LANES = """\
 #ifndef NAME_LANES_H
 #define NAME_LANES_H
 #include <stddef.h>
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) && !defined(NAME_NO_CLONES)
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) \
+&& !defined(NAME_NO_CLONES)
 #define NAME_CLONES __attribute__((flatten, target_clones("avx512f", "avx2", "default")))
 #elif defined(__GNUC__)
 #define NAME_CLONES __attribute__((flatten))

@@ -73,7 +73,8 @@ def _requested_programs(
         if request.functions is None and name not in names:
             refused[name] = (
                 build.refusal(mechanism, name, payload)
-                or f"its code is too long to be a default for {mechanism.nv} degrees of freedom; request it with -f {name}"
+                or f"its code is too long to be a default for {mechanism.nv} degrees of freedom;"
+                f" request it with -f {name}"
             )
     programs, build_refusals = build.programs_and_refusals(request, progress, each_by_itself=True)
     return {name: programs[name] for name in names if name in programs}, refused | build_refusals

@@ -11,14 +11,15 @@ def _set(text: str) -> frozenset[str]:
 
 KEYWORDS = _set(
     """
-    auto break case char const continue default do double else enum extern float for goto if inline int long register
-    restrict return short signed sizeof static struct switch typedef union unsigned void volatile while _Bool _Complex
-    _Imaginary _Alignas _Alignof _Atomic _Generic _Noreturn _Static_assert _Thread_local alignas alignof asm bool
-    constexpr false fortran nullptr static_assert thread_local true typeof typeof_unqual and and_eq bitand bitor catch
-    char8_t char16_t char32_t class co_await co_return co_yield compl concept const_cast consteval constinit decltype
-    delete dynamic_cast explicit export friend mutable namespace new noexcept not not_eq operator or or_eq private
-    protected public reinterpret_cast requires static_cast template this throw try typeid typename using virtual wchar_t
-    xor xor_eq
+    auto break case char const continue default do double else enum extern float for goto if inline
+    int long register restrict return short signed sizeof static struct switch typedef union
+    unsigned void volatile while _Bool _Complex _Imaginary _Alignas _Alignof _Atomic _Generic
+    _Noreturn _Static_assert _Thread_local alignas alignof asm bool constexpr false fortran nullptr
+    static_assert thread_local true typeof typeof_unqual and and_eq bitand bitor catch char8_t
+    char16_t char32_t class co_await co_return co_yield compl concept const_cast consteval constinit
+    decltype delete dynamic_cast explicit export friend mutable namespace new noexcept not not_eq
+    operator or or_eq private protected public reinterpret_cast requires static_cast template this
+    throw try typeid typename using virtual wchar_t xor xor_eq
     """
 )
 """Keywords of C99 to C23 and of C++, since generated text is also compiled as C++ on some targets.
@@ -26,30 +27,33 @@ KEYWORDS = _set(
 
 MACROS = _set(
     """
-    NULL TRUE FALSE EOF ERROR BUFSIZ RAND_MAX CHAR_BIT assert errno offsetof va_arg va_copy va_end va_list va_start setjmp
-    stdin stdout stderr linux unix i386 mips sparc sun hpux m68k vax PPC ppc vector pixel
-    far near huge small interface pascal cdecl min max IN OUT OPTIONAL VOID CONST BOOL FAR NEAR CALLBACK DELETE
-    HIGH LOW INPUT OUTPUT DEFAULT bit byte word interrupt
+    NULL TRUE FALSE EOF ERROR BUFSIZ RAND_MAX CHAR_BIT assert errno offsetof va_arg va_copy va_end
+    va_list va_start setjmp stdin stdout stderr linux unix i386 mips sparc sun hpux m68k vax PPC ppc
+    vector pixel
+    far near huge small interface pascal cdecl min max IN OUT OPTIONAL VOID CONST BOOL FAR NEAR
+    CALLBACK DELETE HIGH LOW INPUT OUTPUT DEFAULT bit byte word interrupt
     """
 )
 """Macros of compilers, of Windows' headers and of headers of microcontrollers."""
 
 _MATH = _set(
     """
-    acos asin atan atan2 cos sin tan acosh asinh atanh cosh sinh tanh exp exp2 expm1 frexp ilogb ldexp log log10 log1p
-    log2 logb modf scalbn scalbln cbrt fabs hypot pow sqrt erf erfc lgamma tgamma ceil floor nearbyint rint lrint llrint
-    round lround llround trunc fmod remainder remquo copysign nan nextafter nexttoward fdim fmax fmin fma gamma drem
-    significand scalb j0 j1 jn y0 y1 yn exp10 pow10 sincos roundeven
+    acos asin atan atan2 cos sin tan acosh asinh atanh cosh sinh tanh exp exp2 expm1 frexp ilogb
+    ldexp log log10 log1p log2 logb modf scalbn scalbln cbrt fabs hypot pow sqrt erf erfc lgamma
+    tgamma ceil floor nearbyint rint lrint llrint round lround llround trunc fmod remainder remquo
+    copysign nan nextafter nexttoward fdim fmax fmin fma gamma drem significand scalb j0 j1 jn y0 y1
+    yn exp10 pow10 sincos roundeven
     """
 )
 MATH = frozenset(f"{name}{suffix}" for name in _MATH for suffix in ("", "f", "l")) | _set(
     """
-    fpclassify isfinite isinf isnan isnormal signbit isgreater isgreaterequal isless islessequal islessgreater
-    isunordered iscanonical issignaling issubnormal iszero finite finitef finitel signgam matherr math_errhandling
-    HUGE_VAL HUGE_VALF HUGE_VALL HUGE INFINITY NAN SNAN FP_INFINITE FP_NAN FP_NORMAL FP_SUBNORMAL FP_ZERO FP_FAST_FMA
-    FP_FAST_FMAF FP_FAST_FMAL FP_ILOGB0 FP_ILOGBNAN MATH_ERRNO MATH_ERREXCEPT MAXFLOAT DOMAIN SING OVERFLOW UNDERFLOW
-    PLOSS TLOSS X_TLOSS float_t double_t M_E M_LOG2E M_LOG10E M_LN2 M_LN10 M_PI M_PI_2 M_PI_4 M_1_PI M_2_PI M_2_SQRTPI
-    M_SQRT2 M_SQRT1_2 C F I N PI V Z
+    fpclassify isfinite isinf isnan isnormal signbit isgreater isgreaterequal isless islessequal
+    islessgreater isunordered iscanonical issignaling issubnormal iszero finite finitef finitel
+    signgam matherr math_errhandling HUGE_VAL HUGE_VALF HUGE_VALL HUGE INFINITY NAN SNAN FP_INFINITE
+    FP_NAN FP_NORMAL FP_SUBNORMAL FP_ZERO FP_FAST_FMA FP_FAST_FMAF FP_FAST_FMAL FP_ILOGB0
+    FP_ILOGBNAN MATH_ERRNO MATH_ERREXCEPT MAXFLOAT DOMAIN SING OVERFLOW UNDERFLOW PLOSS TLOSS
+    X_TLOSS float_t double_t M_E M_LOG2E M_LOG10E M_LN2 M_LN10 M_PI M_PI_2 M_PI_4 M_1_PI M_2_PI
+    M_2_SQRTPI M_SQRT2 M_SQRT1_2 C F I N PI V Z
     """
 )
 """Names that <math.h> may declare or define, in ISO C, POSIX and common extensions.
@@ -61,10 +65,11 @@ before the header.
 # A file NAME.h would hide the system's own header, and CMake keeps some target names to itself.
 _RESERVED_FILES = _set(
     """
-    assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg stdatomic
-    stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar wchar wctype unistd
-    all clean depend edit_cache help install list_install_components package package_source preinstall rebuild_cache
-    test tests m c std
+    assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign
+    stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar
+    wchar wctype unistd
+    all clean depend edit_cache help install list_install_components package package_source
+    preinstall rebuild_cache test tests m c std
     """
 )
 
@@ -72,10 +77,11 @@ _RESERVED_FILES = _set(
 # both are seen.
 _SYSTEM = _set(
     """
-    abort abs accept access alarm atexit atof atoi atol bind bsearch calloc chdir clock close connect div dup exit fork free
-    getenv getpid index kill labs ldiv link listen llabs lldiv malloc nice open pause pipe printf putc putchar puts qsort raise
-    rand random read realloc recv remove rename rewind select send signal sleep socket srand stat strtod sync system tee
-    truncate unlink usleep wait write main
+    abort abs accept access alarm atexit atof atoi atol bind bsearch calloc chdir clock close
+    connect div dup exit fork free getenv getpid index kill labs ldiv link listen llabs lldiv malloc
+    nice open pause pipe printf putc putchar puts qsort raise rand random read realloc recv remove
+    rename rewind select send signal sleep socket srand stat strtod sync system tee truncate unlink
+    usleep wait write main
     """
 )
 

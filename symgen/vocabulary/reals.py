@@ -109,13 +109,10 @@ class Real:
                 pass
         nearest = self.nearest(value)
         if abs(nearest) > self.largest:
-            size = (
-                "of about"
-                f" 1e{round((abs(value.numerator).bit_length() - value.denominator.bit_length()) * math.log10(2))}"
-            )
+            bits = abs(value.numerator).bit_length() - value.denominator.bit_length()
             raise RequestError(
-                f"a constant {size} does not fit into a {self.name}; use other units or --real"
-                " double"
+                f"a constant of about 1e{round(bits * math.log10(2))} does not fit into a"
+                f" {self.name}; use other units or --real double"
             )
         return math.copysign(float(nearest), -1.0 if value < 0 else 1.0)
 

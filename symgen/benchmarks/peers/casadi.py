@@ -102,5 +102,6 @@ def on_buffers(function: Any, arguments: list[Any]) -> Call:
         trigger()
         return flat
 
-    call.buffers = (buffer, arguments, result)  # type: ignore[attr-defined]   # CasADi keeps their addresses only
+    # CasADi keeps their addresses only.
+    call.buffers = (buffer, arguments, result)  # type: ignore[attr-defined]
     return call

@@ -29,9 +29,12 @@ if TYPE_CHECKING:
     from symgen.machine.cost import Measured
 
 SUMMARY = "measure instructions, cycles, flash, stack and RAM of every function on a target"
-EPILOG = """instructions: of one call, least and most over 64 random states; 'alone' without what libm executes
-flash: code and constants; stack: the function's own frame; ram: .data and .bss; '+libm' with all that it calls, once linked
-work: bytes of the array that loops over links (--form looped) ask of their caller, who may have one for all functions
+EPILOG = """\
+instructions: of one call, least and most over 64 random states; 'alone' without what libm executes
+flash: code and constants; stack: the function's own frame; ram: .data and .bss; \
+'+libm' with all that it calls, once linked
+work: bytes of the array that loops over links (--form looped) ask of their caller, \
+who may have one for all functions
 rate: calls per second by the most cycles; where these are unknown, if every instruction took one"""
 
 
@@ -116,8 +119,8 @@ def run(options: Namespace) -> int:
     if figures.newlib is not None:
         flash, ram = figures.newlib
         print(
-            f"+libm: picolibc's, with which all functions take {figures.flash_with_libm} bytes of flash and "
-            f"{figures.ram_with_libm} of RAM;\nwith newlib {flash} and {ram}"
+            f"+libm: picolibc's, with which all functions take {figures.flash_with_libm} bytes of"
+            f" flash and {figures.ram_with_libm} of RAM;\nwith newlib {flash} and {ram}"
         )
     if timing is not None:
         print(fill(f"cycles: {timing.words}", LINE))

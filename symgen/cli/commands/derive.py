@@ -13,10 +13,14 @@ from symgen.vocabulary.names import nearest
 
 SUMMARY = "re-derive a paper for a robot: its equations, this robot's instances, exact checks"
 EPILOG = """\
-Every numbered equation of the paper is written in its general form, with this robot's operators in canonical form, an exact
-check of both sides, and the lines of the generated C. Methods and papers: riccati (Rodriguez & Kreutz), udut (Saha), fixman
-(Lee & Chirikjian for planar point masses, else Wang & Chirikjian), constraint_force (Fijany & Featherstone); all: the
-factorizations of the mass matrix side by side. Exit code: 0 if every equation holds, 1 otherwise."""
+Every numbered equation of the paper is written in its general form, \
+with this robot's operators in canonical form, an exact
+check of both sides, and the lines of the generated C. \
+Methods and papers: riccati (Rodriguez & Kreutz), udut (Saha), fixman
+(Lee & Chirikjian for planar point masses, else Wang & Chirikjian), \
+constraint_force (Fijany & Featherstone); all: the
+factorizations of the mass matrix side by side. \
+Exit code: 0 if every equation holds, 1 otherwise."""
 METHODS = ("riccati", "udut", "fixman", "constraint_force", "all")
 SUFFIXES = {".md": "markdown", ".tex": "latex", ".ipynb": "notebook", ".html": "html"}
 FORMATS = tuple(SUFFIXES.values())

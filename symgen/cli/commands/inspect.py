@@ -22,9 +22,12 @@ if TYPE_CHECKING:
 
 SUMMARY = "print a quantity as a formula: M[1,2], tau[0], P[2], U; without one, list all"
 EPILOG = """\
-Indices count from 0. A joint's name may replace its index: 'M[panda_joint2,panda_joint3]' (in double quotes if it has a
-comma), or the name of one of its several velocities: 'M[base.vx,base.wz]'. Without an index the whole matrix is printed;
-'P[2][0,5]' is one entry of a block. Named equations count links, rows and columns from 0 too, the C from 1. Results are those
+Indices count from 0. A joint's name may replace its index: \
+'M[panda_joint2,panda_joint3]' (in double quotes if it has a
+comma), or the name of one of its several velocities: \
+'M[base.vx,base.wz]'. Without an index the whole matrix is printed;
+'P[2][0,5]' is one entry of a block. \
+Named equations count links, rows and columns from 0 too, the C from 1. Results are those
 of the generated C; a method's letters are in the declared link frames. Notes go to stderr."""
 FORMATS = ("text", "latex", "python", "c")
 FORMS = ("recursive", "closed", "multiangle", "looped")

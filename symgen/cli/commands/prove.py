@@ -39,13 +39,17 @@ SUMMARY = "prove over the joint ranges that divisors cannot vanish and that roun
 EPILOG = """columns:
   D exact >=   the link's own inertia, a lower bound for every configuration
   round-off    how far the computed D can be below that, over the joint ranges
-  least seen   the smallest computed D over the random states; joints without a row are not divided by
-  bound        of |computed - exact|, for all states of the ranges, or, if the function divides, at each random state
+  least seen   the smallest computed D over the random states; \
+joints without a row are not divided by
+  bound        of |computed - exact|, for all states of the ranges, \
+or, if the function divides, at each random state
                (then nothing is proved about the states between)
   seen         the error of the compiled C against the reference, in double at the first 64 states
 exit code: 0 if nothing seen exceeds its bound, 1 otherwise
---identities checks mathematics in place of round-off: every equation of the five papers on this robot, in exact
-rationals at random states (for up to 3 velocities also for every state), and programs against the papers' operators.
+--identities checks mathematics in place of round-off: \
+every equation of the five papers on this robot, in exact
+rationals at random states (for up to 3 velocities also for every state), \
+and programs against the papers' operators.
 Exit code: 0 if all hold, 1 otherwise."""
 
 

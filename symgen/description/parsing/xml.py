@@ -24,7 +24,8 @@ from symgen.mechanism.mechanism import Note
 _DECLARATION = re.compile(r"\s*<\?xml\b[^>]*\?>")
 _ENCODING = re.compile(rb"""<\?xml\b[^>]*\bencoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']""")
 _ACCEPTED_ENCODINGS = re.compile(
-    r"(iso-?8859-\d+|latin-?1|windows-125\d|cp125\d|us-ascii|gb2312|gbk|gb18030|big5|shift[-_]jis|euc-(jp|kr))",
+    r"(iso-?8859-\d+|latin-?1|windows-125\d|cp125\d|us-ascii|gb2312|gbk|gb18030"
+    r"|big5|shift[-_]jis|euc-(jp|kr))",
     re.IGNORECASE,
 )
 """Declared encodings that are accepted. None of them can hide a `<` from the search."""

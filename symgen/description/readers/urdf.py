@@ -279,7 +279,8 @@ def _axis(element: Any, kind: str, location: Location, elements: Elements) -> Ve
             )
     if kind == "planar" and axis != Z_AXIS:
         raise location.error(
-            f"its axis is {' '.join(f'{float(x):g}' for x in axis)}, but the normal of a planar joint must be the z axis",
+            f"its axis is {' '.join(f'{float(x):g}' for x in axis)}, but the normal of a planar"
+            " joint must be the z axis",
             'rotate its origin and write <axis xyz="0 0 1"/>',
         )
     return Z_AXIS if kind in kinds() and not joint_type(kind).directed else axis

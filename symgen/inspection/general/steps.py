@@ -20,7 +20,7 @@ from j on, as one body.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations_with_replacement
@@ -249,8 +249,13 @@ def _in_latex(block: str) -> str:
     return f"{latex(letter)}_{{{indices}}}"
 
 
+def _indices(offsets: Iterable[int | None]) -> str:
+    """Return "i+1,j" from 1 and None."""
+    return ",".join("j" if offset is None else _shifted("i", offset) for offset in offsets)
+
+
 LETTERS_WITH_STEPS = tuple(
-    f"{letter}[{','.join('j' if offset is None else _shifted('i', offset) for offset in rule.offsets)}]"
+    f"{letter}[{_indices(rule.offsets)}]"
     + ("" if letter in recursion.results else f" of {recursion.method}")
     for recursion in RECURSIONS
     for letter, rules in recursion.rules.items()

@@ -132,8 +132,9 @@ def _checking_code(document: Document) -> str:
 
 
 BREAKING = (
-    "## Change one operator\n\nChange one entry of an operator, and see which equations fail with it. "
-    "Other operators are attributes of `o`."
+    "## Change one operator\n\n"
+    "Change one entry of an operator, and see which equations fail with it."
+    " Other operators are attributes of `o`."
 )
 CHANGED = {"rk": "L", "sa": "U", "lc": "H_L_L", "wc": "H_11", "ff": "H_aa"}
 """Operator of each paper that the notebook changes."""
@@ -297,16 +298,22 @@ def latex(document: Document) -> str:
 # -- HTML ------------------------------------------------------------------------------------------
 
 STYLE = """
-body { font-family: system-ui, 'Segoe UI', 'Noto Sans', sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
+body { font-family: system-ui, 'Segoe UI', 'Noto Sans', sans-serif; max-width: 60rem; \
+margin: 2rem auto; padding: 0 1rem;
        line-height: 1.5; color: #1c1e21; background: #fff; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; border-top: 1px solid #ccc; padding-top: .8rem; }
-math { font-size: 1.08em; } .eq { overflow-x: auto; overflow-y: hidden; margin: .6rem 0; padding: .2rem 0; }
-table { border-collapse: collapse; } th, td { border-bottom: 1px solid #ccc; padding: .25rem .8rem .25rem 0; text-align: left; }
+h1 { font-size: 1.6rem; } \
+h2 { font-size: 1.15rem; margin-top: 2.2rem; border-top: 1px solid #ccc; padding-top: .8rem; }
+math { font-size: 1.08em; } \
+.eq { overflow-x: auto; overflow-y: hidden; margin: .6rem 0; padding: .2rem 0; }
+table { border-collapse: collapse; } \
+th, td { border-bottom: 1px solid #ccc; padding: .25rem .8rem .25rem 0; text-align: left; }
 mtable, mtr, mtd { border: 0; }
 pre { background: #f4f5f7; padding: .7rem; overflow-x: auto; font-size: .85rem; }
-.check { color: #17633a; } .fails { color: #a01818; font-weight: bold; } .reason { color: #555; font-size: .9rem; }
+.check { color: #17633a; } .fails { color: #a01818; font-weight: bold; } \
+.reason { color: #555; font-size: .9rem; }
 @media (prefers-color-scheme: dark) {
-  body { color: #e4e6eb; background: #18191a; } pre { background: #242526; } .check { color: #7fd6a0; } .fails { color: #ff9a9a; }
+  body { color: #e4e6eb; background: #18191a; } pre { background: #242526; } \
+.check { color: #7fd6a0; } .fails { color: #ff9a9a; }
   .reason { color: #b0b3b8; } th, td, h2 { border-color: #444; }
 }
 """
@@ -363,7 +370,8 @@ def page(document: Document) -> str:
     cells += ["<td>" + "</td><td>".join(map(html.escape, row)) + "</td>" for row in document.links]
     parts = [
         "<!DOCTYPE html>",
-        f'<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>',
+        '<html lang="en"><head><meta charset="utf-8">'
+        f'<meta name="viewport" content="width=device-width"><title>{title}</title>',
         f"<style>{STYLE}</style></head><body>",
         f"<h1>{title}</h1>",
         *(f"<p>{html.escape(remark)}</p>" for remark in document.remarks),

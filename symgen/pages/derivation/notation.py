@@ -13,8 +13,8 @@ WORDS = re.compile(r"\\(?:text|mathrm|begin|end)\{[^{}]*\}|\\\\|\\[,;!]")
 OF_PARENTHESES = re.compile(rf"(?<=[\])}}]){SCRIPT}")
 INDEX = re.compile(r"_\{?[ijkln](?:[+-]\d)?\}?$")
 LAYOUT = re.compile(
-    r"\\(?:quad|left|right|[bB]ig[lr]?|textstyle|t?frac|[cl]?dots?|times|oplus|approx|le|ge|det|sum|prod|sin|cos|cot|exp"
-    r"|partial|vee)$"
+    r"\\(?:quad|left|right|[bB]ig[lr]?|textstyle|t?frac|[cl]?dots?|times|oplus|approx|le|ge"
+    r"|det|sum|prod|sin|cos|cot|exp|partial|vee)$"
 )
 """Commands that are no symbols of a paper."""
 INDICES = frozenset("ijkln")

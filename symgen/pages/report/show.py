@@ -482,7 +482,8 @@ def _inertias(mechanism: Mechanism, room: int) -> list[str]:
     `room` columns for its name.
     """
     lines = [
-        f"{'inertias (kg, m, kg m²)':{room + 1}}{'mass':>10}{'centre in the body':>27}{'Ixx':>11}{'Iyy':>11}{'Izz':>11}"
+        f"{'inertias (kg, m, kg m²)':{room + 1}}{'mass':>10}{'centre in the body':>27}"
+        f"{'Ixx':>11}{'Iyy':>11}{'Izz':>11}"
     ]
     for body in mechanism.bodies:
         for part in body.parts:

@@ -198,7 +198,8 @@ def _draw(figure: Any, edges: Array, polymers: Sequence[Sampled]) -> None:
     charts[-1].set_xlim(0, 180)
     charts[-1].set_xticks(range(0, 181, 30))
     charts[-1].set_xlabel(
-        "angle between neighbouring links (degrees; 0: straight)\nbars: two standard errors to both sides"
+        "angle between neighbouring links (degrees; 0: straight)\n"
+        "bars: two standard errors to both sides"
     )
     legend_below(figure, charts[0])
 

@@ -261,7 +261,9 @@ def pivots(matrix: Array) -> list[Any]:
         if not abs(pivot) > 0:  # a ball may contain zero
             return values
         column = schur_complement[:k, k]
-        coupled = np.array([i for i in range(k) if not column[i] == 0], dtype=int)  # noqa: SIM201 -- a ball is neither == nor != 0
+        # A ball is neither == nor != 0.
+        nonzero = [i for i in range(k) if not column[i] == 0]  # noqa: SIM201
+        coupled = np.array(nonzero, dtype=int)
         if len(coupled):
             gain = column[coupled] / pivot
             schur_complement[coupled[:, None], coupled[None, :]] -= (
