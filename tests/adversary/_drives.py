@@ -1,4 +1,4 @@
-"""Drives in the recursion: rotor inertia on the diagonal of M, joint forces, gravity compensation."""
+"""Drives in the recursion: rotor inertia on M's diagonal, joint forces, gravity compensation."""
 
 from __future__ import annotations
 

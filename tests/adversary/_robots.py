@@ -259,7 +259,10 @@ def options(random: Random, mechanism: Mechanism) -> tuple[ProgramOptions, TextO
             ALL_ROWS, random.randint(1, min(mechanism.nv, len(ALL_ROWS)))
         )
     return (
-        ProgramOptions(**named_options, **(conventions if random.random() < 0.3 else {})),  # type: ignore[arg-type]
+        ProgramOptions(
+            **named_options,  # type: ignore[arg-type]
+            **(conventions if random.random() < 0.3 else {}),  # type: ignore[arg-type]
+        ),
         TextOptions(random.choice(TRIG), checked=random.random() < 0.4),
     )
 
@@ -282,7 +285,8 @@ def as_python(mechanism: Mechanism) -> str:
     return (
         "from fractions import Fraction\n\n"
         "from symgen.mechanism.drives import Drive\n"
-        "from symgen.mechanism.mechanism import Body, Frame, Joint, Limits, Mechanism, Mimic, Part\n"
+        "from symgen.mechanism.mechanism import"
+        " Body, Frame, Joint, Limits, Mechanism, Mimic, Part\n"
         "from symgen.vocabulary.poses import Angle, Shift, Slide, Turn\n\n"
         f"robot = {source_of(mechanism)}\n"
     )

@@ -125,7 +125,8 @@ def difference(at: Any) -> list[Ball]:
     """Return delta (NV,) of a `Recursion` from its q to its q_next.
 
     Half of the turn φ is the arcsine of |u|: u·F(½, ½; 3/2; u·u).
-    The translation is y = ∫ exp(s φ×) ds ρ; the integral is a corner of the exponential of [[φ×, 1], [0, 0]].
+    The translation is y = ∫ exp(s φ×) ds ρ; the integral is a corner of the exponential of
+    [[φ×, 1], [0, 0]].
     """
     differences: list[Ball] = []
     for i, (joint, of_q) in enumerate(zip(at.mechanism.joints, at.mechanism.q_slices, strict=True)):

@@ -412,7 +412,7 @@ def _round_off(case: Case, port: Port, element: int) -> Claim:
 
 
 def climbed(case: Case, claim: Claim, seed: str) -> tuple[float, States]:
-    """Search the state with the largest exact ratio to the bound; return the ratio and the state."""
+    """Search the state with the largest exact ratio to the bound; return ratio and state."""
     random = np.random.default_rng([*seed.encode()])
     shares = random.random((POPULATION, case.size))
     shares[::3] = (

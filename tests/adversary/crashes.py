@@ -235,7 +235,7 @@ class Attack:
                 raise Broken(f"the user's {name} is lost")
 
     def finish(self) -> None:
-        """Run without a signal: the folder is complete, with no leftovers; then edit a user file."""
+        """Run with no signal: the folder is complete, with no leftovers; then edit a user file."""
         number = self.random.randrange(len(REQUESTS))
         self.expect(command(words(self.folder, REQUESTS[number])))
         if tree(self.folder) != self.texts[number] | self.mine:
@@ -330,7 +330,7 @@ class Fork:
 
 
 def command(arguments: list[str], at: int = 0, number: int = 0, exchanging: bool = True) -> Fork:
-    """Run the command in a fork; with `at`, send a signal at that system call of the replacement."""
+    """Run the command in a fork; with `at`, signal it at that system call of the replacement."""
     return Fork(
         lambda: run_with_signal(arguments, at, number, exchanging) if at else cli.main(arguments)
     )

@@ -96,8 +96,10 @@ class Problem(NamedTuple):
         """Make a failure from a verdict, with the lines that reproduce it."""
         how = ", ".join(f"{name}={value!r}" for name, value in options.items())
         again = (
-            "from symgen.description.loading import load\nfrom tests.metamorphic import Links, compare\n\n"
-            f"print(compare(load('robot.toml'), {self.links!r}, {self.relation!r}, {self.seed}, {how}))\n"
+            "from symgen.description.loading import load\n"
+            "from tests.metamorphic import Links, compare\n\n"
+            "print(compare(load('robot.toml'),"
+            f" {self.links!r}, {self.relation!r}, {self.seed}, {how}))\n"
         )
         return Failure(
             verdict.sentences[0], {"robot.toml": to_toml(self.mechanism), "again.py": again}

@@ -92,7 +92,7 @@ def test_a_crash_of_the_process_of_an_attack_is_a_failure(
 
 
 def test_round_off_of_pinocchio_at_a_result_of_zero_is_no_error() -> None:
-    """A thin rod that rotates about itself has no momentum; Pinocchio, at 1000 m, rounds to 1e-14."""
+    """A thin rod rotating about itself has no momentum; Pinocchio, at 1000 m, rounds to 1e-14."""
     over = Turn((Fraction(0), Fraction(-1), Fraction(0)), Angle(pi=Fraction(1)))
     away = (Shift((Fraction(641), Fraction(759), Fraction(615))), over)
     moments = (Fraction(100), Fraction(0), Fraction(0), Fraction(100), Fraction(0), Fraction(0))
@@ -123,7 +123,7 @@ def test_round_off_of_pinocchio_at_a_result_of_zero_is_no_error() -> None:
 def test_a_planted_error_in_a_derivative_is_detected(
     function: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Plant a wrong sign in the derivative of the cosine; differences of the recursion detect it."""
+    """Plant a wrong sign in the cosine's derivative; differences of the recursion detect it."""
     robot = random_mechanism(2, 1, "chain", ("revolute",))
     monkeypatch.setenv("SYMGEN_CACHE_PROGRAMS", "off")
 

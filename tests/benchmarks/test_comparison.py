@@ -370,7 +370,11 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     monkeypatch.setattr(compare, "requested", lambda *arguments: (dict(requested), {"g": "no"}))
     monkeypatch.setattr(compare, "machine_facts", lambda build, peers: {"processor": "chip"})
     monkeypatch.setattr(compare, "ExactResults", lambda *arguments, **options: None)
-    monkeypatch.setattr(compare.making, "require_unrollable", lambda mechanism: None)  # type: ignore[attr-defined]
+    monkeypatch.setattr(
+        compare.making,  # type: ignore[attr-defined]
+        "require_unrollable",
+        lambda mechanism: None,
+    )
     return recorded
 
 
@@ -447,7 +451,7 @@ def test_times_are_medians_by_method(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def choices(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Three default functions, of which one has one method; record the methods that are looked up."""
+    """Three default functions, one of which has one method; record the methods looked up."""
     providers = {"f": ("a", "b"), "g": ("a",), "h": ("c", "d"), "k": ("a", "b")}
     looked_up: list[Any] = []
 

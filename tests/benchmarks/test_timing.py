@@ -166,7 +166,7 @@ def test_the_version_of_a_program_is_its_first_line() -> None:
 
 
 def sheet() -> Bench:
-    """Return times of one function, in loops, with a peer that takes twice the bound call's time."""
+    """Return times of one function, in loops, with a peer taking twice the bound call's time."""
     medians = {
         "c": 10.0,
         "latency": 20.0,
@@ -177,9 +177,11 @@ def sheet() -> Bench:
     }
     timings = {name: Timing(name, time, (time, time)) for name, time in medians.items()}
     measured = (
-        Measured("mass_matrix", "crba", "looped", 70, timings, {"lib": "algorithm"}, {"lib": "bound"}),
+        Measured(
+            "mass_matrix", "crba", "looped", 70, timings, {"lib": "algorithm"}, {"lib": "bound"}
+        ),
         Measured("bias_force", "rnea", "unrolled", 30, timings),
-    )  # fmt: skip
+    )
     return Bench("arm", {"processor": "chip"}, measured, {"other": "not installed"}, {"x": "why"})
 
 
@@ -280,7 +282,7 @@ class Doubling:
 
 @pytest.mark.parametrize("outputs", [1, 2])
 def test_a_function_is_called_in_five_ways(outputs: int) -> None:
-    """All states in C, one after another, bound state by state, from Python, and sixteen times all."""
+    """Call in C, in a chain, bound state by state, from Python, and on sixteen times all states."""
     solver: Any = Doubling(outputs)
     drawn = {"x": np.ones((STATES, 2))}
     states = [{"x": row} for row in drawn["x"]]

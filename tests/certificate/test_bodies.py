@@ -200,7 +200,8 @@ def test_coupling_across_branches_is_named() -> None:
     builder = (
         symgen.Robot("led", mimic="couple")
         .body("a", parent="base", type="revolute", axis=(0, 0, 1), **link("1", "1", "0", "0"))
-        .body("b", parent="base", type="revolute", axis=(0, 0, 1), mimic=("a_joint", 2, 0), **link("1", "1", "0", "0"))
+        .body("b", parent="base", type="revolute", axis=(0, 0, 1), mimic=("a_joint", 2, 0),
+              **link("1", "1", "0", "0"))
         .body("c", parent="b", type="revolute", axis=(0, 0, 1), **link("1", "1", "0", "0"))
     )  # fmt: skip
     result = bodies(builder.build())
@@ -214,7 +215,8 @@ def test_coupling_across_branches_is_named() -> None:
 def test_an_ancestor_that_follows_is_named() -> None:
     builder = (
         symgen.Robot("led", mimic="couple")
-        .body("b", parent="base", type="revolute", axis=(0, 0, 1), mimic=("a_joint", 2, 0), **link("1", "1", "0", "0"))
+        .body("b", parent="base", type="revolute", axis=(0, 0, 1), mimic=("a_joint", 2, 0),
+              **link("1", "1", "0", "0"))
         .body("a", parent="b", type="revolute", axis=(0, 0, 1), **link("1", "1", "0", "0"))
     )  # fmt: skip
     result = bodies(builder.build())
@@ -298,7 +300,9 @@ def on_puck(kind: str, axis: tuple[int, int, int]) -> Mechanism:
     builder = symgen.Robot("puck").body(
         "puck", parent="base", type="planar", **link("2", "1", "0", "0")
     )
-    builder.body("top", parent="puck", type=kind, axis=axis, xyz=("1.5", 0, 0), **link("3", "0.5", "0", "0"))  # fmt: skip
+    builder.body(
+        "top", parent="puck", type=kind, axis=axis, xyz=("1.5", 0, 0), **link("3", "0.5", "0", "0")
+    )
     return builder.build()
 
 

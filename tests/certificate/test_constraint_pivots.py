@@ -1,4 +1,4 @@
-"""Certificates of the pivots of A M⁻¹ Aᵀ (loops, contacts): only damped pivots have a lower bound."""
+"""Certificates of pivots of A M⁻¹ Aᵀ (loops, contacts): only damped pivots have a lower bound."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def test_magnitudes_and_parts_of_intervals_are_their_definitions() -> None:
 
 @pytest.mark.parametrize(("name", "shift"), [("sine", 0.5), ("cosine", 0.0)])
 def test_sines_and_cosines_have_the_range_of_their_samples(name: str, shift: float) -> None:
-    """A sample is at most half a step h from an extremum, where the value differs by at most h²/8."""
+    """A sample is at most half a step h from an extremum; its value differs by at most h²/8."""
     low, high = (np.array([pair[end] for pair in ANGLES]) for end in (0, 1))
     result: Interval = getattr(Interval(low, high), name)()
     angles = np.linspace(low, high, SAMPLES)

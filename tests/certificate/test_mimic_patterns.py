@@ -63,7 +63,7 @@ def test_the_pattern_contains_every_nonzero_element_of_the_mass_matrix(
 
 @ANY_ROBOT
 def test_the_filled_pattern_is_that_of_the_elimination(mechanism: Mechanism) -> None:
-    """Elimination with random numbers in the pattern, from the last row on, fills no other element."""
+    """Elimination with random numbers in the pattern, from the last row, fills no other element."""
     random = np.random.default_rng(1)
     n = mechanism.nv
     A = np.zeros((n, n))

@@ -148,7 +148,7 @@ def test_assumptions_about_arguments_state_their_numbers() -> None:
 
 
 def reading(function: str, elements: list[tuple[str, int]], **sizes: int) -> Program:
-    """Return a Program that reads elements of arguments of these sizes and returns the first one."""
+    """Return a Program that reads elements of arguments of these sizes and returns the first."""
     inputs = tuple(Port(name, (size,)) for name, size in sizes.items())
     names = list(sizes)
     rows = tuple(Row("input", (), (names.index(name), k)) for name, k in elements)

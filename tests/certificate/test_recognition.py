@@ -1,4 +1,4 @@
-"""Recognition of divisors, multipliers and gains by value; false names and errors certify nothing."""
+"""Divisors, multipliers and gains recognised by value; false names and errors certify nothing."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_values_confirm_every_name_of_a_derivation(name: str, method: str) -> No
 def test_false_names_certify_nothing(
     name: str, method: str, lie: Callable[[Program, int], Program]
 ) -> None:
-    """False names leave pivots unchanged; fewer multipliers are recognised, all of them correctly."""
+    """False names leave pivots unchanged; fewer multipliers are recognised, all correctly."""
     program, mechanism = derived_program(name, method), robot(name)
     honest = Recognition(mechanism, program, FLOAT)
     true = sizes(name, program, lower_bounds(name, method))

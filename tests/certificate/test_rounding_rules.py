@@ -217,13 +217,18 @@ def test_entries_of_unit_quaternions_are_within_four_units_and_at_most_one() -> 
 def rotation(sign: str, swapped: bool = False) -> list[Row]:
     """Return the rows of cos b₀ · b₁ ± sin b₀ · b₁."""
     first, second = Row("mul", (2, 1)), Row("mul", (1, 3))
-    return [Row("cos", (0,)), Row("sin", (0,)), *((second, first) if swapped else (first, second)), Row(sign, (4, 5))]  # fmt: skip
+    return [
+        Row("cos", (0,)),
+        Row("sin", (0,)),
+        *((second, first) if swapped else (first, second)),
+        Row(sign, (4, 5)),
+    ]
 
 
 @pytest.mark.parametrize("sign", ["add", "sub"])
 @pytest.mark.parametrize("swapped", [False, True])
 def test_a_rotated_vector_is_no_longer_than_it_was(sign: str, swapped: bool) -> None:
-    """Over all angles the plain sum of two products of 3/4 would be 1.5; their vector has 0.75 √2."""
+    """Over all angles a plain sum of two products of 3/4 would be 1.5; their vector has 0.75 √2."""
     form = program(*rotation(sign, swapped))
     box = [
         Interval(np.array([-4.0]), np.array([4.0])),
@@ -238,8 +243,10 @@ def test_a_rotated_vector_is_no_longer_than_it_was(sign: str, swapped: bool) -> 
 def test_sums_that_are_no_rotations_keep_their_interval() -> None:
     """The sine is that of another angle, or the second product has no sine."""
     for rows in (
-        [Row("cos", (0,)), Row("sin", (1,)), Row("mul", (2, 1)), Row("mul", (3, 1)), Row("add", (4, 5))],
-        [Row("cos", (0,)), Row("cos", (0,)), Row("mul", (2, 1)), Row("mul", (3, 1)), Row("add", (4, 5))],
+        [Row("cos", (0,)), Row("sin", (1,)), Row("mul", (2, 1)), Row("mul", (3, 1)),
+         Row("add", (4, 5))],
+        [Row("cos", (0,)), Row("cos", (0,)), Row("mul", (2, 1)), Row("mul", (3, 1)),
+         Row("add", (4, 5))],
     ):  # fmt: skip
         box = [
             Interval(np.array([-4.0]), np.array([4.0])),

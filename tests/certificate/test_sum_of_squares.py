@@ -1,4 +1,4 @@
-"""Lower bounds of sums of squares and of roots, and shares of a length, on Programs of a few rows."""
+"""Lower bounds of sums of squares and of roots, and shares of a length, on Programs of few rows."""
 
 from __future__ import annotations
 

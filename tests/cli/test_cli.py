@@ -202,9 +202,9 @@ def test_verbose_prints_methods_reasons_and_times(
     code, out, err = run(*words, "-v")
     assert code == 0
     assert (
-        "symgen: mass_matrix by composite_body, the fewest operations: composite_body 4, newton_euler 4\n"
-        in err
-    )
+        "symgen: mass_matrix by composite_body, the fewest operations:"
+        " composite_body 4, newton_euler 4\n"
+    ) in err
     assert re.search(r"^symgen: \d+\.\d\d s deriving mass_matrix$", err, re.M)
     assert re.search(r"^symgen: \d+\.\d\d s in all$", err, re.M)
     _, _, verified = run("verify", "planar_arm", "-f", "mass_matrix", "--states", "1", "-v")
@@ -351,8 +351,8 @@ def test_a_robot_name_that_is_invalid_in_c_is_changed_with_a_note(run: Run, tmp_
     code, _, err = run(*words)
     assert code == 0
     assert (
-        "symgen: note: the robot 'double' is called double_robot in C, since its name is a keyword of C or C++; --name NAME "
-        "chooses another name\n"
+        "symgen: note: the robot 'double' is called double_robot in C,"
+        " since its name is a keyword of C or C++; --name NAME chooses another name\n"
     ) in err
     assert "in C" not in run(*words, "--name", "double_robot")[2]
 

@@ -184,7 +184,11 @@ def test_an_interrupted_search_and_a_rejected_method_are_noted() -> None:
         looped=False,
         outputs=(),
     )
-    notes = generate._notes_on_methods(pendulum(), [program], ProgramOptions())  # type: ignore[list-item]
+    notes = generate._notes_on_methods(
+        pendulum(),
+        [program],  # type: ignore[list-item]
+        ProgramOptions(),
+    )
     interrupted, rejected = (next(notes), next(notes))
     assert (
         "of f was interrupted after round 3; the best program found so far is used, 17"

@@ -99,7 +99,7 @@ def test_a_warning_names_the_line_of_the_caller_and_is_shown_once(tmp_path: Path
 
 
 def test_built_in_robots_load_without_warnings_except_puma560() -> None:
-    loud = {name: warnings_of(lambda name=name: symgen.load(name)) for name in builtin_robots()}  # type: ignore[misc]
+    loud = {name: warnings_of(lambda name=name: symgen.load(name)) for name in builtin_robots()}
     assert {name for name, texts in loud.items() if texts} == {"puma560"}
 
 

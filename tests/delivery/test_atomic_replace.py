@@ -369,7 +369,7 @@ def test_files_are_synced_before_the_folder_gets_its_name(
 def test_files_written_during_the_replacement_are_kept(
     disk_folder: Path, exchanging: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Programs of the user write just before the swap: new files, changed ones, a name of symgen's."""
+    """User programs write just before the swap: new files, changed ones, a name of symgen's."""
     folder, _ = prepare(disk_folder / "place", "old")
     original = atomic_replace._swap
     with (folder / "notes.txt").open("a") as editor:

@@ -118,10 +118,14 @@ def test_generated_c_is_ascii_for_any_names(tmp_path: Path) -> None:
     """Use names in several alphabets, and all options that add text."""
     robot = tmp_path / "robot.urdf"
     names = ["Grundkörper", "плечо", re.sub('["\\\\\u202e]', "", ODD)]
-    inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    inertial = (
+        '<inertial><mass value="1"/>'
+        '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    )
     links = "".join(f'<link name="{name}">{inertial}</link>' for name in names)
     joints = "".join(
-        f'<joint name="関節{i} ²" type="revolute"><parent link="{names[i]}"/><child link="{names[i + 1]}"/>'
+        f'<joint name="関節{i} ²" type="revolute">'
+        f'<parent link="{names[i]}"/><child link="{names[i + 1]}"/>'
         f'<axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint>'
         for i in range(2)
     )

@@ -1,4 +1,4 @@
-"""Evidence in README and manifest of a folder for a target: cost, ranges, proofs and their limits."""
+"""Evidence in README and manifest of a target's folder: cost, ranges, proofs and their limits."""
 
 from __future__ import annotations
 

@@ -180,8 +180,10 @@ def test_the_proof_uses_the_name_of_the_written_code(
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new"),
-    [("0.7*c_2", "0.7*c_2*c_2"), ("a[0] = a_1;", "a[0] = a_1/0.0;"), ("    a[1] = out_a_1;\n", "    (void)out_a_1;\n"),
-     ("    const double r_1", "    a[0] = 7.0;\n    const double r_1"), ("a[0] = a_1;", "a[0] = sqrt(-1.0 - a_1*a_1);")],
+    [("0.7*c_2", "0.7*c_2*c_2"), ("a[0] = a_1;", "a[0] = a_1/0.0;"),
+     ("    a[1] = out_a_1;\n", "    (void)out_a_1;\n"),
+     ("    const double r_1", "    a[0] = 7.0;\n    const double r_1"),
+     ("a[0] = a_1;", "a[0] = sqrt(-1.0 - a_1*a_1);")],
 )  # fmt: skip
 def test_the_self_test_fails_for_planted_errors(tmp_path: Path, old: str, new: str) -> None:
     """Plant a wrong operation, an infinity, a missing store, an early store, and a NaN."""
@@ -402,7 +404,12 @@ target_link_libraries(consumer PRIVATE arm::arm)
 """
 MAIN = """
 #include "arm.h"
-int main(void) { double q[arm_NQ] = {0, 0}, M[arm_NV*arm_NV]; arm_mass_matrix(q, M); return M[1] > 1.04 && M[1] < 1.06 ? 0 : 1; }
+int main(void)
+{
+    double q[arm_NQ] = {0, 0}, M[arm_NV*arm_NV];
+    arm_mass_matrix(q, M);
+    return M[1] > 1.04 && M[1] < 1.06 ? 0 : 1;
+}
 """
 
 

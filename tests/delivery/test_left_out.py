@@ -18,24 +18,32 @@ from tests.shared.folder_content import content
 
 URDF = """<robot name="three">
 <link name="world"/>
-<link name="stand"><inertial><mass value="7"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+<link name="stand"><inertial><mass value="7"/>
+  <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
 <joint name="foot" type="fixed"><parent link="world"/><child link="stand"/></joint>
 {links}
-<link name="tool"/><joint name="mount" type="fixed"><parent link="l3"/><child link="tool"/><origin xyz="0.1 0 0"/></joint>
-<joint name="j0" type="revolute"><parent link="stand"/><child link="l0"/><axis xyz="0 0 1"/><origin rpy="0 1.5708 0"/>
-  <limit lower="-1" upper="1" velocity="2" effort="3"/><dynamics damping="0.25" friction="0.5"/></joint>
-<joint name="j1" type="revolute"><parent link="l0"/><child link="l1"/><axis xyz="0 1 0"/><origin xyz="0.3 0 0"/>
+<link name="tool"/>
+<joint name="mount" type="fixed"><parent link="l3"/><child link="tool"/>
+  <origin xyz="0.1 0 0"/></joint>
+<joint name="j0" type="revolute"><parent link="stand"/><child link="l0"/>
+  <axis xyz="0 0 1"/><origin rpy="0 1.5708 0"/>
+  <limit lower="-1" upper="1" velocity="2" effort="3"/>
+  <dynamics damping="0.25" friction="0.5"/></joint>
+<joint name="j1" type="revolute"><parent link="l0"/><child link="l1"/>
+  <axis xyz="0 1 0"/><origin xyz="0.3 0 0"/>
   <limit lower="-1" upper="1" velocity="2" effort="3"/></joint>
 <joint name="j4" type="revolute"><parent link="l2"/><child link="l4"/><axis xyz="0 1 0"/>
   <mimic joint="j0" multiplier="-2" offset="0.1"/></joint>
-<joint name="j2" type="continuous"><parent link="l1"/><child link="l2"/><axis xyz="0 0 1"/><origin xyz="0.3 0 0"/></joint>
+<joint name="j2" type="continuous"><parent link="l1"/><child link="l2"/>
+  <axis xyz="0 0 1"/><origin xyz="0.3 0 0"/></joint>
 <joint name="j3" type="prismatic"><parent link="l2"/><child link="l3"/><axis xyz="0 0 1"/></joint>
-<transmission name="t"><joint name="j2"/><actuator name="m"><mechanicalReduction>100</mechanicalReduction>
+<transmission name="t"><joint name="j2"/>
+  <actuator name="m"><mechanicalReduction>100</mechanicalReduction>
   <motorInertia>0.001</motorInertia></actuator></transmission>
 </robot>"""
 LINKS = "".join(
-    f'<link name="l{i}"><inertial><origin xyz="0.1 0.02 0"/><mass value="2"/><inertia ixx="0.02" ixy="0" ixz="0" '
-    'iyy="0.03" iyz="0" izz="0.04"/></inertial></link>\n'
+    f'<link name="l{i}"><inertial><origin xyz="0.1 0.02 0"/><mass value="2"/>'
+    '<inertia ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.04"/></inertial></link>\n'
     for i in range(5)
 )
 NAMES = (

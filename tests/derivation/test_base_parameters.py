@@ -24,7 +24,7 @@ def balls(row: Sequence[Any]) -> list[Any]:
 def rows_of(
     combinations: Sequence[Sequence[Any]], count: int, rank: int, size: int = 9
 ) -> list[list[Any]]:
-    """Return rows in which column j is a combination, with these numbers, of `rank` random columns."""
+    """Return rows whose column j is a combination, with these numbers, of `rank` random columns."""
     random = Random(5)
     rows = []
     for _ in range(count):

@@ -87,7 +87,9 @@ def parameter_values(kind: str) -> dict[Any, sp.Expr]:
 
 
 def exact(v: object) -> sp.Matrix:
-    return sp.Matrix([sp.Rational(x.numerator, x.denominator) for x in v])  # type: ignore[attr-defined]
+    return sp.Matrix(
+        [sp.Rational(x.numerator, x.denominator) for x in v]  # type: ignore[attr-defined]
+    )
 
 
 # -- joints ----------------------------------------------------------------------------------------
@@ -174,7 +176,7 @@ def test_motion_subspaces_of_declared_types_equal_their_definitions() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_reference_motion_of_a_joint_equals_its_pose(kind: str) -> None:
-    """A joint declares its motion twice, for the reference and for the derivation; both must agree."""
+    """A joint declares its motion twice, for the reference and for the derivation; both agree."""
     form, values = joint_form(kind), parameter_values(kind)
     rotation, shift = sp.eye(3), sp.zeros(3, 1)
     named = {

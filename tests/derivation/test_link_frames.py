@@ -89,7 +89,8 @@ def test_every_model_gives_the_same_mass_matrix_bias_and_gravity(
     mechanism, at = robot(name), states(name, 2, BALLS)
     model = model_of(model_name, mechanism)
     for function, method in METHOD_OF_FUNCTION.items():
-        results = run(derive(model, function, method, mechanism.sizes), at, BALLS)  # type: ignore[arg-type]
+        program = derive(model, function, method, mechanism.sizes)
+        results = run(program, at, BALLS)  # type: ignore[arg-type]
         for result, value in reference_results(name, function, 2, BALLS).items():
             with BALLS.working():  # constants keep 64 of 80 digits
                 assert largest(results[result] - value) <= 1e-40 * (largest(value) or 1.0), (

@@ -111,7 +111,9 @@ class Bench:
                     "xyz".index(letter.lower()), PAIRS[n % 3], constant=letter.isupper()
                 )
             if letter in "pg":
-                m = tuple(Vector(self.derivation.constant(x) for x in row) for row in e)  # type: ignore[assignment]
+                m = tuple(  # type: ignore[assignment]
+                    Vector(self.derivation.constant(x) for x in row) for row in e
+                )
             factors.append(m)
             total = total @ e
         return Rotation(factors), total

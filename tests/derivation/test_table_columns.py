@@ -236,7 +236,7 @@ def test_compensated_matter_is_summed_about_the_origin_of_each_link(split: bool)
 
 
 def test_forces_of_compensation_and_their_derivatives_are_those_of_points() -> None:
-    """A wrench (ĥ × a, m̂ a) on each link; displaced by S_k, ancestors receive the couple δ_k × a."""
+    """A wrench (ĥ × a, m̂ a) on each link; displaced by S_k, ancestors get the couple δ_k × a."""
     derivation = Derivation({})
     turn, z, zero = np.array(QUARTER), np.array([0, 0, 1]), np.zeros(3, int)
     up_1 = np.array([3, 5, 7])

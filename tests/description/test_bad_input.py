@@ -35,7 +35,10 @@ BOMB = (
     )
     + ']>\n<robot name="&i;"><link name="&i;"/></robot>'
 )
-OUTSIDE = '<!DOCTYPE r [<!ENTITY x SYSTEM "file:///etc/passwd">]><robot name="r"><link name="&x;"/></robot>'
+OUTSIDE = (
+    '<!DOCTYPE r [<!ENTITY x SYSTEM "file:///etc/passwd">]>'
+    '<robot name="r"><link name="&x;"/></robot>'
+)
 
 # name of the case -> (text of the URDF, part of the expected message)
 URDF: dict[str, tuple[str, str]] = {
@@ -81,7 +84,8 @@ URDF: dict[str, tuple[str, str]] = {
     ),
     "two files in one": (
         robot(A, B, J) * 2,
-        "r.urdf:6: not well-formed XML: there is content after the end of the root element; keep only one",
+        "r.urdf:6: not well-formed XML: there is content after the end of the root element;"
+        " keep only one",
     ),
     "a foreign prefix and a lost end": (
         robot("<sensor:ray x='1'/>" * 200, A, "<c>"),
@@ -205,7 +209,8 @@ URDF: dict[str, tuple[str, str]] = {
     ),
     "closed loop": (
         robot(A, B, C, joint("j", "a", "b"), joint("k", "a", "c"), joint("l", "b", "c")),
-        "r.urdf:7: joint 'l': link 'c' already has a parent through joint 'k'; remove one of the two joints, or",
+        "r.urdf:7: joint 'l': link 'c' already has a parent through joint 'k';"
+        " remove one of the two joints, or",
     ),
     "two roots": (
         robot(A, B, C, J),
@@ -224,7 +229,8 @@ URDF: dict[str, tuple[str, str]] = {
         "it contains xacro macros, which must be expanded first; run: xacro ",
     ),
     "xacro element": (
-        '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:include filename="x"/></robot>',
+        '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+        '<xacro:include filename="x"/></robot>',
         "run: xacro ",
     ),
     "xacro in a link": (
@@ -262,7 +268,10 @@ STRICT: dict[str, tuple[str, str]] = {
     ),
 }
 
-BODY = 'name = "r"\n[[body]]\nname = "b"\nparent = "base"\nmass = 1\njoint = { type = "revolute", axis = [0, 0, 1] }\n'
+BODY = (
+    'name = "r"\n[[body]]\nname = "b"\nparent = "base"\nmass = 1\n'
+    'joint = { type = "revolute", axis = [0, 0, 1] }\n'
+)
 ROW = 'convention = "dh"\n[[row]]\na = 1\nmass = 1\n'
 
 TOML: dict[str, tuple[str, str]] = {
@@ -533,7 +542,8 @@ def test_a_manifest_that_symgen_did_not_write_is_refused(
         ("x" * 5000, ""),
         (
             "panda.urdf",
-            "there is no file 'panda.urdf' in this folder; did you mean the built-in robot 'panda'?",
+            "there is no file 'panda.urdf' in this folder;"
+            " did you mean the built-in robot 'panda'?",
         ),
         ("PANDA", "there is no file or built-in robot 'PANDA'; did you mean 'panda'?"),
         ("panda:x:3", "number of links; leave out"),
@@ -541,7 +551,8 @@ def test_a_manifest_that_symgen_did_not_write_is_refused(
         ("~/r.urdf", "the folder '~' does not exist; write out the path of the home"),
         (
             "./none.urdf",
-            "there is no file 'none.urdf' in this folder; check the path, or use a robot that 'symgen robots' lists",
+            "there is no file 'none.urdf' in this folder;"
+            " check the path, or use a robot that 'symgen robots' lists",
         ),
     ],
 )

@@ -43,13 +43,20 @@ def body(name: str, parent: str, kind: str = "revolute", more: str = "") -> str:
         f'type = "{kind}"{", axis = [0, 0, 1]" if kind in ("revolute", "prismatic") else ""}, xyz ='
         f" [1, 0, 0]{more}"
     )
-    return f'[[body]]\nname = "{name}"\nparent = "{parent}"\nmass = 1\njoint = {{ name = "{name}_joint", {joint} }}\n'
+    return (
+        f'[[body]]\nname = "{name}"\nparent = "{parent}"\nmass = 1\n'
+        f'joint = {{ name = "{name}_joint", {joint} }}\n'
+    )
 
 
 FORK = (
     LINKS + body("a", "ground") + body("b", "a") + body("tip", "b", "fixed") + body("c", "ground")
 )
-LOOP = '[[loop]]\ntype = "revolute"\nfirst = { link = "tip", xyz = [0.5, 0, 0], rpy = ["pi/2", 0, 0] }\nsecond = { link = "c" }\n'
+LOOP = (
+    '[[loop]]\ntype = "revolute"\n'
+    'first = { link = "tip", xyz = [0.5, 0, 0], rpy = ["pi/2", 0, 0] }\n'
+    'second = { link = "c" }\n'
+)
 
 
 def test_an_end_on_a_welded_link_belongs_to_the_body_that_carries_it() -> None:
@@ -75,10 +82,13 @@ def test_an_end_may_be_on_a_named_frame_or_the_base() -> None:
 
 
 def test_an_end_on_a_row_counts_from_the_frame_at_its_end() -> None:
-    rows = 'name = "r"\nconvention = "dh"\n[[row]]\na = 1\nalpha = "pi/2"\nmass = 1\n[[row]]\nd = 2\nmass = 1\n'
+    rows = (
+        'name = "r"\nconvention = "dh"\n[[row]]\na = 1\nalpha = "pi/2"\nmass = 1\n'
+        "[[row]]\nd = 2\nmass = 1\n"
+    )
     m = symgen.load(
-        rows
-        + '[[loop]]\ntype = "weld"\nfirst = { link = "link1", xyz = [0, 3, 0] }\nsecond = { link = "base" }\n'
+        rows + '[[loop]]\ntype = "weld"\nfirst = { link = "link1", xyz = [0, 3, 0] }\n'
+        'second = { link = "base" }\n'
     )
     a, turned, b = (
         Shift((F(1), F(0), F(0))),
@@ -181,7 +191,8 @@ def test_a_faulty_loop_is_refused(old: str, new: str, message: str) -> None:
     [
         (
             "{ d_joint = 1 }",
-            "the start of joint 'd_joint' is declared, but no moving joint has this name; use names of",
+            "the start of joint 'd_joint' is declared, but no moving joint has this name;"
+            " use names of",
         ),
         ("{ a_joint = [1, 2] }", "the start of joint 'a_joint' has 2 numbers; give 1"),
         ('{ a_joint = "x" }', "'x' is not an angle"),
@@ -227,7 +238,10 @@ def refused(text: str, message: str) -> None:
 
 # -- SDF: a link with two parents ------------------------------------------------------------------
 
-X_Y = "<axis><xyz>0.6 0.8 0</xyz><limit><lower>-1</lower></limit><dynamics><damping>2</damping></dynamics></axis>"
+X_Y = (
+    "<axis><xyz>0.6 0.8 0</xyz><limit><lower>-1</lower></limit>"
+    "<dynamics><damping>2</damping></dynamics></axis>"
+)
 CROSS = "<axis><xyz>1 1 0</xyz></axis><axis2><xyz>-1 1 0</xyz></axis2>"
 SDF_KINDS = {
     "revolute": ("revolute", X_Y),
@@ -357,8 +371,10 @@ def test_a_loop_declared_in_python_equals_the_loop_declared_in_toml() -> None:
         + body("a", "base").replace(", xyz = [1, 0, 0]", "")
         + body("b", "base")
         + '[[frame]]\nname = "eye"\nbody = "b"\nxyz = [0, 1, 0]\n'
-        '[[loop]]\nname = "rod"\ntype = "distance"\ndistance = 0.5\nfirst = { link = "a", xyz = [0.5, 0, 0] }\n'
-        'second = { link = "eye", steps = [{ shift = [0, 0, 1] }, { quaternion = [1, 2, 0, 0] }] }\n'
+        '[[loop]]\nname = "rod"\ntype = "distance"\ndistance = 0.5\n'
+        'first = { link = "a", xyz = [0.5, 0, 0] }\n'
+        'second = { link = "eye", steps = ['
+        "{ shift = [0, 0, 1] }, { quaternion = [1, 2, 0, 0] }] }\n"
         '[[loop]]\nname = "w"\ntype = "weld"\nfirst = { link = "b" }\n'
         'second = { link = "base", xyz = [1, 2, 3], rpy = ["pi/2", 0, 0] }\n'
     )

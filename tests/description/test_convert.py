@@ -72,7 +72,7 @@ def test_urdf_written_and_read_back_is_the_same_robot(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in sayable("mjcf") if name not in SPLIT_IN_MJCF])
 def test_mjcf_written_and_read_back_is_the_same_robot(name: str, tmp_path: Path) -> None:
-    """Skip joints that MJCF splits: their velocities differ, and test_convert_judged.py tests them."""
+    """Skip joints that MJCF splits: their velocities differ; test_convert_judged.py tests them."""
     robot, text = written(name, "mjcf")
     (tmp_path / "robot.xml").write_text(text.text)
     converted = symgen.load(tmp_path / "robot.xml", **remedies(text.left_out))

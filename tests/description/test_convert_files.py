@@ -1,4 +1,4 @@
-"""`symgen convert` writes a complete file, or writes no file and gives the reason in one sentence."""
+"""`symgen convert` writes a complete file, or writes none and gives the reason in one sentence."""
 
 from __future__ import annotations
 

@@ -21,7 +21,8 @@ ROWS = """# name: arm
 # gravity: 0, 1/3, -9.81
 # base: ground
 
-name, a, alpha, d, theta, type, mass, cx, cz, ixx, iyy, izz, ixy, lower, upper, armature, mimic, multiplier, screw_pitch
+name, a, alpha, d, theta, type, mass, cx, cz, ixx, iyy, izz, ixy, lower, upper, armature, \
+mimic, multiplier, screw_pitch
 one, 0.5, pi/2, 0.1, 90 deg,, 1, 0.1, , 1, 1, 1, 0.1, -1, 1, 0.25,,,
 "two", 1/3, 1.5707963267948966, , ,prismatic,2,,-0.1,,,,,,,,one,1/2,
 # in between

@@ -94,7 +94,7 @@ change = st.one_of(
 
 
 def damaged(text: str, changes: list[tuple[str, int, str]]) -> str:
-    """Apply every (kind, position, payload) of `changes`; positions wrap round at the last match."""
+    """Apply each (kind, position, payload) of `changes`; positions wrap round at the last match."""
     for kind, position, payload in changes:
         pattern = {
             "number": _NUMBERS,

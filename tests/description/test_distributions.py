@@ -12,8 +12,10 @@ from symgen.description.loading import in_distribution
 from symgen.support.errors import ArgumentError, UnknownName
 
 FIELD = "example-robot-data"
-ROBOT = """<robot name="r"><link name="a"/><link name="b"><inertial><mass value="{mass}"/><inertia ixx="1" ixy="0" ixz="0" iyy="1"
-iyz="0" izz="1"/></inertial></link><joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint></robot>"""
+ROBOT = """<robot name="r"><link name="a"/>
+<link name="b"><inertial><mass value="{mass}"/>
+  <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint></robot>"""
 
 
 @pytest.fixture
@@ -73,18 +75,20 @@ def test_folder_names_distinguish_files_of_the_same_name(package: Path) -> None:
         (
             "arm",
             "no-arms",
-            "the package 'no-arms' is not installed in this Python; install it, or give the path of the file",
+            "the package 'no-arms' is not installed in this Python;"
+            " install it, or give the path of the file",
         ),
         (
             "arm",
             "",
-            "the package '' is not installed in this Python; install it, or give the path of the file",
+            "the package '' is not installed in this Python;"
+            " install it, or give the path of the file",
         ),
         (
             "arm",
             "pytest",
-            "package 'pytest' holds no robot files; if it downloads them on demand, give the path that it "
-            "reports",
+            "package 'pytest' holds no robot files;"
+            " if it downloads them on demand, give the path that it reports",
         ),
     ],
 )

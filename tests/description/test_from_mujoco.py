@@ -23,21 +23,28 @@ ODD = """<mujoco model="odd"><compiler angle="radian"/><option gravity="0 0.3 -9
 <body name="afloat" pos="0 0 1" quat="1 0.2 0.3 0.1"><freejoint name="root"/>
  <inertial pos="0.1 0 0.02" quat="1 0.1 0.2 0.3" mass="3" diaginertia="0.2 0.3 0.35"/>
  <body name="arm" pos="0.3 0.1 0" euler="0.1 0.2 0.3">
-  <joint name="h1" axis="0 1 1" pos="0.05 0.02 0.01" ref="0.3" armature="0.1" damping="0.4" stiffness="3" springref="0.2"
-         range="-1 2" limited="true"/>
-  <joint name="s1" type="slide" axis="1 0 2" pos="0.1 0 0" ref="0.1" armature="2"/><joint name="h2" axis="1 0 0" pos="0 0.1 0.2"/>
-  <geom type="capsule" size="0.05" fromto="0 0 0 0.3 0 0.1" mass="1"/><site name="tip" pos="0.3 0 0.1" quat="1 1 0 0"/>
-  <body pos="0.3 0 0.1"><joint name="b1" type="ball" pos="0.01 0.02 0.03" armature="0.01" damping="0.2"/>
+  <joint name="h1" axis="0 1 1" pos="0.05 0.02 0.01" ref="0.3" armature="0.1" damping="0.4"
+         stiffness="3" springref="0.2" range="-1 2" limited="true"/>
+  <joint name="s1" type="slide" axis="1 0 2" pos="0.1 0 0" ref="0.1" armature="2"/>
+  <joint name="h2" axis="1 0 0" pos="0 0.1 0.2"/>
+  <geom type="capsule" size="0.05" fromto="0 0 0 0.3 0 0.1" mass="1"/>
+  <site name="tip" pos="0.3 0 0.1" quat="1 1 0 0"/>
+  <body pos="0.3 0 0.1">
+   <joint name="b1" type="ball" pos="0.01 0.02 0.03" armature="0.01" damping="0.2"/>
    <geom size="0.1" pos="0.1 0 0" mass="0.5"/>
-   <body name="welded" pos="0 0 0.1" quat="1 0 1 0.2"><geom type="box" size="0.1 0.05 0.02"/></body></body></body></body>
-<body name="cart" pos="1 0 0" quat="1 2 3 4"><joint name="c" type="slide" axis="1 0 0"/><geom size="0.1"/>
+   <body name="welded" pos="0 0 0.1" quat="1 0 1 0.2">
+    <geom type="box" size="0.1 0.05 0.02"/></body></body></body></body>
+<body name="cart" pos="1 0 0" quat="1 2 3 4">
+ <joint name="c" type="slide" axis="1 0 0"/><geom size="0.1"/>
  <body name="p1"><joint name="h3" axis="0 1 0" ref="0.25"/><geom size="0.1" pos="0 0 0.5"/></body>
- <body name="p2"><joint name="h4" axis="0 1 0" ref="0.5"/><geom size="0.1" pos="0 0 -0.5"/></body></body>
+ <body name="p2"><joint name="h4" axis="0 1 0" ref="0.5"/>
+  <geom size="0.1" pos="0 0 -0.5"/></body></body>
 </worldbody>{more}</mujoco>"""
-MESH = """<mujoco><asset><mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1 1 1 1"/></asset><worldbody><body name="b">
+MESH = """<mujoco><asset><mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1 1 1 1"/></asset>
+<worldbody><body name="b">
 <joint name="j" axis="1 1 0"/><geom type="mesh" mesh="m"/></body></worldbody></mujoco>"""
-SMALL = """<mujoco>{0}<worldbody><body name="b"><joint name="j" {1}/><geom size="1"/><body name="c"><joint name="k" {2}/>
-<geom size="1"/></body></body></worldbody>{3}</mujoco>"""
+SMALL = """<mujoco>{0}<worldbody><body name="b"><joint name="j" {1}/><geom size="1"/>
+<body name="c"><joint name="k" {2}/><geom size="1"/></body></body></worldbody>{3}</mujoco>"""
 
 
 def small(options: str = "", first: str = "", second: str = "", more: str = "") -> Any:
@@ -238,7 +245,8 @@ def test_faulty_models_are_refused() -> None:
     [("damper", "damping"), ("spring", "stiffness"), ("frictionloss", "friction")],
 )
 def test_forces_that_options_disable_are_left_out(switch: str, kind: str) -> None:
-    text = """<mujoco><option><flag {}/></option><worldbody><body><joint damping="1" stiffness="2" frictionloss="3" armature="4"/>
+    text = """<mujoco><option><flag {}/></option><worldbody><body>
+        <joint damping="1" stiffness="2" frictionloss="3" armature="4"/>
         <geom size="0.1" pos="1 0 0"/></body></worldbody></mujoco>"""
     on, off = (
         symgen.from_mujoco(mujoco.MjModel.from_xml_string(text.format(flag)))
@@ -286,7 +294,8 @@ def test_a_point_that_holds_two_bodies_couples_no_joints() -> None:
     """The points (0, 1, 0) and (0, 0, 1) look like the coefficients of a joint's polynomial."""
     body = '<body name="c" pos="0 1 -1"><joint name="k"/><geom size="1"/></body>'
     model = mujoco.MjModel.from_xml_string(
-        f'<mujoco><worldbody><body name="b"><joint name="j"/><geom size="1"/>{body}</body></worldbody>'
+        '<mujoco><worldbody><body name="b"><joint name="j"/><geom size="1"/>'
+        f"{body}</body></worldbody>"
         '<equality><connect name="l" body1="b" body2="c" anchor="0 1 0"/></equality></mujoco>'
     )
     assert list(model.eq_data[0][:6]) == [0, 1, 0, 0, 0, 1]

@@ -32,11 +32,13 @@ SLANTED = np.array([0.6, 0.0, 0.8])
 MIMIC = """<robot name="m"><link name="a"/>{links}
 <joint name="j" type="revolute"><parent link="a"/><child link="b"/><axis xyz="1 0 0"/>
   <limit lower="-1" upper="2" effort="3" velocity="4"/><dynamics damping="3" friction="4"/></joint>
-<joint name="k" type="prismatic"><parent link="b"/><child link="c"/><origin xyz="1 0 0" rpy="0.3 0.2 0.1"/><axis xyz="0 1 0"/>
-  <limit lower="-1" upper="1" effort="1" velocity="2"/><mimic joint="j" multiplier="2" offset="0.5"/></joint></robot>""".format(
+<joint name="k" type="prismatic"><parent link="b"/><child link="c"/>
+  <origin xyz="1 0 0" rpy="0.3 0.2 0.1"/><axis xyz="0 1 0"/>
+  <limit lower="-1" upper="1" effort="1" velocity="2"/>
+  <mimic joint="j" multiplier="2" offset="0.5"/></joint></robot>""".format(
     links="".join(
-        f'<link name="{name}"><inertial><origin xyz="0.1 0.2 0"/><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" '
-        'iyy="1" iyz="0" izz="1"/></inertial></link>'
+        f'<link name="{name}"><inertial><origin xyz="0.1 0.2 0"/><mass value="1"/>'
+        '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>'
         for name in "bc"
     )
 )
@@ -308,7 +310,8 @@ def test_the_first_body_of_a_joint_names_its_link() -> None:
     assert [body.name for body in mechanism.bodies] == ["first"]
     frames = {frame.name: frame.pose for frame in mechanism.frames if frame.body == 0}
     assert [*frames] == ["first", "op", "second", "last"]
-    assert [float(pose[0].xyz[0]) for pose in frames.values()] == [2, 1, 3, 6]  # type: ignore[union-attr]
+    steps = [pose[0] for pose in frames.values()]
+    assert [float(step.xyz[0]) for step in steps] == [2, 1, 3, 6]  # type: ignore[union-attr]
 
 
 def test_a_body_without_a_frame_is_named_by_its_joint() -> None:

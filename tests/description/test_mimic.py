@@ -120,12 +120,13 @@ def test_an_unreadable_multiplier_is_refused_when_joints_are_coupled() -> None:
     text = (
         '<robot name="r"><link name="a"/>'
         + "".join(
-            f'<link name="{name}"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'
-            "</inertial></link>"
+            f'<link name="{name}"><inertial><mass value="1"/>'
+            '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>'
             for name in "bc"
         )
         + '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>'
-        '<joint name="k" type="continuous"><parent link="b"/><child link="c"/><mimic joint="j" multiplier="two"/></joint>'
+        '<joint name="k" type="continuous"><parent link="b"/><child link="c"/>'
+        '<mimic joint="j" multiplier="two"/></joint>'
         "</robot>"
     )
     assert symgen.load(text).nv == 2

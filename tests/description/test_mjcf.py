@@ -41,8 +41,10 @@ ENDS = "".join(
         '<geom type="ellipsoid" size="0.1" fromto="1 0 0 0.5 0 0"/>',
     ]
 )
-CLASSES = """<default><geom density="700" type="box" size="0.1 0.2 0.3" euler="10 20 30"/><joint damping="1" axis="1 0 0"/>
-<default class="x"><geom type="sphere"/><joint damping="2" armature="0.1"/><default class="y"><joint axis="0 1 1" damping="3"/>
+CLASSES = """<default><geom density="700" type="box" size="0.1 0.2 0.3" euler="10 20 30"/>
+<joint damping="1" axis="1 0 0"/>
+<default class="x"><geom type="sphere"/><joint damping="2" armature="0.1"/>
+<default class="y"><joint axis="0 1 1" damping="3"/>
 </default></default></default>"""
 WITHIN = """<body name="a" childclass="x"><joint/><geom/><geom class="y" pos="1 0 0"/>
 <body name="b"><joint class="main"/><geom/>
@@ -51,18 +53,22 @@ WITHIN = """<body name="a" childclass="x"><joint/><geom/><geom class="y" pos="1 
 <body name="d" childclass="main"><joint/><geom/></body></body></frame></body></body>
 <body name="e"><joint/><geom/></body>"""
 FRAMES = f"""<frame pos="1 2 3" euler="10 20 30"><frame quat="1 0 2 0"><body name="a" pos="0.1 0 0">
-<frame pos="0.1 0.2 0.3" euler="40 0 9"><joint type="hinge" axis="1 2 0" pos="0.2 0 0"/><joint type="slide" axis="0 1 1"/>{ROD}
+<frame pos="0.1 0.2 0.3" euler="40 0 9"><joint type="hinge" axis="1 2 0" pos="0.2 0 0"/>
+<joint type="slide" axis="0 1 1"/>{ROD}
 <inertial pos="0.1 0 0" mass="1"
 diaginertia="0.1 0.2 0.25"/></frame><body name="b">
 <frame euler="0 50 0" pos="0 0 0.3"><joint type="ball" pos="0.1 0.1 0"/></frame>
 {ROD}</body></body></frame></frame>"""
 SPRUNG = "".join(
     [
-        f'<body euler="1 2 3"><joint axis="0 1 0.3" pos="0.1 0.2 0" ref="30" springdamper="0.3 1.2" springref="20"/>{ROD}{FULL}',
-        f'<body pos="0 0 0.5" euler="10 50 7"><joint type="slide" axis="1 2 3" ref="0.2" springdamper="0.1 2" armature="0.2" '
-        f'damping="3" stiffness="9" springref="0.1"/><joint axis="1 0.2 0" springdamper="0.2 0.5"/>{ROD}',
+        '<body euler="1 2 3"><joint axis="0 1 0.3" pos="0.1 0.2 0" ref="30"'
+        f' springdamper="0.3 1.2" springref="20"/>{ROD}{FULL}',
+        '<body pos="0 0 0.5" euler="10 50 7"><joint type="slide" axis="1 2 3" ref="0.2"'
+        ' springdamper="0.1 2" armature="0.2" damping="3" stiffness="9" springref="0.1"/>'
+        f'<joint axis="1 0.2 0" springdamper="0.2 0.5"/>{ROD}',
         f'<body pos="0.3 0 0"><joint axis="0 0 1" armature="1"/>{ROD}</body></body>',
-        f'<body pos="0 1 0"><joint type="ball" pos="0.1 0 0.2" springdamper="0.4 1"/>{ROD}</body></body>',
+        '<body pos="0 1 0"><joint type="ball" pos="0.1 0 0.2" springdamper="0.4 1"/>'
+        f"{ROD}</body></body>",
         f'<body pos="4 1 1" euler="4 5 1"><joint type="free" springdamper="0.3 1"/>{ROD}',
         f'<body><joint springdamper="1 1"/>{ROD}</body></body>',
     ]
@@ -103,7 +109,8 @@ MODELS = {
     ),
     "bounds of bodies that nothing weighs": mjcf(
         f'<frame pos="1 0 0"><body name="a" pos="0.1 0.2 0.3" euler="30 0 0">{HINGES}{WEIGHTLESS}'
-        f'<body name="b" pos="0.3 0 0.1">{HINGES}<site/><body name="c" pos="1 2 3" quat="1 2 3 4"/></body></body></frame>',
+        f'<body name="b" pos="0.3 0 0.1">{HINGES}<site/>'
+        '<body name="c" pos="1 2 3" quat="1 2 3 4"/></body></body></frame>',
         compiler(boundmass="0.5", boundinertia="0.01"),
     ),
     "bounds where geoms do not count": mjcf(
@@ -118,15 +125,18 @@ MODELS = {
     ),
     "bounds and a total": mjcf(
         arm("")
-        + f'<body pos="1 1 1"/><body mocap="true" pos="1 2 1"/>{arm(ROD).replace("name", "class")}'.replace(
-            'class="a"', 'name="d"'
-        ).replace('class="b"', 'name="e"'),
+        + (
+            '<body pos="1 1 1"/><body mocap="true" pos="1 2 1"/>'
+            f"{arm(ROD).replace('name', 'class')}"
+        )
+        .replace('class="a"', 'name="d"')
+        .replace('class="b"', 'name="e"'),
         compiler(boundmass="0.5", boundinertia="0.01", settotalmass="7"),
     ),
     "sizes given in part": mjcf(
         arm('<geom size="0.2"/><geom class="x" size="0.3 0.4" pos="0.5 0 0"/>'),
-        '<default><geom type="box" size="0.1 0.2 0.3"/><default class="x"><geom size="0.6"/></default>'
-        "</default>",
+        '<default><geom type="box" size="0.1 0.2 0.3"/>'
+        '<default class="x"><geom size="0.6"/></default></default>',
     ),
     "slides": mjcf(several('<joint type="slide" axis="1 2 3" pos="1 1 1"/>')),
     "a ball": mjcf(several('<joint type="ball" pos="0.1 0.2 0.3" armature="0.2" damping="0.3"/>')),
@@ -200,7 +210,8 @@ MODELS = {
         f'<body zaxis="0 0 -2">{HINGE}{ROD}<body zaxis="0 0 3">{HINGE}{ROD}</body></body>'
     ),
     "axes of any length": mjcf(
-        f'<body zaxis="1 2 -2">{HINGE}{ROD}<body xyaxes="-1 0.5 0 3 -0.2 -1">{HINGE}{ROD}</body></body>'
+        f'<body zaxis="1 2 -2">{HINGE}{ROD}'
+        f'<body xyaxes="-1 0.5 0 3 -0.2 -1">{HINGE}{ROD}</body></body>'
     ),
     "classes": mjcf(WITHIN, CLASSES),
     "frames": mjcf(FRAMES),
@@ -286,7 +297,8 @@ def test_masses_and_moments_are_exact_fractions() -> None:
     (rod,) = (
         load(
             mjcf(
-                f'<body>{HINGE}<geom type="cylinder" size="0.1" fromto="0 0 0 1 2 2" mass="1"/></body>'
+                f'<body>{HINGE}<geom type="cylinder" size="0.1" fromto="0 0 0 1 2 2" mass="1"/>'
+                "</body>"
             )
         )
         .bodies[0]
@@ -391,11 +403,11 @@ def test_drives_of_a_model_are_read_unless_switched_off() -> None:
 
 
 def test_an_array_attribute_overrides_only_the_entries_that_it_gives() -> None:
-    """Compare stiffness and damping with MuJoCo; a note names terms of higher order from any class."""
+    """Compare stiffness and damping with MuJoCo; a note names higher-order terms from any class."""
     mujoco = pytest.importorskip("mujoco")
     classes = (
-        '<default><joint stiffness="2 0.4" damping="1 0.3 0.2"/><default class="x"><joint stiffness="3" damping="0.5"/>'
-        "</default></default>"
+        '<default><joint stiffness="2 0.4" damping="1 0.3 0.2"/>'
+        '<default class="x"><joint stiffness="3" damping="0.5"/></default></default>'
     )
     for attributes in (
         "",
@@ -452,7 +464,8 @@ def test_springdamper_gives_the_springs_that_mujoco_computes() -> None:
 
 
 COUPLED = mjcf(
-    f'<body name="a"><joint name="x" ref="0.5"/>{ROD}<body name="b"><joint name="y" ref="0.2"/>{ROD}</body></body>',
+    f'<body name="a"><joint name="x" ref="0.5"/>{ROD}'
+    f'<body name="b"><joint name="y" ref="0.2"/>{ROD}</body></body>',
     compiler(angle="radian"),
     "<equality><joint joint1='y' joint2='x' polycoef='0.1 2 0 0 0'/></equality>",
 )
@@ -499,7 +512,8 @@ def test_an_included_file_is_inserted_at_its_include(tmp_path: Path) -> None:
     main, included = tmp_path / "main.xml", tmp_path / "parts" / "body.xml"
     included.parent.mkdir()
     included.write_text(
-        f'<mujocoinclude>\n<body name="b" pos="0.4 0 0.1">{HINGE}<include file="mass.xml"/></body></mujocoinclude>'
+        f'<mujocoinclude>\n<body name="b" pos="0.4 0 0.1">{HINGE}'
+        '<include file="mass.xml"/></body></mujocoinclude>'
     )
     (tmp_path / "mass.xml").write_text(f"<any>{ROD}</any>")
     main.write_text(mjcf(f'<body name="a">{HINGE}{ROD}<include file="parts/body.xml"/></body>'))
@@ -558,7 +572,8 @@ def test_a_nested_include_is_found_where_mujoco_finds_it(
         ('file=""', "this is not a file name"),
         (
             'file="lost.xml"',
-            "files are searched in the folder of the main file, then in that of the file that includes them",
+            "files are searched in the folder of the main file,"
+            " then in that of the file that includes them",
         ),
         ('file="folder"', "this is not a regular file"),
         ('file="main.xml"', "this file is included already"),

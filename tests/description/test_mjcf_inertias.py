@@ -112,7 +112,7 @@ def test_quarter_turns_and_rational_quaternions_are_exact() -> None:
 
 
 def test_a_sum_of_inertias_is_that_of_their_points() -> None:
-    """The sum has the mass, first moment and second moments about the common origin of its parts."""
+    """The sum has the mass, first and second moments about the common origin of its parts."""
     parts = [
         Inertial(Fraction(2), tuple(map(Fraction, ("0.5", "0.1", "0", "0.6", "-0.1", "0.7"))), pose)
         for pose in (POSES["shift after turns"], POSES["quaternion"], ())

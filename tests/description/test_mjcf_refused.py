@@ -82,8 +82,8 @@ REFUSED = {
     ),
     "a mesh that weighs": (
         mjcf(f'<body>{HINGE}<geom name="g" type="mesh" mesh="x"/></body>', MESH),
-        "r.xml:4: geom 'g': its mass and moments are those of a mesh, which symgen does not read; compile the "
-        "model with MuJoCo and give symgen.from_mujoco(model)",
+        "r.xml:4: geom 'g': its mass and moments are those of a mesh, which symgen does not read;"
+        " compile the model with MuJoCo and give symgen.from_mujoco(model)",
     ),
     "a solid fitted to a mesh": (
         mjcf(f'<body>{HINGE}<geom type="box" mesh="x"/></body>', MESH),
@@ -325,7 +325,8 @@ def test_elements_without_effect_on_motion_are_ignored_silently() -> None:
         '<joint name="j"/>',
         before=old,
         after="""<actuator><position joint="j" kp="9"/><muscle joint="j"/></actuator>
-<sensor><gyro site="s"/></sensor><contact><exclude body1="a" body2="b"/></contact><keyframe><key/></keyframe><custom/>
+<sensor><gyro site="s"/></sensor><contact><exclude body1="a" body2="b"/></contact>
+<keyframe><key/></keyframe><custom/>
 <tendon><spatial range="0 1"/></tendon>
 <deformable><skin/></deformable><visual/><statistic/><size/><extension/>""",
     ).replace(ROD, f"{ROD}<site/><camera/><light/>")
@@ -334,7 +335,8 @@ def test_elements_without_effect_on_motion_are_ignored_silently() -> None:
 
 def test_an_unreadable_mass_of_a_fixed_body_is_left_out() -> None:
     still = mjcf(
-        f'<body name="s"><geom type="mesh" mesh="x"/></body><body name="t"><geom size="0.1" mass="2"/></body>{arm(ROD)}'
+        '<body name="s"><geom type="mesh" mesh="x"/></body>'
+        f'<body name="t"><geom size="0.1" mass="2"/></body>{arm(ROD)}'
     )
     mechanism = load(still)
     assert [part.mass for part in mechanism.base_parts] == [2]
@@ -345,7 +347,10 @@ def test_an_unreadable_mass_of_a_fixed_body_is_left_out() -> None:
 
 
 def test_a_springdamper_without_inertia_is_left_out_with_a_warning() -> None:
-    light = f'<body name="a"><joint name="j" springdamper="1 1"/></body><body name="b">{HINGE}{ROD}</body>'
+    light = (
+        '<body name="a"><joint name="j" springdamper="1 1"/></body>'
+        f'<body name="b">{HINGE}{ROD}</body>'
+    )
     long = f'<body name="c">{ROD}' + '<joint springdamper="1 1"/>' * 97 + "</body>"
     for text in (light, long):
         mechanism = load(mjcf(text))

@@ -20,11 +20,14 @@ from symgen.vocabulary.poses import Shift
 
 mujoco: Any = pytest.importorskip("mujoco")
 BOUND = 1e-12
-BODIES = """<body name="a" pos="1 2 3" quat="1 .2 .3 .4"><joint name="ja" axis="0 0 1" ref="30"/><geom size=".1"/>
+BODIES = """<body name="a" pos="1 2 3" quat="1 .2 .3 .4"><joint name="ja" axis="0 0 1" ref="30"/>
+<geom size=".1"/>
 <frame pos="0 0 1" euler="0 0 5"><site name="on_a" pos=".1 .2 .3" euler="10 20 30"/></frame>
-<frame euler="0 10 0"><body name="b" pos="0 0 1" euler="90 0 0"><joint name="jb" axis="0 1 0" pos=".1 .1 0"/><geom size=".1"/>
+<frame euler="0 10 0"><body name="b" pos="0 0 1" euler="90 0 0">
+<joint name="jb" axis="0 1 0" pos=".1 .1 0"/><geom size=".1"/>
 <joint name="js" axis="0 1 0" type="slide" ref=".2"/></body></frame></body>
-<body name="c" pos="3 2 1" euler="0 45 0"><freejoint name="jc"/><geom size=".1"/><site name="on_c" class="raised"/>
+<body name="c" pos="3 2 1" euler="0 45 0"><freejoint name="jc"/><geom size=".1"/>
+<site name="on_c" class="raised"/>
 <site name="rod" fromto="0 0 0 1 2 3" size=".1" type="capsule"/>
 <body name="d"><joint name="jd" type="ball" pos="0 .1 0"/><geom size=".1"/></body></body>"""
 EQUALITIES = {
@@ -36,8 +39,12 @@ EQUALITIES = {
     "a weld": '<weld body1="b" body2="d"/>',
     "a weld at a place": '<weld name="W" body1="b" body2="c" anchor=".1 .2 .3"/>',
     "a weld to the world": '<weld body1="d" anchor=".1 .2 .3"/>',
-    "a weld as it is said": '<weld body1="b" body2="c" anchor=".1 .2 .3" relpose=".4 .5 .6 2 2 .3 0"/>',
-    "a weld that is left to qpos0": '<weld body1="b" body2="c" anchor=".1 .2 .3" relpose=".4 .5 .6 0 0 0 0"/>',
+    "a weld as it is said": (
+        '<weld body1="b" body2="c" anchor=".1 .2 .3" relpose=".4 .5 .6 2 2 .3 0"/>'
+    ),
+    "a weld that is left to qpos0": (
+        '<weld body1="b" body2="c" anchor=".1 .2 .3" relpose=".4 .5 .6 0 0 0 0"/>'
+    ),
     "welded sites": '<weld site1="on_a" site2="on_c"/>',
     "a site of two ends": '<weld site1="on_a" site2="rod"/>',
     "several": '<weld body1="b" body2="c"/><connect name="loop1" site1="on_a" site2="rod"/>',
@@ -48,7 +55,10 @@ def text(equality: str, more: str = "") -> str:
     raised = (
         '<default><default class="raised"><site pos=".4 .5 .6" quat="1 2 3 4"/></default></default>'
     )
-    return f"<mujoco>{raised}<worldbody>{BODIES}</worldbody><equality>{equality}</equality>{more}</mujoco>"
+    return (
+        f"<mujoco>{raised}<worldbody>{BODIES}</worldbody>"
+        f"<equality>{equality}</equality>{more}</mujoco>"
+    )
 
 
 def model_of(xml: str) -> Any:
@@ -126,7 +136,10 @@ def test_the_start_position_is_qpos0_and_closes_the_loop(case: str) -> None:
 
 
 def test_the_start_position_is_the_keyframe_home_if_there_is_one() -> None:
-    keys = '<key name="away" qpos="9 9 9 9 9 9 1 0 0 0 1 0 0 0"/><key name="home" qpos="1 2 3 4 5 6 .5 .5 -.5 .5 0 1 0 0"/>'
+    keys = (
+        '<key name="away" qpos="9 9 9 9 9 9 1 0 0 0 1 0 0 0"/>'
+        '<key name="home" qpos="1 2 3 4 5 6 .5 .5 -.5 .5 0 1 0 0"/>'
+    )
     xml = text('<weld body1="b"/>', f"<keyframe>{keys}</keyframe>")
     model = model_of(xml)
     for mechanism in (symgen.load(xml), symgen.from_mujoco(model)):

@@ -248,7 +248,8 @@ def test_the_length_of_a_quaternion_is_one_unless_its_entries_are_rational() -> 
 
 def test_a_rational_number_with_a_long_denominator_becomes_a_ball() -> None:
     def shift(bits: int) -> Any:
-        return places.quaternion_and_shift((Shift(vector(0, 0, Fraction(1, 2**bits))),))[1][2]  # type: ignore[arg-type]
+        step = Shift((Fraction(0), Fraction(0), Fraction(1, 2**bits)))
+        return places.quaternion_and_shift((step,))[1][2]
 
     assert isinstance(shift(3000), fmpq)
     assert isinstance(shift(3999), fmpq)
@@ -364,10 +365,10 @@ def pseudo_inertia(part: Part) -> Any:
 
 
 def test_a_sum_of_inertias_has_their_total_mass_first_and_second_moments() -> None:
-    moments = tuple(Fraction(n, 9) for n in (5, 1, -2, 6, 3, 8))
+    moments: Any = tuple(Fraction(n, 9) for n in (5, 1, -2, 6, 3, 8))
     parts = [
-        Part("a", (Shift(vector(1, 2, 3)), UNEVEN), Fraction(2), moments, Fraction(1, 2)),  # type: ignore[arg-type]
-        Part("a", (Shift(vector(0, -1, "1/5")), QUARTERS[1]), Fraction(3), moments, Fraction(1, 2)),  # type: ignore[arg-type]
+        Part("a", (Shift(vector(1, 2, 3)), UNEVEN), Fraction(2), moments, Fraction(1, 2)),
+        Part("a", (Shift(vector(0, -1, "1/5")), QUARTERS[1]), Fraction(3), moments, Fraction(1, 2)),
         Part("a", (), Fraction(1, 4), (Fraction(0),) * 6, Fraction(1, 2)),
     ]
     total = sum_of_parts(parts)
@@ -375,7 +376,7 @@ def test_a_sum_of_inertias_has_their_total_mass_first_and_second_moments() -> No
     assert (total.link, total.gravcomp) == ("a", Fraction(1, 2))
     assert all(isinstance(step, Shift) for step in total.pose)
     assert sum_of_parts(parts[:1]) is parts[0]
-    irrational = sum_of_parts([Part("a", (LONG,), Fraction(2), moments), parts[2]])  # type: ignore[arg-type]
+    irrational = sum_of_parts([Part("a", (LONG,), Fraction(2), moments), parts[2]])
     trace = sum(moments[k] for k in (0, 3, 5))
     assert abs(sum(irrational.moments[k] for k in (0, 3, 5)) - trace) < Fraction(1, 10**57)
 
@@ -386,7 +387,7 @@ def test_a_sum_of_inertias_without_mass_keeps_their_moments() -> None:
     total = sum_of_parts(parts)
     assert (total.mass, total.pose) == (0, ())
     assert total.moments == tuple(2 * x for x in moments)
-    opposite = [Part("a", (Shift((s, Fraction(0), Fraction(0))),), Fraction(1)) for s in (1, -1)]  # type: ignore[arg-type]
+    opposite = [Part("a", (Shift(vector(s, 0, 0)),), Fraction(1)) for s in (1, -1)]
     assert sum_of_parts(opposite).pose == ()
     # turned by an irrational rotation, both offsets are balls whose sum contains zero
     turned = [replace(part, pose=(LONG, *part.pose)) for part in opposite]

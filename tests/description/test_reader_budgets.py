@@ -1,4 +1,4 @@
-"""Budgets of the readers: work is linear in the file size, and every limit is stated in its error."""
+"""Budgets of the readers: work is linear in the file size, and errors state every limit."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def reading(form: str, data: bytes) -> Callable[[], object]:
     ("form", "growth"), [(form, growth) for form in GROWTHS for growth in GROWTHS[form]]
 )
 def test_calls_are_linear_in_the_file_size(form: str, growth: str) -> None:
-    """Calls at sizes 8, 16, 24 lie on a line; one call per pair of elements would add 2·8² = 128."""
+    """Calls at sizes 8, 16, 24 lie on a line; a call per pair of elements would add 2·8² = 128."""
     write = GROWTHS[form][growth]
     _, small, medium, large = (calls(reading(form, write(n).encode())) for n in (24, 8, 16, 24))
     assert large - medium <= max(medium - small, 0) + 20 + large // 500, (small, medium, large)
@@ -364,11 +364,12 @@ BOMBS = """
 import resource, sys
 from symgen.description.loading import load
 from symgen.support.errors import SymgenError
-from tests.shared.reader_growths import BODY, TOML, URDF
+from tests.shared.reader_growths import TOML, URDF
 resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]) << 20,) * 2)
-both = "".join(f'<joint name="k{i}"/><mechanicalReduction>{i}</mechanicalReduction>' for i in range(3000))
 for text in (
-    TOML["a key of many parts"](20_000) + "\\n#", TOML["nested arrays"](100_000), URDF["fixed links in a chain"](1000),
+    TOML["a key of many parts"](20_000) + "\\n#",
+    TOML["nested arrays"](100_000),
+    URDF["fixed links in a chain"](1000),
     'convention = "dh"\\n[[row]]\\nrepeat = 2000\\n' + "[[row.part]]\\nmass = 1\\n" * 3000,
     URDF["joints of one transmission"](3000),
 ):

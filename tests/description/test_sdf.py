@@ -96,8 +96,8 @@ def notes(text: str, **options: Any) -> str:
 
 
 LIMITS = (
-    "<axis><xyz>0 0 1</xyz><limit><lower>-1e16</lower><upper>2</upper><effort>-1</effort><velocity>inf</velocity></limit>"
-    "</axis>"
+    "<axis><xyz>0 0 1</xyz><limit><lower>-1e16</lower><upper>2</upper><effort>-1</effort>"
+    "<velocity>inf</velocity></limit></axis>"
 )
 
 
@@ -314,7 +314,10 @@ def test_gravity_may_be_off_for_links_that_gravity_cannot_affect() -> None:
     fixed_joint = joint("w", "world", "a", "", "fixed")
     light = link(
         "l",
-        inertial="<inertial><mass>0</mass><inertia><ixx>0</ixx><iyy>0</iyy><izz>0</izz></inertia></inertial>",
+        inertial=(
+            "<inertial><mass>0</mass>"
+            "<inertia><ixx>0</ixx><iyy>0</iyy><izz>0</izz></inertia></inertial>"
+        ),
     )
     weld = joint("x", "b", "l", "", "fixed")
     for elements, options in (

@@ -26,7 +26,8 @@ def frames() -> dict[str, Frame]:
     world = Frame("world", "world", HERE)
     tree = {"world": world}
     for name, base, axis in (
-        ("a", "world", 0), ("b", "a", 1), ("c", "a", 2), ("d", "c", 0), ("e", "d", 1), ("f", "b", 2),
+        ("a", "world", 0), ("b", "a", 1), ("c", "a", 2),
+        ("d", "c", 0), ("e", "d", 1), ("f", "b", 2),
     ):  # fmt: skip
         x, y, z = (Fraction(int(k == axis)) for k in range(3))
         tree[name] = Frame(name, "frame", HERE, tree[base], (Shift((x, y, z)),))

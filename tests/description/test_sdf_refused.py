@@ -63,8 +63,8 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "an unknown type": (
         model(A, B, joint("j", "a", "b", kind="piston")),
-        "r.sdf:4: joint 'j': its type 'piston' is not supported (supported: revolute, continuous, prismatic, screw, "
-        "ball, universal, revolute2, fixed, gearbox); declare",
+        "r.sdf:4: joint 'j': its type 'piston' is not supported (supported: revolute,"
+        " continuous, prismatic, screw, ball, universal, revolute2, fixed, gearbox); declare",
     ),
     "no parent": (
         model(A, B, J.replace("<parent>a</parent>", "")),
@@ -80,8 +80,9 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "a loop of a screw": (
         model(A, B, THIRD, J, joint("k", "a", "c"), joint("l", "b", "c", kind="screw")),
-        "r.sdf:7: joint 'l': it closes a loop, since link 'c' already has a parent through joint 'k', but a "
-        "helical joint cannot close a loop; declare it before that joint, which then closes the loop",
+        "r.sdf:7: joint 'l': it closes a loop, since link 'c' already has a parent through"
+        " joint 'k', but a helical joint cannot close a loop; declare it before that joint,"
+        " which then closes the loop",
     ),
     "a loop without a root": (
         model(A, B, J, joint("l", "b", "a")),
@@ -102,7 +103,8 @@ REFUSED: dict[str, tuple[str, str]] = {
                 "universal",
             ),
         ),
-        "joint 'l': it closes a loop, but its two axes are not perpendicular; declare it before joint 'k', which then closes",
+        "joint 'l': it closes a loop, but its two axes are not perpendicular;"
+        " declare it before joint 'k', which then closes",
     ),
     "links of one name": (model(A, B, B, J), "this name is already a link at line 3; give each"),
     "a pose in a circle": (
@@ -220,17 +222,18 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "some without gravity": (
         model(A, link("b", POSED + WEIGHTLESS), THIRD, J, joint("k", "b", "c")),
-        "r.sdf:3: link 'b': gravity is off for this link but on for 'c'; symgen has one gravity for all links; remove",
+        "r.sdf:3: link 'b': gravity is off for this link but on for 'c';"
+        " symgen has one gravity for all links; remove",
     ),
     "two roots": (
         model(A, B, THIRD, J),
-        "r.sdf:4: link 'c': the links 'a', 'c' have no joint to a parent; in Gazebo each moves freely; use "
-        "--base free, or connect all but one to a parent",
+        "r.sdf:4: link 'c': the links 'a', 'c' have no joint to a parent;"
+        " in Gazebo each moves freely; use --base free, or connect all but one to a parent",
     ),
     "a root beside the world": (
         model(A, B, THIRD, J, joint("w", "world", "a", "", "fixed")),
-        "r.sdf:4: link 'c': the link 'c' has no joint to a parent, while "
-        "others are connected to the world; in Gazebo each moves freely; use --base free, or connect each to",
+        "r.sdf:4: link 'c': the link 'c' has no joint to a parent, while others are connected"
+        " to the world; in Gazebo each moves freely; use --base free, or connect each to",
     ),
     "an element in another letter case": (
         model(A, B, J.replace("axis>", "Axis>")),
@@ -296,8 +299,8 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "a file that is not there": (
         model(A, B, J, "<include><uri>model://hand</uri></include>"),
-        "r.sdf:5: include 'model://hand': the included file does not exist; put its folder beside this file, or "
-        "give --package hand=FOLDER",
+        "r.sdf:5: include 'model://hand': the included file does not exist;"
+        " put its folder beside this file, or give --package hand=FOLDER",
     ),
     "a changed include": (
         model(A, B, J, "<include><uri>x</uri><experimental:params/></include>"),

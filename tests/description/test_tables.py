@@ -394,7 +394,8 @@ def test_drives_of_several_velocities_have_equal_lengths() -> None:
     assert [ball.at(k).damping for k in range(3)] == [1, 2, 3]
     assert [ball.at(k).armature for k in range(3)] == [2, 2, 2]
     for text, message in (
-        ("damping = [1, 2, 3], armature = [1, 2]", "armature: it has 2 numbers, and another kind 3;"),
+        ("damping = [1, 2, 3], armature = [1, 2]",
+         "armature: it has 2 numbers, and another kind 3;"),
         ("stiffness = [1, 2, 3]", "joint.stiffness: it has 3 numbers; give one number; armature"),
         ("stiffness = 1, rest = [1, 2]", "joint.rest: it has 2 numbers; give one number"),
     ):  # fmt: skip

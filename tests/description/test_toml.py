@@ -114,7 +114,8 @@ def test_rows_place_frames_as_both_denavit_hartenberg_conventions_say(
     )
     m = read(
         tmp_path,
-        f'convention = "{convention}"\n{rows}\n[[frame]]\nname = "tool"\nbody = "link4"\nxyz = [0, 0, 1]\n',
+        f'convention = "{convention}"\n{rows}\n'
+        '[[frame]]\nname = "tool"\nbody = "link4"\nxyz = [0, 0, 1]\n',
     )
     q = [0.4, 0.5, -0.6, 0.7]
     total = np.eye(4)
@@ -161,7 +162,11 @@ parent = "arm"
 [body.joint]
 type = "prismatic"
 axis = [1, 1, 0]
-steps = [{ shift = [1, 0, 0] }, { turn = "90 deg", axis = [0, 1, 0] }, { slide = "1/3", axis = [0, 3, 4] }]
+steps = [
+  { shift = [1, 0, 0] },
+  { turn = "90 deg", axis = [0, 1, 0] },
+  { slide = "1/3", axis = [0, 3, 4] },
+]
 [[body.part]]
 mass = 0.5
 [[body.part]]
@@ -252,7 +257,8 @@ def test_a_bare_number_keeps_its_value_in_a_reader_with_doubles() -> None:
 def test_only_joints_that_move_have_a_drive() -> None:
     def arm(kind: str) -> str:
         return (
-            'name = "arm"\n[[body]]\nname = "link"\nparent = "base"\nmass = 1\ncentre = [0.1, 0, 0]\n'
+            'name = "arm"\n'
+            '[[body]]\nname = "link"\nparent = "base"\nmass = 1\ncentre = [0.1, 0, 0]\n'
             'joint = { name = "hinge", type = "revolute", axis = [0, 0, 1] }\n'
             '[[body]]\nname = "tool"\nparent = "link"\nmass = 1\ncentre = [0.1, 0, 0]\n'
             f'joint = {{ name = "wrist", type = "{kind}", axis = [0, 0, 1], damping = "0.5" }}\n'
@@ -268,7 +274,8 @@ def test_names_may_look_like_integers(tmp_path: Path) -> None:
     path = tmp_path / "r.toml"
     path.write_text(
         'name = "0x2"   # 1_0\n[[body]]\nname = "0x3"\nparent = "base"\nmass = 1\n'
-        'joint = { name = "1_0", type = "revolute", axis = [0, 0, 1], unapplied = { 0x1 = 2, 2_0 = 3 } }\n'
+        'joint = { name = "1_0", type = "revolute", axis = [0, 0, 1],'
+        " unapplied = { 0x1 = 2, 2_0 = 3 } }\n"
     )
     mechanism = load(path)
     assert (mechanism.name, mechanism.joints[0].name, mechanism.bodies[0].name) == (

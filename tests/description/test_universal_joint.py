@@ -58,9 +58,11 @@ rpy = [0.3, 0, 0]
 limits = { lower = -0.5, upper = 0.7 }
 """
 MJCF = """
-<mujoco><option gravity="0 0 -9.81"><flag contact="disable"/></option><compiler angle="radian" eulerseq="XYZ"/><worldbody>
+<mujoco><option gravity="0 0 -9.81"><flag contact="disable"/></option>
+<compiler angle="radian" eulerseq="XYZ"/><worldbody>
   <body><inertial INERTIAL/><joint axis="0 0 1"/>
-    <body pos="0.2 0 0.4" euler="0.3 0 0"><inertial INERTIAL/><joint axis="1 0 0"/><joint axis="0 0.6 0.8"/></body></body>
+    <body pos="0.2 0 0.4" euler="0.3 0 0"><inertial INERTIAL/>
+      <joint axis="1 0 0"/><joint axis="0 0.6 0.8"/></body></body>
 </worldbody></mujoco>
 """.replace(
     "INERTIAL", 'pos="0.1 0.02 0.3" mass="1.5" fullinertia="0.02 0.03 0.04 0.001 0.002 0.003"'
@@ -165,7 +167,8 @@ def test_names_have_defaults_and_limits_are_optional() -> None:
         ),
         (
             "",
-            "body 'dish': joint: the key 'axes' of a universal joint is missing; add axes = [[1, 0, 0], [0, 1, 0]]",
+            "body 'dish': joint: the key 'axes' of a universal joint is missing;"
+            " add axes = [[1, 0, 0], [0, 1, 0]]",
         ),
         (
             "axes = [[1, 0, 0]]",

@@ -131,7 +131,8 @@ def test_mimic_is_independent_with_one_warning_or_refused(tmp_path: Path) -> Non
 
 def test_damping_friction_and_rotors_are_read_and_reported(tmp_path: Path) -> None:
     transmission = (
-        '<transmission name="t"><joint name="j"/><actuator name="m"><mechanicalReduction>-50</mechanicalReduction>'
+        '<transmission name="t"><joint name="j"/><actuator name="m">'
+        "<mechanicalReduction>-50</mechanicalReduction>"
         "<motorInertia>2e-5</motorInertia></actuator></transmission>"
     )
     m = read(
@@ -245,7 +246,8 @@ def test_comments_namespaces_and_foreign_elements_are_ignored(tmp_path: Path) ->
     path = tmp_path / "r.urdf"
     drawn = link("b", INERTIAL + "<visual><origin rpy='not read'/></visual>")
     path.write_text(
-        '<?xml version="1.0"?>\n<!-- <!DOCTYPE x> -->\n<robot name="n" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+        '<?xml version="1.0"?>\n<!-- <!DOCTYPE x> -->\n'
+        '<robot name="n" xmlns:xacro="http://www.ros.org/wiki/xacro">'
         f"<gazebo><a/></gazebo>{link('a')}<!-- {link('a')} -->{drawn}{joint('j', 'a', 'b')}</robot>"
     )
     assert load(path).nq == 1
@@ -254,7 +256,8 @@ def test_comments_namespaces_and_foreign_elements_are_ignored(tmp_path: Path) ->
 def test_a_comment_mark_inside_an_instruction_or_cdata_begins_no_comment(tmp_path: Path) -> None:
     path = tmp_path / "r.urdf"
     path.write_text(
-        f'<?editor <!-- ?>\n<robot name="n">{link("a")}<note><![CDATA[<!--]]></note>{link("b")}{joint("j", "a", "b")}'
+        f'<?editor <!-- ?>\n<robot name="n">{link("a")}<note><![CDATA[<!--]]></note>'
+        f"{link('b')}{joint('j', 'a', 'b')}"
         "<!-- and this is one --></robot>"
     )
     assert load(path).nq == 1
@@ -307,7 +310,10 @@ def test_finding_fixed_links_is_linear_in_their_number() -> None:
 
 PLAIN = (link("a"), link("b"), joint("j", "a", "b"))
 NOTHING = INERTIAL.replace('"1"', '"0"').replace("<mass", "<origin xyz='x'/><mass")
-REDUCED = "<transmission name='t'><joint name='j'/><mechanicalReduction>reduction</mechanicalReduction></transmission>"
+REDUCED = (
+    "<transmission name='t'><joint name='j'/>"
+    "<mechanicalReduction>reduction</mechanicalReduction></transmission>"
+)
 
 
 def with_base(old: str, new: str) -> tuple[str, ...]:
@@ -488,7 +494,10 @@ def test_a_note_names_line_and_position_of_a_byte_that_is_not_utf_8(tmp_path: Pa
 
 
 def test_undeclared_namespace_prefixes_are_ignored(tmp_path: Path) -> None:
-    old = '<gazebo><controller:gazebo_ros name="c"><interface:position name="i"/></controller:gazebo_ros></gazebo>'
+    old = (
+        '<gazebo><controller:gazebo_ros name="c"><interface:position name="i"/>'
+        "</controller:gazebo_ros></gazebo>"
+    )
     assert read(tmp_path, *PLAIN, old, '<sensor:link name="a" xmlns:xacro=""/>').nq == 1
 
 

@@ -287,10 +287,16 @@ def test_undefined_macros_are_left_out_of_a_urdf_and_refused_in_xacro(
     pytest.importorskip("xacro")
     path = tmp_path / f"r{suffix}"
     head = "<robot name='r' xmlns:xacro='http://www.ros.org/wiki/xacro'>"
-    macro = "<xacro:macro name='seat' params='z'><link name='c'/><joint name='k' type='fixed'><parent link='b'/><child link='c'/>"
+    macro = (
+        "<xacro:macro name='seat' params='z'><link name='c'/>"
+        "<joint name='k' type='fixed'><parent link='b'/><child link='c'/>"
+    )
     path.write_text(
         urdf_text(
-            beside=f"{macro}<origin xyz='0 0 ${{z/2}}'/></joint></xacro:macro><xacro:seat z='1'/><xacro:imu/>",
+            beside=(
+                f"{macro}<origin xyz='0 0 ${{z/2}}'/></joint></xacro:macro>"
+                "<xacro:seat z='1'/><xacro:imu/>"
+            ),
             root=head,
         ),
         encoding="utf-8",

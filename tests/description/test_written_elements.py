@@ -367,7 +367,7 @@ def test_names_of_sites_are_unused() -> None:
 
 
 def with_part(part: Part, *, fixed: bool = False) -> Mechanism:
-    """Return a hinge with a body of this inertia, or a solid one and a fixed link with the inertia."""
+    """Return a hinge with a body of this inertia, or with a solid body and a fixed link of it."""
     tree = robot([hinge("j")])
     if not fixed:
         return replace(tree, bodies=(Body("j_link", (replace(part, link="j_link"),)),))

@@ -22,8 +22,10 @@ ARM = """<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">
   <link name="base"/>
   <xacro:rod name="one" on="base"/>
   <xacro:rod name="two" on="one"/>
-  <link name="tool"><visual><geometry><mesh filename="$(find parts)/tool.stl"/></geometry></visual></link>
-  <joint name="seat" type="fixed"><parent link="two"/><child link="tool"/><origin rpy="0 ${pi/2} 0"/></joint>
+  <link name="tool">
+    <visual><geometry><mesh filename="$(find parts)/tool.stl"/></geometry></visual></link>
+  <joint name="seat" type="fixed"><parent link="two"/><child link="tool"/>
+    <origin rpy="0 ${pi/2} 0"/></joint>
 </robot>
 """
 ROD = """<robot xmlns:xacro="http://www.ros.org/wiki/xacro">
@@ -31,14 +33,16 @@ ROD = """<robot xmlns:xacro="http://www.ros.org/wiki/xacro">
     <link name="${name}"><inertial><origin xyz="${length/2} 0 0"/><mass value="$(arg mass)"/>
       <inertia ixx="0.5" ixy="0" ixz="0" iyy="0.5" iyz="0" izz="0.5"/></inertial></link>
     <joint name="to_${name}" type="revolute"><parent link="${on}"/><child link="${name}"/>
-      <origin xyz="${length} 0 0"/><axis xyz="0 1 0"/><limit lower="-${pi}" upper="${pi}" velocity="1" effort="1"/></joint>
+      <origin xyz="${length} 0 0"/><axis xyz="0 1 0"/>
+      <limit lower="-${pi}" upper="${pi}" velocity="1" effort="1"/></joint>
   </xacro:macro>
 </robot>
 """
 PLAIN = """<robot name="arm"><link name="base"/>
 {rods}
   <link name="tool"/>
-  <joint name="seat" type="fixed"><parent link="two"/><child link="tool"/><origin rpy="0 1.5707963267948966 0"/></joint>
+  <joint name="seat" type="fixed"><parent link="two"/><child link="tool"/>
+    <origin rpy="0 1.5707963267948966 0"/></joint>
 </robot>
 """
 HEAD = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">\n'
@@ -62,7 +66,7 @@ def expanded_urdf(mass: str) -> str:
 
 @pytest.fixture
 def arm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Write the arm's xacro file and the folder `elsewhere/parts` with the file that it includes."""
+    """Write the arm's xacro file and the folder `elsewhere/parts` with the file it includes."""
     for name in ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH"):
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "elsewhere/parts").mkdir(parents=True)
@@ -239,7 +243,8 @@ def test_endless_macros_and_macros_that_fill_the_memory_are_stopped(
     refused(path, "xacro: ")
     monkeypatch.setattr(macros, "SECONDS", 0.5)
     path.write_text(
-        f'{HEAD}<link name="${{max(python.filter(None, python.range(10**12)))}}${{9**9**9}}"/></robot>'
+        f'{HEAD}<link name="${{max(python.filter(None, python.range(10**12)))}}'
+        '${9**9**9}"/></robot>'
     )
     refused(path, "its macros take more than 0.5 s")
 

@@ -150,7 +150,10 @@ def test_declarations_of_entities_are_refused_where_the_parser_would_read_them()
         ("<a/>\n<b/>", "r.xml:2: not well-formed XML: there is content after the end of the root"),
         ("<a>" * 300, "r.xml:1: its elements are nested more than 256 deep; write it flat"),
         ("arm", "this is not well-formed XML: it does not begin with '<'; give an SDF file"),
-        ("<a>\n<b></a>", "r.xml:2: not well-formed XML: Opening and ending tag mismatch: b line 2 "),
+        (
+            "<a>\n<b></a>",
+            "r.xml:2: not well-formed XML: Opening and ending tag mismatch: b line 2 ",
+        ),
         ("<a", "not well-formed XML"),
         ("<a b='<'/>", "not well-formed XML"),
     ],

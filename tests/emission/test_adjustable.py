@@ -1,4 +1,4 @@
-"""Files for parameters that change at run time, and for closing loops: fields, statuses, numbers."""
+"""Files for run-time parameters and for closing loops: fields, statuses, numbers."""
 
 from __future__ import annotations
 

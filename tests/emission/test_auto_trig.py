@@ -370,19 +370,25 @@ def test_an_angle_computed_from_a_sine_takes_libms_cosine(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("old", "new"), [
-    ("turn.sine[0]", "turn.cosine[0]"), ("turn.sine[0]", "turn.sine[1]"), ("turn.sine[5]", "turn.sine[6]"),
-    ("turn.sine[0]", "turn.sine[00]"), ("turn.sine[0]", "angle[0]"), ("turn.sine[0]", "turn.tangent[0]"),
+    ("turn.sine[0]", "turn.cosine[0]"), ("turn.sine[0]", "turn.sine[1]"),
+    ("turn.sine[5]", "turn.sine[6]"), ("turn.sine[0]", "turn.sine[00]"),
+    ("turn.sine[0]", "angle[0]"), ("turn.sine[0]", "turn.tangent[0]"),
     ("angle[panda_ANGLES] = {q[1], q[2]", "angle[panda_ANGLES] = {q[2], q[1]"),
-    ("angle[panda_ANGLES] = {q[1], q[2]", "angle[panda_ANGLES] = {q[1], q[1]"), (", 0.0f, 0.0f}", ", 0.0f}"),
-    (", 0.0f, 0.0f}", ", 0.0f, q[0]}"), (", 0.0f, 0.0f}", ", 0.0f, 1.0f}"), (", t1, 0.0f", ", 0.0f, t1"),
+    ("angle[panda_ANGLES] = {q[1], q[2]", "angle[panda_ANGLES] = {q[1], q[1]"),
+    (", 0.0f, 0.0f}", ", 0.0f}"), (", 0.0f, 0.0f}", ", 0.0f, q[0]}"),
+    (", 0.0f, 0.0f}", ", 0.0f, 1.0f}"), (", t1, 0.0f", ", 0.0f, t1"),
     ("#define panda_ANGLES 8", "#define panda_ANGLES 7"), ("#define panda_ANGLES 8\n", ""),
     ("#define panda_ANGLES 8", "#define panda_ANGLES 8\n#define panda_ANGLES 6"),
-    ("const float angle[panda_ANGLES]", "const float angle[6]"), ("const float angle[", "float angle["),
+    ("const float angle[panda_ANGLES]", "const float angle[6]"),
+    ("const float angle[", "float angle["),
     ("const float angle[", "const double angle["), ("const panda_turns turn", "panda_turns turn"),
     ("const panda_turns turn", "const panda_pair turn"), ("panda_sincos(angle)", "panda_sincos(q)"),
-    ("panda_sincos(angle)", "other_sincos(angle)"), ("panda_sincos(angle)", "panda_sincos(angle + 0)"),
-    ("    const panda_turns turn", "    const panda_turns turn_2 = panda_sincos(angle);\n    const panda_turns turn"),
-    ("    const panda_turns turn", "    const float more[panda_ANGLES] = {q[0]};\n    const panda_turns turn"),
+    ("panda_sincos(angle)", "other_sincos(angle)"),
+    ("panda_sincos(angle)", "panda_sincos(angle + 0)"),
+    ("    const panda_turns turn",
+     "    const panda_turns turn_2 = panda_sincos(angle);\n    const panda_turns turn"),
+    ("    const panda_turns turn",
+     "    const float more[panda_ANGLES] = {q[0]};\n    const panda_turns turn"),
     ('#include "panda_sincos.h"', '#include "panda_cosines.h"'),
 ])  # fmt: skip
 def test_read_back_reports_an_error_in_the_text(old: str, new: str) -> None:

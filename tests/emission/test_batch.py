@@ -228,7 +228,10 @@ def test_long_functions_are_compiled_by_fewer_passes(
 
     out = tmp_path / "scara"
     symgen.generate("scara", out, [long, short], batch=True)
-    properties = f'set_source_files_properties({fewer[0]} PROPERTIES\n    COMPILE_OPTIONS "{";".join(building.BLOCK_FLAGS)}")'
+    properties = (
+        f"set_source_files_properties({fewer[0]} PROPERTIES\n"
+        f'    COMPILE_OPTIONS "{";".join(building.BLOCK_FLAGS)}")'
+    )
     assert properties in (out / "CMakeLists.txt").read_text()
     subprocess.run(
         ["gcc", "-std=c99", "-O2", "-Dscara_NO_CLONES", "-c", fewer[0], "-o", tmp_path / "o"],
@@ -728,7 +731,8 @@ def test_a_second_process_reuses_the_library_of_the_first(tmp_path: Path) -> Non
         "import sys, numpy as np, symgen\n"
         f"s = symgen.compile('{ARM}', ['mass_matrix'], blocks='now')\n"
         "import symgen.machine.kernels as k; k.ROWS_BEFORE_BLOCKS = 0\n"
-        "print(s.mass_matrix(np.ones((40, 4)))[39, 0, 0], 'symgen.pipeline.derive' in sys.modules)\n"
+        "print(s.mass_matrix(np.ones((40, 4)))[39, 0, 0],"
+        " 'symgen.pipeline.derive' in sys.modules)\n"
     )
     environment = {"SYMGEN_CACHE": str(tmp_path), "PATH": "/usr/bin:/bin"}
     words = [sys.executable, "-c", code]

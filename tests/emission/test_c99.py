@@ -101,7 +101,8 @@ def test_cpp_programs_include_the_header_and_link(tmp_path: Path) -> None:
     build(tmp_path, arm(), target)
     (tmp_path / "main.cpp").write_text(
         '#include "arm.h"\n'
-        "int main() { double q[arm_NQ] = {0.5, 0.5}, M[arm_NV*arm_NV]; arm_mass_matrix(q, M); return M[1] == M[2] ? 0 : 1; }\n"
+        "int main() { double q[arm_NQ] = {0.5, 0.5}, M[arm_NV*arm_NV];"
+        " arm_mass_matrix(q, M); return M[1] == M[2] ? 0 : 1; }\n"
     )
     objects = tmp_path / "mass.o"
     flags = ["-Wall", "-Wextra", "-pedantic-errors", "-Werror"]

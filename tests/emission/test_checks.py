@@ -194,7 +194,7 @@ def test_quaternions_must_have_about_length_one() -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 2, TERMS, TERMS + 1, 2 * TERMS, 2 * TERMS + 3])
 def test_numbers_are_finite_if_their_products_with_zero_add_up_to_zero(count: int) -> None:
-    """Evaluate the condition: it holds for finite numbers, and not if any one is infinite or NaN."""
+    """Evaluate the condition: it holds for finite numbers, and not if any is infinite or NaN."""
     names = [f"x{k}" for k in range(count)]
     text = checks._finite(names, "0.0", 16).replace("&&", "and").replace("\n", " ")
     if not count:

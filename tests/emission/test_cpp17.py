@@ -229,13 +229,15 @@ int main()
     scara_mass_matrix_determinant(q.data(), &det, own{size});
     const auto got = scara::forward_dynamics(q, v, tau, work);
     const auto whole = scara::mass_matrix_determinant(q, work);
-    bool same = std::memcmp(got{value}.data(), a, sizeof a) == 0 && std::memcmp(&whole{value}, &det, sizeof det) == 0;
+    bool same = std::memcmp(got{value}.data(), a, sizeof a) == 0
+        && std::memcmp(&whole{value}, &det, sizeof det) == 0;
     scara::forward_dynamics(1, q.data(), v.data(), tau.data(), many, all{batch_size}{status});
     same = same && std::memcmp(many, a, sizeof a) == 0;
 #ifdef __cpp_lib_span
     std::array<real, scara::NV> there{{}};
-    (void)scara::forward_dynamics(std::span<const real, 4>(q), std::span<const real, 4>(v), std::span<const real, 4>(tau),
-                                  std::span<real, 4>(there), std::span<real, scara::WORK>(work));
+    (void)scara::forward_dynamics(std::span<const real, 4>(q), std::span<const real, 4>(v),
+                                  std::span<const real, 4>(tau), std::span<real, 4>(there),
+                                  std::span<real, scara::WORK>(work));
     same = same && std::memcmp(there.data(), a, sizeof a) == 0;
 #endif
     std::printf(same ? "same\\n" : "other\\n");
@@ -391,9 +393,12 @@ add_executable(consumer main.{suffix})
 target_link_libraries(consumer PRIVATE {libraries})
 """
 MAIN = {
-    "c": '#include "arm.h"\nint main(void) { double q[arm_NQ] = {0, 0}, M[arm_NV*arm_NV]; arm_mass_matrix(q, M);'
+    "c": '#include "arm.h"\n'
+    "int main(void) { double q[arm_NQ] = {0, 0}, M[arm_NV*arm_NV]; arm_mass_matrix(q, M);"
     " return M[1] > 1.04 && M[1] < 1.06 ? 0 : 1; }\n",
-    "cpp": '#include "arm.hpp"\nint main() { const auto M = arm::mass_matrix({}); return M[1] > 1.04 && M[1] < 1.06 ? 0 : 1; }\n',
+    "cpp": '#include "arm.hpp"\n'
+    "int main() { const auto M = arm::mass_matrix({});"
+    " return M[1] > 1.04 && M[1] < 1.06 ? 0 : 1; }\n",
 }
 
 

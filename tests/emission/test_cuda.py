@@ -262,7 +262,8 @@ def test_the_header_compiles_in_c_and_cpp_without_cuda(folder: Path, tmp_path: P
     program = (
         '#include "arm_cuda.h"\n#include "arm_cuda.h"\n'
         "int main(void) { double q[2*arm_NQ] = {0}; double M[2*arm_NV*arm_NV];\n"
-        "  return arm_mass_matrix_cuda(2, q, M, 0) || arm_mass_matrix_cuda(-1, 0, 0, 0) || M[1] != M[0] || M[0] <= 0; }\n"
+        "  return arm_mass_matrix_cuda(2, q, M, 0) || arm_mass_matrix_cuda(-1, 0, 0, 0)\n"
+        "    || M[1] != M[0] || M[0] <= 0; }\n"
     )
     library = on_cpu(folder).file
     for compiler, name, standard in (("gcc", "host.c", "c99"), ("g++", "host.cpp", "c++17")):
@@ -561,12 +562,14 @@ def test_cmake_builds_the_cuda_library_on_request(tmp_path: Path) -> None:
         "scara", tmp_path / "arm", ["mass_matrix"], name="arm", wrap=["cuda"], trig="libm"
     )
     (tmp_path / "CMakeLists.txt").write_text(
-        "cmake_minimum_required(VERSION 3.18)\nproject(user LANGUAGES C CUDA)\nadd_subdirectory(arm)\n"
+        "cmake_minimum_required(VERSION 3.18)\nproject(user LANGUAGES C CUDA)\n"
+        "add_subdirectory(arm)\n"
         "add_executable(user user.c)\ntarget_link_libraries(user PRIVATE arm::arm_cuda)\n"
     )
     (tmp_path / "user.c").write_text(
         '#include <stdio.h>\n#include "arm_cuda.h"\n'
-        'int main(void) { printf("%d %d\\n", arm_mass_matrix_cuda(0, 0, 0, 0), arm_mass_matrix_cuda(4, 0, 0, 0)); return 0; }\n'
+        'int main(void) { printf("%d %d\\n", arm_mass_matrix_cuda(0, 0, 0, 0),'
+        " arm_mass_matrix_cuda(4, 0, 0, 0)); return 0; }\n"
     )
     build = tmp_path / "build"
     cmake(

@@ -31,7 +31,8 @@ SIZES = Sizes(7, 6, 5)
 
 
 def target(trig: str = "libm", checked: bool = False, **facts: object) -> Target:
-    return Target("arm", SIZES, TextOptions(trig, checked=checked), **facts)  # type: ignore[arg-type]
+    options = TextOptions(trig, checked=checked)
+    return Target("arm", SIZES, options, **facts)  # type: ignore[arg-type]
 
 
 def of(
@@ -209,7 +210,8 @@ def test_functions_of_loops_and_parts_use_sines_where_a_step_does() -> None:
         assert definition.uses_sincos(with_sines, target(trig)) == uses
     one_link = in_parts((1,))
     (first, *others) = one_link.stages
-    of_one = replace(one_link, stages=(replace(first, steps=chain.sweeps[0].steps[:1]), *others))  # type: ignore[call-arg]
+    short_sweep = replace(first, steps=chain.sweeps[0].steps[:1])  # type: ignore[arg-type]
+    of_one = replace(one_link, stages=(short_sweep, *others))
     assert of_one.operations["sin"] == 1
     assert definition.uses_sincos(of_one, target("auto"))
 

@@ -339,10 +339,13 @@ def test_verify_rejects_a_changed_sine_in_the_folder(
 
 
 @pytest.mark.parametrize(("old", "new"), [
-    ("turn_1.sine", "turn_1.cosine"), ("turn_2.cosine", "turn_1.cosine"), ("panda_sincos(q[2])", "panda_sincos(q[1])"),
-    ("panda_sincos(q[2])", "panda_sincos(q[2] + q[2])"), ("const panda_pair turn_2", "panda_pair turn_2"),
+    ("turn_1.sine", "turn_1.cosine"), ("turn_2.cosine", "turn_1.cosine"),
+    ("panda_sincos(q[2])", "panda_sincos(q[1])"),
+    ("panda_sincos(q[2])", "panda_sincos(q[2] + q[2])"),
+    ("const panda_pair turn_2", "panda_pair turn_2"),
     ("panda_sincos(q[2])", "other_sincos(q[2])"), ("turn_1.sine", "turn_1.tangent"),
-    ("    const panda_pair turn_2", "    const panda_pair turn_9 = panda_sincos(v[0]);\n    const panda_pair turn_2"),
+    ("    const panda_pair turn_2",
+     "    const panda_pair turn_9 = panda_sincos(v[0]);\n    const panda_pair turn_2"),
     ('#include "panda_sincos.h"', '#include "panda_cosines.h"'),
     ("#define panda_sincos panda_mass", "#define panda_pair panda_mass"),
 ])  # fmt: skip

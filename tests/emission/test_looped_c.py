@@ -143,7 +143,8 @@ PLANTED = {
     "a column's number": ("J[i + 6] = column[1]", "J[i + 6] = column[0]", "chain, from its middle"),
     "no zeros": ("        J[i] = 0.0;\n", "", "chain, from its middle"),
     "zeros too late": (
-        "    for (i = 0; i <= 11; ++i) {\n        J[i] = 0.0;\n    }\n    for (i = 2; i >= 0; --i) {",
+        "    for (i = 0; i <= 11; ++i) {\n        J[i] = 0.0;\n    }\n"
+        "    for (i = 2; i >= 0; --i) {",
         "    for (i = 2; i >= 0; --i) {\n        J[i] = 0.0;",
         "chain, from its middle",
     ),

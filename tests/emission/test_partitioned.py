@@ -302,9 +302,9 @@ def test_only_long_functions_are_split_into_parts() -> None:
     text = c99.source(long, target)
     count, shared = c99.parts(long, target)
     assert (
-        f"Divided into {count} parts that are called in sequence and share work[{shared}], on the stack.\n"
-        in text
-    )
+        f"Divided into {count} parts that are called in sequence and share work[{shared}],"
+        " on the stack.\n"
+    ) in text
     assert text.count("\nstatic void ") == count > 3
     lines = [part.count("\n    const ") for part in text.split("\nstatic void ")[1:]]
     assert max(lines) < 2 * _parts.LINES

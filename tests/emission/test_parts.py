@@ -24,7 +24,7 @@ def line(name: str, value: str, kind: str = "double") -> Line:
 
 
 def sum_of_previous(count: int) -> list[Line]:
-    """Return lines of which each one reads the line before, so that one value crosses each place."""
+    """Return lines of which each reads the line before, so that one value crosses each place."""
     return [line(f"t{n}", f"t{n - 1} + 1.0" if n else "1.0") for n in range(count)]
 
 
@@ -130,7 +130,7 @@ def run_parts(whole: Cut) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_each_part_finds_in_the_work_array_the_values_that_it_reads(seed: int) -> None:
-    """The array is as short as the values allow that a later part reads, and no other value is put."""
+    """The array is as short as the values that later parts read allow; no other value is stored."""
     random_numbers = random.Random(seed)
     blocks = [random_lines(random_numbers, 60)]
     blocks.append([line(f"u{n}", f"t{random_numbers.randrange(60)}") for n in range(25)])
@@ -200,7 +200,7 @@ def test_a_value_that_the_caller_reads_keeps_its_place_until_then() -> None:
 
 
 def test_statements_keep_the_comments_of_their_steps() -> None:
-    """Consecutive statements of one step are one group; a step that a cut divides is in both parts."""
+    """Consecutive statements of a step are one group; a step divided by a cut is in both parts."""
     lines = [
         (comment, statement)
         for comment, (_, statement) in zip("aabbbbacc", sum_of_previous(9), strict=True)

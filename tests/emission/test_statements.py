@@ -213,14 +213,33 @@ def test_text_parses_to_the_statements(lanes: int) -> None:
 def test_long_statements_are_wrapped_and_indented() -> None:
     text = printing.write([SWEEP, COUNT], C)
     for line in (
-        "/* one sweep */\nstatic void sweep(const double q[5], double qdd[5], double numbers[60], int group)\n{\n",
-        "    double *const work = &numbers[15*group];\n    double *before = &numbers[30]\n        + 3;\n",
-        "    double carry[3] PAD;\n    int row;\n    int k;\n    int level;\n    (void)qdd;\n\n    /* outward",
+        (
+            "/* one sweep */\n"
+            "static void sweep(const double q[5], double qdd[5], double numbers[60], int group)\n"
+            "{\n"
+        ),
+        (
+            "    double *const work = &numbers[15*group];\n"
+            "    double *before = &numbers[30]\n        + 3;\n"
+        ),
+        (
+            "    double carry[3] PAD;\n    int row;\n    int k;\n    int level;\n    (void)qdd;\n\n"
+            "    /* outward"
+        ),
         "    for (row = 4; (level < 9) && (row >= 0); --row) {\n",
-        "        if (carry[1] > 0.0) { /* greater */\n            after[0] = before[0]; /* the same */\n",
-        "        } else if (row == 2) {\n            level = row;\n        } else {\n            level = row/2;\n        }\n",
+        (
+            "        if (carry[1] > 0.0) { /* greater */\n"
+            "            after[0] = before[0]; /* the same */\n"
+        ),
+        (
+            "        } else if (row == 2) {\n            level = row;\n"
+            "        } else {\n            level = row/2;\n        }\n"
+        ),
         "    while (level > 0) {\n        level /= 2;\n        --level;\n    }\n    {\n",
-        "#if defined(_OPENMP)\n#pragma omp parallel for schedule(static, 1)\n#endif\n    for (row = group; row < 20; row += 2) {\n",
+        (
+            "#if defined(_OPENMP)\n#pragma omp parallel for schedule(static, 1)\n#endif\n"
+            "    for (row = group; row < 20; row += 2) {\n"
+        ),
         "}\n\nint count(void)\n{\n    int n = 4;\n    return n + 1;\n}\n",
     ):
         assert line in text

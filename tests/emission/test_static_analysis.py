@@ -354,7 +354,8 @@ int main(void)
     ("sanitizer", "statement"),
     [("clang: memory", "out[0] = unset[1]; out[1] = unset[0];"),
      *((name, statement) for name in SANITIZERS if name != "clang: memory"
-       for statement in ("out[0] = 1.0/zero; out[1] = unset[0];", "out[0] = unset[0]; out[2 + (int)zero] = 1.0;"))],
+       for statement in ("out[0] = 1.0/zero; out[1] = unset[0];",
+                         "out[0] = unset[0]; out[2 + (int)zero] = 1.0;"))],
 )  # fmt: skip
 def test_sanitizers_report_a_planted_error(tmp_path: Path, sanitizer: str, statement: str) -> None:
     (tmp_path / "planted.c").write_text(PLANTED.format(statement=statement))

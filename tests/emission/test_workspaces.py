@@ -151,7 +151,7 @@ def test_levels_over_parts_follow_each_other(parts: int) -> None:
 def test_numbers_of_scans_fill_the_workspace(
     toy: type[LoopProgram], size: tuple[int, int, int], work: int
 ) -> None:
-    """A group has its rows, and for each scan two values up and two down a level, and saved values."""
+    """A group has its rows, for each scan two values up and two down a level, and saved values."""
     form = toy(*size)  # type: ignore[arg-type]
     form = replace(form, work=work, outputs=form.outputs * 2)
     _, parts, length = size

@@ -252,7 +252,7 @@ def test_a_short_text_is_one_line() -> None:
 
 
 def test_an_inner_expression_is_shorter_than_a_line() -> None:
-    """An expression of more than C.inline characters is written in parts before it is an operand."""
+    """An expression longer than C.inline characters is written in parts before it is an operand."""
     derived = written(f"({' + '.join('abcdefgh' * 3)}) * a")
     writer = Writer(derived, SPELLING)
     values = [value for _, value in locals_of(writer.statements())]

@@ -1,4 +1,4 @@
-"""`python -m tests.fuzz`: try inputs for some seconds; return 1 and keep the file if an input fails."""
+"""`python -m tests.fuzz`: try inputs for some seconds; return 1 and keep the file if one fails."""
 
 from __future__ import annotations
 

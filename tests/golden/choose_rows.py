@@ -29,7 +29,7 @@ Line = tuple[str, int]
 
 
 def executed_lines(pattern: str) -> tuple[dict[str, set[Line]], dict[str, float]]:
-    """Return the lines that each matching row executes, and its processor seconds under coverage."""
+    """Return lines that each matching row executes, and its processor seconds under coverage."""
     coverage = Coverage(source=[str(SYMGEN)], data_file=None)
     lines: dict[str, set[Line]] = {}
     seconds: dict[str, float] = {}

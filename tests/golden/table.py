@@ -1,10 +1,10 @@
 """Golden table: the texts that symgen writes for some 600 requests, as two hashes a row.
 
-    python -m tests.golden.table                     makes every row and names those that differ from hashes.csv
-    python -m tests.golden.table --rows 'scara*'     those whose names match
-    python -m tests.golden.table --row NAME          that one
-    python -m tests.golden.table --keep DIR          leaves each row's files in DIR/NUMBER, for a diff
-    python -m tests.golden.table --write             rewrites hashes.csv (with --rows those lines of it)
+    python -m tests.golden.table                  make every row; name those unlike hashes.csv
+    python -m tests.golden.table --rows 'scara*'  make those whose names match
+    python -m tests.golden.table --row NAME       make that one
+    python -m tests.golden.table --keep DIR       keep each row's files in DIR/NUMBER, for a diff
+    python -m tests.golden.table --write          rewrite hashes.csv (with --rows those lines of it)
 
 The first hash is over every file of a row, name and bytes. The second is over the tokens of what is
 no prose (`tokens`): it stays where a comment, a message or README.md is worded anew, and changes
@@ -63,7 +63,7 @@ def hashes(files: Mapping[str, bytes]) -> Hashes:
 
 
 NOTHING = hashes({}).tokens
-"""The second hash of a row that holds words alone, such as the sentence by which symgen refuses a request."""
+"""The second hash of a row of words alone, such as the sentence that refuses a request."""
 
 
 def recorded_hashes() -> dict[str, Hashes]:

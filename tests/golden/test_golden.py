@@ -1,4 +1,4 @@
-"""Equal input gives equal bytes for any hash seed: the committed C, and rows of the golden table."""
+"""Equal input gives equal bytes for any hash seed: the committed C and rows of the golden table."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _run(*words: str, cache: Path | None = None) -> subprocess.CompletedProcess[
 
 
 def test_generated_c_is_the_committed_one(tmp_path: Path, derived_this_run: Path) -> None:
-    """The committed C was made with another hash seed. Other tests reuse the Programs derived here."""
+    """The committed C was made with another hash seed. Other tests reuse Programs derived here."""
     out, cache = tmp_path / "out", tmp_path / "cache"
     done = _run("tests.golden", str(out), cache=cache)
     assert done.returncode == 0, done.stderr

@@ -98,7 +98,7 @@ def forms_in(value: Canonical) -> list[MultiAngle]:
 
 
 def form_of(build: Callable[..., Any], quaternions: int = 1) -> str:
-    """Return the form of an expression in the entries of unit quaternions q0 … q3, q4 … q7, and v0."""
+    """Return the form of an expression in entries of unit quaternions q0 … q3, q4 … q7, and v0."""
     size = 4 * quaternions
     derivation = Derivation({"q": size, "v": 1})
     result = build(derivation, *derivation.inputs["q"], *derivation.inputs["v"])
@@ -125,7 +125,8 @@ def form_of(build: Callable[..., Any], quaternions: int = 1) -> str:
         (lambda d, x, y, z, w, v: d.one / w, "q3/(1 - q0**2 - q1**2 - q2**2)"),
         (lambda d, x, y, z, w, v: w / (w * w), "q3/(1 - q0**2 - q1**2 - q2**2)"),
         (lambda d, x, y, z, w, v: x / (d.one + w), "(q0 - q0*q3)/(q0**2 + q1**2 + q2**2)"),
-        (lambda d, x, y, z, w, v: (d.one - w) / (d.one + w) - (d.one - w) * (d.one - w) / (d.one - w * w), "0"),
+        (lambda d, x, y, z, w, v:
+         (d.one - w) / (d.one + w) - (d.one - w) * (d.one - w) / (d.one - w * w), "0"),
         (lambda d, x, y, z, w, v: (w + x) / (w - x) * (w - x), "q0 + q3"),
     ],
 )  # fmt: skip

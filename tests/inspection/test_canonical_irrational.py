@@ -142,7 +142,7 @@ def forms_of_block(
     most_products: int = QUICK,
     reverse: bool = False,
 ) -> list[Form]:
-    """Return the forms of a block, row-major; with `reverse`, the rows are evaluated from the last."""
+    """Return the forms of a block, row-major; with `reverse`, rows are evaluated from the last."""
 
     def derive(stand_in: Mechanism) -> tuple[Any, Sequence[int]]:
         of_stand_in = layout_of_stand_in(stand_in, method, letter)
@@ -423,7 +423,7 @@ def test_printed_c_compiles_and_evaluates_to_the_letter(tmp_path: Path) -> None:
 
 
 def test_a_sum_of_long_numbers_times_roots_is_printed_as_one_decimal() -> None:
-    """3880899/2744210 is √2 to 13 digits, so that the difference of numbers of 17 digits has four."""
+    """3880899/2744210 is √2 to 13 digits, so that a difference of numbers of 17 digits has four."""
     long = Fraction(10**30 + 1, 3**40)
     near = Fraction(3880899, 2744210) * long
     form = MultiAngle.of({(((0,), False), ()): -near, (((0,), False), (("sqrt(2)", 1),)): long})

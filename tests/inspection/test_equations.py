@@ -74,7 +74,7 @@ def test_only_rows_behind_the_targets_are_needed() -> None:
 
 
 def test_the_size_of_a_closed_form_counts_every_use_and_numbers_once() -> None:
-    """cos q0 has 2 operations and an input, 0.25 cos q0 has 4, twice that 9, and times cos q0 12."""
+    """cos q0 has 2 operations and an input; 0.25 cos q0 has 4, twice that 9, times cos q0 12."""
     assert closed_form_size(PRODUCT, [1]) == 2
     assert closed_form_size(PRODUCT, [3]) == 4
     assert closed_form_size(PRODUCT, [8]) == 12

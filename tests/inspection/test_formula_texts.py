@@ -1,4 +1,4 @@
-"""Sums over ranges of links: their values, their texts, and the conditions under which they hold."""
+"""Sums over ranges of links: their values, texts, and the conditions under which they hold."""
 
 from __future__ import annotations
 

@@ -62,10 +62,14 @@ def bars(folder: Path, count: int, heavy: int = -1, axis: int = -1) -> Path:
     `axis` another axis.
     """
     links = "".join(
-        f"""<link name="l{i}"><inertial><origin xyz="0.2 0.01 0.03"/><mass value="{2 if i == heavy else 1.5}"/>
-        <inertia ixx="0.02" iyy="0.03" izz="0.04" ixy="0.001" ixz="0" iyz="0.002"/></inertial></link>
-        <joint name="j{i}" type="continuous"><parent link="{f"l{i - 1}" if i else "base"}"/><child link="l{i}"/>
-        <origin xyz="{"0.4 0.05 0" if i else "0 0 0"}"/><axis xyz="{"0 1 0" if i == axis else "0 0 1"}"/></joint>"""
+        f"""<link name="l{i}"><inertial><origin xyz="0.2 0.01 0.03"/>
+        <mass value="{2 if i == heavy else 1.5}"/>
+        <inertia ixx="0.02" iyy="0.03" izz="0.04" ixy="0.001" ixz="0" iyz="0.002"/>
+        </inertial></link>
+        <joint name="j{i}" type="continuous">
+        <parent link="{f"l{i - 1}" if i else "base"}"/><child link="l{i}"/>
+        <origin xyz="{"0.4 0.05 0" if i else "0 0 0"}"/>
+        <axis xyz="{"0 1 0" if i == axis else "0 0 1"}"/></joint>"""
         for i in range(count)
     )
     path = folder / "bars.urdf"
@@ -544,7 +548,7 @@ def test_a_formula_of_heavier_bars_with_offsets_is_proved() -> None:
 
 
 def test_rate_twists_are_proved_for_joints_at_different_heights() -> None:
-    """T holds angular rates and velocities in the plane, and B of such a chain has further entries."""
+    """T holds angular rates and velocities in the plane; B of such a chain has further entries."""
     figures = {"xyz": ("0.4", "0.05", "0.1"), "centre": ("0.2", "0.01", "0.03")}
     robot = chain_of_bars(4, **figures).build()
     proofs = {

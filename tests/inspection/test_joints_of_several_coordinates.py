@@ -1,4 +1,4 @@
-"""Joints of several coordinates in `inspect`, `show`, pictures, reports and the generated folder."""
+"""Joints of several coordinates in `inspect`, `show`, pictures, reports and generated folders."""
 
 from __future__ import annotations
 
@@ -176,7 +176,8 @@ def test_a_pose_is_given_by_names_or_numbers_of_coordinates() -> None:
     [
         (
             "M[joint0,0]",
-            "joint 'joint0' has 6 velocities; name one of them: joint0.vx, joint0.vy, joint0.vz, joint0.wx, joint0.wy, ",
+            "joint 'joint0' has 6 velocities; name one of them:"
+            " joint0.vx, joint0.vy, joint0.vz, joint0.wx, joint0.wy, ",
         ),
         ("M[7,0]", "index 7 is outside this robot's velocities; they count from 0 to 6"),
         ("M[joint0.wq,0]", "no velocity is named 'joint0.wq'; did you mean 'joint0.w"),
@@ -201,7 +202,8 @@ def test_a_wrong_index_is_refused_in_one_line(what: str, sentence: str) -> None:
         ("v7=0", "they count from 0 to 6 (NV = 7; q alone has NQ = 8)"),
         (
             "q3=0,q4=0,q5=0,q6=0",
-            "are a quaternion x y z w, and four zeros are not a rotation; write 0, 0, 0, 1 for no rotation",
+            "are a quaternion x y z w, and four zeros are not a rotation;"
+            " write 0, 0, 0, 1 for no rotation",
         ),
         ("q3=1,q4=1", "q3 … q6 are a quaternion x y z w, and its length is not 1"),
         ("q3=0,q4=0,q5=0,q6=0.9", "q3 … q6 are a quaternion x y z w, and its length is not 1"),
@@ -334,9 +336,9 @@ def test_readme_and_header_list_the_entries_of_each_joint() -> None:
     for text in (readme, header):
         assert "The functions assume unit quaternions: normalize q[3..6] after each" in text
     assert (
-        "Pinocchio has the linear part first. Here `v`, `a` and `tau` have the linear part first in v[0..5].\n\n## Functions"
-        in readme
-    )
+        "Pinocchio has the linear part first."
+        " Here `v`, `a` and `tau` have the linear part first in v[0..5].\n\n## Functions"
+    ) in readme
     assert (
         "The linear part is first in v[0..5]; in other vectors of six the angular part is first."
         in header

@@ -101,7 +101,7 @@ def test_methods_agree_in_every_coefficient(name: str, letter: str, keep: str) -
 
 @pytest.mark.parametrize("name", ["puma560", "scara", "tree4"])
 def test_forms_are_equal_exactly_where_entries_are(name: str) -> None:
-    """With parallel axes some entries are the same function, such as puma560's M[1,5] and M[2,5]."""
+    """With parallel axes some entries are equal functions, such as puma560's M[1,5] and M[2,5]."""
     n = robot(name).nv
     values = reference_results(name, "mass_matrix", 2, BALLS)["M"]
     pairs = list(np.ndindex(n, n))

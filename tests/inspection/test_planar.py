@@ -199,7 +199,7 @@ def lengths_and_angles(points: Any) -> Any:
 
 @cache
 def slopes() -> tuple[Any, Any]:
-    """Return the derivatives of lengths and angles by the positions of the masses, and the masses."""
+    """Return derivatives of lengths and angles by the positions of the masses, and the masses."""
     _, _, centres = poses_of_links(masses())
     points = np.array(centres)[:, :2].ravel()
     weights = [float(body.mass) for body in masses().bodies]

@@ -235,9 +235,8 @@ def test_symbols_remain_in_results_and_in_letters(capsys: pytest.CaptureFixture[
     """Substituting declared values for the symbols gives the numeric result."""
     code, out, err = run_inspect(capsys, "planar_arm", "M[0,0]", "--symbols", "all")
     assert code == 0
-    assert (
-        out
-        == "I_0_zz + I_1_zz + c_0_x**2*m_0 + c_1_x**2*m_1 + l_1_x**2*m_1 + 2*c_1_x*l_1_x*m_1*cos(q1)\n"
+    assert out == (
+        "I_0_zz + I_1_zz + c_0_x**2*m_0 + c_1_x**2*m_1 + l_1_x**2*m_1 + 2*c_1_x*l_1_x*m_1*cos(q1)\n"
     )
     assert "m_i its mass (kg)" in err
     arm = symgen.load("planar_arm")
@@ -268,8 +267,9 @@ def test_the_form_can_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:
         "# joint angles: sines and cosines\nc_1 = cos(q1)\nM[0,0] = 0.5*c_1 + 1.75\n"
     )
     assert err == (
-        "symgen: note: names in equations count links, rows and columns from 0, as in q0; the C counts them from 1, and calls "
-        "c_1 c_2; they are in the frames that 'symgen show' lists\n"
+        "symgen: note: names in equations count links, rows and columns from 0, as in q0;"
+        " the C counts them from 1, and calls c_1 c_2;"
+        " they are in the frames that 'symgen show' lists\n"
     )
     _, closed, err = run_inspect(capsys, "puma560", "M[1,2]", "--form", "closed")
     assert "=" not in closed
@@ -363,7 +363,8 @@ name = "b"
 parent = "a"
 mass = 1
 inertia = [1, 0, 0, 1, 0, 1]
-joint = {name = "jb", type = "revolute", axis = [1, 0, 0], xyz = [0.3, 0, 0], mimic = {joint = "ja", multiplier = 2}}
+joint = {name = "jb", type = "revolute", axis = [1, 0, 0], xyz = [0.3, 0, 0], \
+mimic = {joint = "ja", multiplier = 2}}
 """
 
 
@@ -425,7 +426,9 @@ def test_where_prints_the_lines_of_the_generated_file(
     text, _ = where(mechanism, what, method)
     places = [line for line in text.splitlines() if re.fullmatch(r"panda_\w+\.c:\d+(-\d+)?:", line)]
     assert places
-    name, first, last = re.fullmatch(r"panda_(\w+)\.c:(\d+)(?:-(\d+))?:", places[0]).groups()  # type: ignore[union-attr]
+    heading = re.fullmatch(r"panda_(\w+)\.c:(\d+)(?:-(\d+))?:", places[0])
+    assert heading
+    name, first, last = heading.groups()
     chosen = [f"{name}={method}"] if method else [name]
     symgen.generate(mechanism, tmp_path / "c", functions=chosen)
     lines = (tmp_path / "c" / f"panda_{name}.c").read_text().splitlines()

@@ -59,7 +59,7 @@ def recursion_with(letter: str, method: str | None = None) -> Recursion:
 
 @cache
 def chain_of_kind(kind: str) -> Mechanism:
-    """Return a chain of like links with full inertias; its first and last links have other masses."""
+    """Return a chain of like links with full inertias; the first and last have other masses."""
     if kind == "masses":
         return load("planar_point_mass")
     robot = symgen.Robot(kind, gravity=(0, 0, "-9.81"))
@@ -312,7 +312,8 @@ def test_a_wrong_step_differs_from_the_method(
         (
             "U[i,i+1]",
             "udut",
-            "U[i,i+1] = (Mhat[i+1][4,4] + Mhat[i+1][4,4]*cos(q[i+1]) + Mhat[i+1][3,4]*sin(q[i+1]))/Mhat[i+1][4,4]",
+            "U[i,i+1] = (Mhat[i+1][4,4] + Mhat[i+1][4,4]*cos(q[i+1])"
+            " + Mhat[i+1][3,4]*sin(q[i+1]))/Mhat[i+1][4,4]",
         ),
         ("U[i,j]", "udut", "U[i,j] = psihat[i,j][2] + psihat[i,j][4]    for i < j"),
         ("U[k,n-1]", "udut", "U[k,n-1] = psihat[k,n-1][2] + psihat[k,n-1][4]    for k < n-1"),
@@ -408,10 +409,12 @@ def test_the_step_of_an_articulated_body_has_its_entries_line_by_line() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["c[i]", "--form", "recursive"], "'c[i]' has no recursion step that could be shown; there are: P[i] of"),
+        (["c[i]", "--form", "recursive"],
+         "'c[i]' has no recursion step that could be shown; there are: P[i] of"),
         (["P[i+1]", "--form", "recursive"], "has no recursion step that could be shown"),
         (["P[i]", "--form", "closed"], "leave --form out or take --form recursive"),
-        (["D[i]", "--form", "recursive", "--format", "c"], "recursion steps are written as text or latex"),
+        (["D[i]", "--form", "recursive", "--format", "c"],
+         "recursion steps are written as text or latex"),
     ],
 )  # fmt: skip
 def test_requests_without_a_step_are_refused(

@@ -66,7 +66,7 @@ def structure_named(name: str, letter: str) -> Structure:
 
 @cache
 def regressor(name: str, letter: str, seed: str) -> dict[tuple[int, ...], list[flint.arb]]:
-    """Return for each entry its coefficients on the ten parameters of every link, in their order."""
+    """Return for each entry its coefficients on the ten parameters of each link, in their order."""
     model = models(robot(name))[0]
     n = len(model.links)
     with constants.precision():
@@ -131,7 +131,7 @@ def test_regressor_times_parameters_equals_the_reference(name: str, letter: str)
 
 @pytest.mark.parametrize(("name", "letter"), CASES)
 def test_base_parameters_reproduce_the_full_regressor(name: str, letter: str) -> None:
-    """At new states, each coefficient is a combination of the coefficients of the base parameters."""
+    """At new states, each coefficient is a combination of those of the base parameters."""
     description = structure_named(name, letter)
     order = parameter_names(robot(name).nv)
     with constants.precision():
@@ -150,7 +150,7 @@ def test_base_parameters_reproduce_the_full_regressor(name: str, letter: str) ->
 def test_the_number_of_base_parameters_is_the_rank_of_the_references_regressor(
     name: str, letter: str
 ) -> None:
-    """Count singular values of the reference's regressor in floating point and in declared frames."""
+    """Count singular values of the reference's regressor in floating point and declared frames."""
     columns = sampled_regressor(robot(name), letter)
     sizes = np.linalg.svd(
         columns / np.maximum(np.linalg.norm(columns, axis=0), 1e-300), compute_uv=False

@@ -122,7 +122,7 @@ def tree_results(parents: Sequence[int], q: Sequence[Fraction]) -> dict[str, lis
 
 
 def in_parts(lengths: Sequence[int], inward: bool = False) -> LoopProgram:
-    """Return sums of k·q from the base on (from the tip on if `inward`), part by part, with START."""
+    """Return sums of k·q from the base (from the tip if `inward`), part by part, with START."""
     count = sum(lengths)
 
     def step(with_result: bool) -> Program:
@@ -296,7 +296,7 @@ def of_two_classes() -> LoopProgram:
 
 
 def saving() -> LoopProgram:
-    """Return g = 1000·q + 100·q² + 10·q³ + q⁴ of two links, saved by three sweeps in four places."""
+    """Return g = 1000·q + 100·q² + 10·q³ + q⁴ of two links, saved by three sweeps in 4 places."""
 
     def power(count: int, *numbers: int, at: int) -> Sweep:
         b = Builder("toy", [one("q")])

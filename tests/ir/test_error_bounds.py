@@ -1,4 +1,4 @@
-"""Bounds of round-off, compared with their closed forms, and the states at which they are computed."""
+"""Bounds of round-off, compared with closed forms, and the states at which they are computed."""
 
 from __future__ import annotations
 

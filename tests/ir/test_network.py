@@ -281,7 +281,7 @@ def test_a_search_never_ends_above_the_lowest_price_that_it_saw(
 
 
 def test_a_search_ends_after_a_number_of_visited_quantities() -> None:
-    """Each change of the last quantity of a chain visits hundreds: what it needs or what it frees."""
+    """Each change of a chain's last quantity visits hundreds: what it needs or what it frees."""
     chain = [("add", c + 1, c) for c in range(300)]
     quantities = [("input",), ("input",), *chain, ("add", 301, 0)]
     visited = []

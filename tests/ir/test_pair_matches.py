@@ -71,7 +71,7 @@ def all_singles(
 def all_doubles(
     values: list[int], targets: list[int], among: list[int], sums: bool
 ) -> set[tuple[int, str, int, frozenset[int], str]]:
-    """Return (target, operation, x, operands of the way of y, its operation) of t = ±x ± y or ±x·y."""
+    """Return (target, operation, x, operands of y, operation of y) of each t = ±x ± y or ±x·y."""
     inner_pairs = list(pairs_of(values, among))
     matches = set()
     for t in targets:

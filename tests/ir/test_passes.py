@@ -45,7 +45,7 @@ def without_unneeded_rows(derived: Program) -> Program:
 
 @st.composite
 def draw_program(draw: Any) -> Program:
-    """Draw random rows over few operands: equal, trivial, shared and factorable rows are frequent."""
+    """Draw random rows over few operands: equal, trivial, shared, factorable rows are frequent."""
     constants = st.lists(st.sampled_from([0, 1, -1, 2, Fraction(1, 3)]), max_size=4)
     rows: list[tuple[Any, ...]] = [("const", v) for v in draw(constants)]
     for i in range(draw(st.integers(1, 24))):

@@ -103,7 +103,7 @@ def test_frames_and_wrenches_are_counted_once_for_all_functions() -> None:
 def test_a_shape_has_names_if_these_have_its_numbers(
     shape: tuple[str | int, ...], port: tuple[int, ...], symbolic: tuple[str | int, ...] | None
 ) -> None:
-    """On a robot with 7 positions, 6 velocities and 5 bodies; NP and NR have the port's own number."""
+    """On a robot with 7 positions, 6 velocities and 5 bodies; NP and NR have the port's number."""
     array = Array("x", shape, "x")  # type: ignore[arg-type]
     assert ports.symbolic_shape(array, Port("x", port), Sizes(7, 6, 5)) == symbolic
 
