@@ -1,4 +1,7 @@
-"""Settings of Sphinx: MyST Markdown, the theme furo, KaTeX from `_static/katex`; the book loads nothing from a network."""
+"""Settings of Sphinx: MyST Markdown, the theme furo, KaTeX from `_static/katex`.
+
+The book loads nothing from a network.
+"""
 
 import tomllib
 from pathlib import Path
@@ -32,7 +35,9 @@ html_theme_options = {
         "color-brand-primary": "#1f5a94",
         "color-brand-content": "#1f5a94",
         "font-stack": "system-ui, 'Segoe UI', 'Noto Sans', 'DejaVu Sans', sans-serif",
-        "font-stack--monospace": "'JetBrains Mono', 'SF Mono', 'DejaVu Sans Mono', Consolas, monospace",
+        "font-stack--monospace": (
+            "'JetBrains Mono', 'SF Mono', 'DejaVu Sans Mono', Consolas, monospace"
+        ),
     },
     "dark_css_variables": {
         "color-brand-primary": "#7db8f0",
