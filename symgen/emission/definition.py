@@ -1,5 +1,5 @@
-"""Facts of one function in C for the templates: its prototype, its statements, and the parts of a
-long one.
+"""Facts of one C function for the templates: its prototype, its statements, and the parts of a long
+function.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from symgen.vocabulary.target import Target
 
 
 def calls(real: str, target: Target) -> dict[str, str]:
-    """The C name of each function that a Program may call."""
+    """Return the C name of each mathematical function that a Program may call, by operation."""
     macros_of_user = (
         {"sin": f"{target.name}_SIN", "cos": f"{target.name}_COS"}
         if target.text.trig == "macro"
@@ -38,7 +38,7 @@ def calls(real: str, target: Target) -> dict[str, str]:
 
 
 def parameters(program: Form | Outline, target: Target) -> dict[str, str]:
-    """The C parameter of each port of the Program, arguments first."""
+    """Return the C parameter of each port of a function, arguments first."""
     taken_names = macros(target)
     names: dict[str, str] = {}
     for port in (*program.inputs, *program.outputs):
@@ -48,7 +48,7 @@ def parameters(program: Form | Outline, target: Target) -> dict[str, str]:
 
 def uses_sincos(program: Form, target: Target) -> bool:
     """True if a function includes NAME_sincos.h."""
-    if program.part_count:  # sines of all lanes at once, or each by itself
+    if program.part_count:  # sines of all lanes in one call, or one angle after the other
         return target.text.trig in ("auto", "inline") and program.operations["sin"] > 0
     if program.looped:
         return any(uses_sincos(step, target) for step in program.programs) or any(
@@ -62,8 +62,8 @@ def uses_sincos(program: Form, target: Target) -> bool:
 
 
 def _size(array: Array, port: Port, target: Target) -> str:
-    """The size of a port as C reads it: NAME_NV*NAME_NV, and a plain number where the table does
-    not know better.
+    """Return the size of a port in C, for example "NAME_NV*NAME_NV"; a number if it has no symbolic
+    shape.
     """
     shape = symbolic_shape(array, port, target.sizes)
     return (
@@ -74,7 +74,7 @@ def _size(array: Array, port: Port, target: Target) -> str:
 
 
 def prototype(program: Form, target: Target) -> dict[str, Any]:
-    """Return the facts of a prototype; `apart`: its results may not lie over its arguments."""
+    """Return the facts of a prototype; `no_alias`: results may not overlap arguments."""
     names = parameters(program, target)
     arguments, results = describe(program)
     declared = FUNCTIONS.get(program.function)
@@ -94,7 +94,7 @@ def prototype(program: Form, target: Target) -> dict[str, Any]:
         "method": C.comment(program.method),
         "operations": operations_text(program),
         "depth": program.depth,
-        "apart": False,
+        "no_alias": False,
         "parameters": [
             {
                 "qualifier": "const " if i < len(arguments) else "",
@@ -112,11 +112,12 @@ def prototype(program: Form, target: Target) -> dict[str, Any]:
 
 
 def macros(target: Target) -> set[str]:
-    """Return the macros that the header or a user may define: no local and no parameter has such a
-    name.
+    """Return the macros that the header or a user may define.
+
+    No local and no parameter has the name of a macro.
     """
     statuses = _checks.STATUSES if target.checked else ()
-    named = (
+    suffixes = (
         *Sizes._fields,
         WORK.upper(),
         "SIN",
@@ -128,12 +129,13 @@ def macros(target: Target) -> set[str]:
         "EXPORTS",
         *statuses,
     )
-    return {f"{target.name}_{macro}" for macro in named}
+    return {f"{target.name}_{suffix}" for suffix in suffixes}
 
 
 def _reject_vanishing_result(program: Program) -> None:
-    """RequestError for a number as the result that is a constant other than zero, and zero in the
-    real type: a tiny det M.
+    """Raise RequestError if a scalar result is a nonzero constant that is zero in the real type.
+
+    A very small determinant is an example.
     """
     for port in program.outputs:
         value = program.rows[port.rows[0]].value if port.shape == () else None
@@ -146,17 +148,17 @@ def _reject_vanishing_result(program: Program) -> None:
 
 
 def angles_together(program: Program) -> list[list[int]]:
-    """The angles whose sines and cosines are taken together, the rows of each: all that need no
-    other sine or cosine before.
+    """Return the angles whose sines and cosines one call computes, as the rows of each angle.
 
-    None where there is but one, which <math.h> serves as well.
+    These are the initial angles. The list is empty for a single angle, for which a call of <math.h>
+    takes as long.
     """
     angles = initial_angles(program)
     return angles if len(angles) > 1 else []
 
 
 def initial_angles(program: Program) -> list[list[int]]:
-    """The angles that need no other sine or cosine, the rows of each."""
+    """Return the angles that depend on no sine or cosine, as the rows of each angle."""
     rows = program.rows
     angles: dict[Any, list[int]] = {}
     for row in _checks.angles(program, live_rows(program)):
@@ -166,7 +168,7 @@ def initial_angles(program: Program) -> list[list[int]]:
 
 
 def turn_of(program: Program, target: Target) -> Turn | None:
-    """Return the function for sines and cosines, where the text has its own."""
+    """Return the function of NAME_sincos.h that `program` calls; None if it calls none."""
     if not uses_sincos(program, target):
         return None
     function = f"{target.name}_sincos"
@@ -178,11 +180,12 @@ def turn_of(program: Program, target: Target) -> Turn | None:
 
 @dataclass(frozen=True)
 class PrintedFunction:
-    """A Program that is printed as one function, with all that decides its text.
+    """A Program and the settings with which it is printed as one function.
 
-    `divisor_bounds` are certified bounds of rows for a checked function; `turn` gives sines and
-    cosines where the text has its own. `part` is how many statements a part has, about; None: the
-    function stays in one piece.
+    - `divisor_bounds`: certified bounds of rows, for a checked function.
+    - `turn`: function of NAME_sincos.h that computes sines and cosines; None to call <math.h>.
+    - `part`: approximate number of statements of a part; None for a function in one piece.
+    - `arrays`: True to take every argument as an array, and no argument as a struct.
     """
 
     program: Program
@@ -191,7 +194,6 @@ class PrintedFunction:
     turn: Turn | None = None
     part: int | None = None
     arrays: bool = False
-    """True where every argument is an array, structs too."""
 
     @cached_property
     def names(self) -> dict[str, str]:
@@ -200,18 +202,18 @@ class PrintedFunction:
 
     @cached_property
     def inputs(self) -> list[str]:
-        """The parameters that are arguments."""
+        """The parameters of the arguments."""
         return [self.names[port.name] for port in self.program.inputs]
 
     @cached_property
     def structs(self) -> list[str]:
-        """The arguments that are taken by the address of a struct."""
+        """The parameters that are addresses of structs."""
         ports = [] if self.arrays else self.program.inputs
         return [self.names[port.name] for port in ports if struct_of(port, self.target.name)]
 
     @cached_property
     def reserved_names(self) -> set[str]:
-        """Names that no local gets."""
+        """Names that no local may have."""
         names = {self.target.symbol(self.program.function), *self.names.values()}
         if self.turn:
             names |= {self.turn.kind, self.turn.function, self.turn.size}
@@ -219,7 +221,7 @@ class PrintedFunction:
 
     @cached_property
     def spelling(self) -> Spelling:
-        """How C spells the arguments and the calls."""
+        """The spelling of arguments and calls in C."""
         structs = self.structs
         inputs = [f"{name}->value" if name in structs else name for name in self.inputs]
         return Spelling(
@@ -238,16 +240,16 @@ class PrintedFunction:
 
     @cached_property
     def sines(self) -> list[int]:
-        """In parts, the rows that are sines and cosines.
+        """The rows that are sines and cosines; empty for a function in one piece.
 
-        Only a local goes from part to part: the sine and the cosine of a turn are read off it in
-        one block.
+        Parts pass on locals only. Therefore one block copies the sines and cosines from the members
+        of a struct to locals.
         """
         rows = self.program.rows
         return [i for i in self.live if self.part is not None and rows[i].op in ("sin", "cos")]
 
     def stores(self, text: Mapping[int, str]) -> list[_parts.Store]:
-        """Return the stores of the results, whose rows are written as `text` says."""
+        """Return the stores of the results; `text` has the text of each row."""
         return [
             _parts.Store(self.names[port.name], k, text[row])
             for port in self.program.outputs
@@ -256,17 +258,17 @@ class PrintedFunction:
 
     @cached_property
     def unread(self) -> list[str]:
-        """The arguments that no row reads."""
+        """The parameters of the arguments that no row reads."""
         rows = self.program.rows
         read_ports = {rows[i].value[0] for i in self.live if rows[i].op == "input"}
         return [name for i, name in enumerate(self.inputs) if i not in read_ports]
 
 
 def function(printed: PrintedFunction) -> dict[str, Any]:
-    """Return the facts of a function that its template prints.
+    """Return the facts that the template of a function prints.
 
-    The angles that are checked stand first. In parts, what takes sines of arguments follows, so
-    that the angles are not read late.
+    The checked angles are the first statements. In parts, the sines and cosines follow, so that
+    late parts read no angles.
     """
     program, compared = printed.program, printed.comparisons
     _reject_vanishing_result(program)
@@ -278,20 +280,22 @@ def function(printed: PrintedFunction) -> dict[str, Any]:
         indent=4 * (printed.target.checked and printed.part is None),
     )
     locals_of_checks = (
-        {name: writer.local(name) for name in ("status", "none")} if printed.target.checked else {}
+        {"status": writer.local("status"), "zero_sum": writer.local("none")}
+        if printed.target.checked
+        else {}
     )
     checked = writer.statements(_checked_first(printed))
-    _turn_together(printed, writer)
+    _write_sines(printed, writer)
     in_parts = printed.part is not None
     sines = writer.statements(_checks.ancestors(program, printed.sines)) if in_parts else []
     blocks = [checked, sines, writer.statements()]
     facts = _facts_in_one_piece(printed, blocks, writer)
     text: Mapping[int, str] = writer.text
     if in_parts:
-        kept = {text[row]: 1 for row in compared.angles}
-        kept |= {text[row]: len(blocks) for row in finite_and_guarded}
-        cut, text = _in_parts(printed, facts, blocks, kept, writer)
-        facts |= cut
+        block_counts = {text[row]: 1 for row in compared.angles}
+        block_counts |= {text[row]: len(blocks) for row in finite_and_guarded}
+        part_facts, text = _facts_in_parts(printed, facts, blocks, block_counts, writer)
+        facts |= part_facts
     results = [text[row] for row in compared.finite]
     return facts | {
         "checks": locals_of_checks
@@ -300,8 +304,8 @@ def function(printed: PrintedFunction) -> dict[str, Any]:
     }
 
 
-def _turn_together(printed: PrintedFunction, writer: Writer) -> None:
-    """Write the sines and cosines that are taken together, and what their angles need."""
+def _write_sines(printed: PrintedFunction, writer: Writer) -> None:
+    """Write the sines and cosines of all angles of one call, and the rows that the angles need."""
     if printed.turn is None or not printed.turn.lanes:
         return
     angles = angles_together(printed.program)
@@ -312,7 +316,7 @@ def _turn_together(printed: PrintedFunction, writer: Writer) -> None:
 def _facts_in_one_piece(
     printed: PrintedFunction, blocks: Sequence[_parts.Groups], writer: Writer
 ) -> dict[str, Any]:
-    """Return the facts of a function that is not cut, without those of its checks."""
+    """Return the facts of a function in one piece, without those of its checks."""
     facts, turn = prototype(printed.program, printed.target), printed.turn
     if printed.arrays:
         facts["parameters"] = [parameter | {"struct": ""} for parameter in facts["parameters"]]
@@ -321,7 +325,7 @@ def _facts_in_one_piece(
         "uses_sincos": turn is not None,
         "angles": turn.lanes if turn else 0,
         "unread": [] if printed.target.checked else printed.unread,
-        "before": blocks[0],
+        "checked_groups": blocks[0],
         "groups": blocks[-1],
         "parts": [],
         "first_part_count": 0,
@@ -330,33 +334,34 @@ def _facts_in_one_piece(
 
 
 def _checked_first(printed: PrintedFunction) -> set[int]:
-    """Return the rows of the angles that are checked, and in parts the sines and cosines of angles
-    among them.
+    """Return the rows that the checked angles need.
+
+    In parts, the result has both the sine and the cosine of an angle, if the checked angles need
+    one of them.
     """
     program = printed.program
     rows = _checks.ancestors(program, printed.comparisons.angles)
-    met = {_angle(program, i) for i in rows.intersection(printed.sines)}
-    return rows | {i for i in printed.sines if _angle(program, i) in met}
+    angles = {_angle(program, i) for i in rows.intersection(printed.sines)}
+    return rows | {i for i in printed.sines if _angle(program, i) in angles}
 
 
 def _angle(program: Program, i: int) -> Any:
-    """Return a key of the angle of a sine or a cosine: all rows of one argument are one angle."""
+    """Return a key of the angle of row `i`, a sine or cosine; rows of one argument have one key."""
     angle = program.rows[i].args[0]
     return program.rows[angle].value if program.rows[angle].op == "input" else angle
 
 
-def _in_parts(
+def _facts_in_parts(
     printed: PrintedFunction,
     function: Mapping[str, Any],
     blocks: Sequence[_parts.Groups],
     block_counts: Mapping[str, int],
     writer: Writer,
 ) -> tuple[dict[str, Any], dict[int, str]]:
-    """Return what changes in the facts of a function in parts, and how the function that calls them
-    writes each row.
+    """Return the facts in which a function in parts differs, and the text of each row in it.
 
-    `block_counts` maps each local that the caller reads to the number of blocks before the read.
-    A checked function stores by itself, behind its last check.
+    `block_counts` maps each local that the function itself reads to the number of blocks before the
+    read. A checked function stores its results itself, after its last check.
     """
     checked, turn, work = printed.target.checked, printed.turn, writer.local("work")
     stores = printed.stores(writer.text)
@@ -376,19 +381,19 @@ def _in_parts(
         _part(part, number, function, printed.inputs, array)
         for number, part in enumerate(cut.parts, 1)
     ]
-    places = {name: C.at(work, index) for name, index in cut.places.items()}
+    elements = {name: C.at(work, index) for name, index in cut.places.items()}
     return {
         "parts": parts,
         "work": array,
         "first_part_count": cut.ends[1],
-        "before": [],
+        "checked_groups": [],
         "groups": [],
         "stores": [
-            store._replace(value=places.get(store.value, store.value))
+            store._replace(value=elements.get(store.value, store.value))
             for store in stores
             if checked
         ],
-    }, {row: places.get(name, name) for row, name in writer.text.items()}
+    }, {row: elements.get(name, name) for row, name in writer.text.items()}
 
 
 def _part(
@@ -398,13 +403,14 @@ def _part(
     inputs: Sequence[str],
     array: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the facts of one part: it takes the arguments that it reads, the work array, and the
-    results that it stores.
+    """Return the facts of one part.
+
+    Its parameters are the arguments that it reads, the work array, and the results that it stores.
     """
     by_name = {parameter["name"]: parameter for parameter in function["parameters"]}
     part_parameters = [by_name[name] for name in inputs if name in part.reads]
-    if part.takes or part.puts:
-        part_parameters.append({**array, "qualifier": "" if part.puts else "const "})
+    if part.loads or part.saves:
+        part_parameters.append({**array, "qualifier": "" if part.saves else "const "})
     part_parameters += [
         by_name[name] for name in dict.fromkeys(store.name for store in part.stores)
     ]
@@ -413,7 +419,7 @@ def _part(
         "symbol": symbol,
         "parameters": part_parameters,
         "groups": part.groups,
-        "takes": [{"name": name, "place": C.at(work, index)} for name, index in part.takes],
-        "puts": [{"name": name, "place": C.at(work, index)} for index, name in part.puts],
+        "loads": [{"name": name, "element": C.at(work, index)} for name, index in part.loads],
+        "saves": [{"name": name, "element": C.at(work, index)} for index, name in part.saves],
         "stores": part.stores,
     }

@@ -1,6 +1,4 @@
-"""A step that is taken by every lane of a vector: a function of arrays of lanes, and the table that
-it reads.
-"""
+"""Steps of a loop over links as functions of arrays with lanes, and the rows of their tables."""
 
 from __future__ import annotations
 
@@ -24,12 +22,12 @@ def lane_step(
     target: Target,
     description: str,
     shared_ports: Collection[str] = (),
-    own_sines: bool = True,
+    use_sincos_loop: bool = True,
 ) -> dict[str, Any]:
-    """Return the facts of a step for the template; `description` names it in the head of the file.
+    """Return the template's facts about a step; `description` names it in the head of the file.
 
-    All lanes share the `shared_ports`. By `--trig auto` the sines are the text's own with
-    `own_sines`, or those of <math.h>.
+    All lanes share the arrays of `shared_ports`. By `--trig auto` NAME_sincos.h computes the sines
+    with `use_sincos_loop`, and <math.h> without.
     """
     inline = target.text.trig == "inline"
     turn = definition.turn_of(step, target) if inline else None
@@ -39,11 +37,11 @@ def lane_step(
     facts = _lanes.function(
         printed, initial_angles, [names[port] for port in shared_ports if port in names]
     )
-    loop = own_sines and target.text.trig == "auto" and len(initial_angles) > 0
+    uses_loop = use_sincos_loop and target.text.trig == "auto" and len(initial_angles) > 0
     facts |= {
         "symbol": target.symbol(step.function),
-        "own_loop": loop,
-        "own_sines": turn is not None or loop,
+        "uses_sincos_loop": uses_loop,
+        "uses_sincos": turn is not None or uses_loop,
         "comment": f"{description}: {operations_text(step)}",
     }
     for array, port in zip(facts["parameters"], (*step.inputs, *step.outputs), strict=True):
@@ -52,23 +50,25 @@ def lane_step(
 
 
 def angles(steps: Sequence[dict[str, Any]], lanes: int, real: str) -> int:
-    """How many angles the file's own loop over them takes, which is as many as a step has at most.
-    One that has fewer gives zeros besides.
+    """Return the number of angles of the file's loop over sines: the largest of all steps.
+
+    A step with fewer angles pads them with zeros: the function sets `padding`, `padded_angles` and
+    `bytes` of each step.
     """
-    count = max((step["angles"] for step in steps if step["own_loop"]), default=lanes)
+    count = max((step["angles"] for step in steps if step["uses_sincos_loop"]), default=lanes)
     for step in steps:
-        idle = count - step["angles"] if step["own_loop"] else 0
-        step["nothing"] = C.literal(Fraction(0), REALS[real]) if idle else ""
-        step["all_angles"] = step["angles"] + idle
-        step["bytes"] += 3 * idle * REALS[real].size
+        missing = count - step["angles"] if step["uses_sincos_loop"] else 0
+        step["padding"] = C.literal(Fraction(0), REALS[real]) if missing else ""
+        step["padded_angles"] = step["angles"] + missing
+        step["bytes"] += 3 * missing * REALS[real].size
     return int(count)
 
 
 def wrapped(rows: Sequence[str]) -> list[str]:
-    """Rows of a table, none too wide."""
+    """Return the rows of a table, divided into lines of at most WIDTH columns."""
     return ["\n     ".join(textwrap.wrap(row, WIDTH - 5, break_long_words=False)) for row in rows]
 
 
 def braced(items: Iterable[str]) -> str:
-    """Numbers of an array."""
+    """Return the initializer of an array."""
     return "{" + ", ".join(items) + "}"

@@ -1,14 +1,14 @@
-"""A function of many states: NAME_<function>_batch.c, the same rows over blocks of states, one lane
-of a vector a state.
+"""Batch functions, NAME_<function>_batch.c, which compute blocks of states: each state of a block is
+one lane of a vector.
 
-A block's arrays hold element k of lane l in x[k][l]. The body stands in loops over the lanes that a
-compiler turns into vectors: how often they run is known to it, and nothing in them branches. Sines
-and cosines stand between two such loops, all angles of all lanes in one more. A long function is
-cut into parts, each with a loop of its own, as `_parts` says; what goes from one loop to the next
-stands in a work array, which has lanes as well.
+The arrays of a block have element k of lane l in x[k][l]. The statements are in loops over lanes
+with a constant number of iterations and no branches, so that a compiler vectorises them. A first
+loop computes the angles; then the sines and cosines of all angles of all lanes are computed in one
+loop; the other loops follow. A long function is cut into parts (`parts`) with one loop each. A work
+array with lanes holds the values that one loop passes to another.
 
-Each lane does what the function of one state does, in the same order, so that its results have the
-same bits, whatever the other lanes hold. A block that is not full repeats its last state.
+Each lane has the operations of the function for one state, in the same order. Therefore the results
+have the same bits, whatever the other lanes hold. A block that is not full repeats its last state.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ LANE = "lane"
 
 @dataclass(frozen=True)
 class _Lanes(Language):
-    """C where an element is one lane's, but for arrays in `alike`, which all lanes share."""
+    """C with a lane index for the elements of all arrays, except `shared_arrays`."""
 
-    alike: frozenset[str] = frozenset()
+    shared_arrays: frozenset[str] = frozenset()
 
     def at(self, array: str, index: int) -> str:
-        """An element of an array."""
-        return C.at(array, index) if array in self.alike else super().at(array, index)
+        """Return an element of an array."""
+        return C.at(array, index) if array in self.shared_arrays else super().at(array, index)
 
 
 LANES = _Lanes(
@@ -47,33 +47,37 @@ LANES = _Lanes(
 
 
 def lanes(real: str) -> int:
-    """States of a block."""
+    """Return the number of states of a block in a real type."""
     return REALS[real].lanes
 
 
 def function(
-    printed: PrintedFunction, together: Sequence[Sequence[int]], shared_arrays: Collection[str] = ()
+    printed: PrintedFunction,
+    angles_of_lanes: Sequence[Sequence[int]],
+    shared_arrays: Collection[str] = (),
 ) -> dict[str, Any]:
-    """Return the facts of a function of lanes that its template prints.
+    """Return the facts that the template of a batch function prints.
 
-    `together` are the angles whose sines are taken between two loops, the rows of each; the turn of
-    the function, if any, gives those of one angle inside a loop. All lanes share `shared_arrays`.
+    `angles_of_lanes` are the rows of each angle whose sine and cosine are computed for all lanes
+    between two loops. `printed.turn`, if any, computes sine and cosine of one angle inside a loop.
+    All lanes share `shared_arrays`.
     """
     program, target = printed.program, printed.target
-    writer, compared = _writer(printed, together, shared_arrays), printed.comparisons
-    names = {name: writer.local(name) for name in ("angle", "turn", "work", "status", "none")}
-    angles = _checks.ancestors(program, [row for rows in together for row in rows])
+    writer, compared = _writer(printed, angles_of_lanes, shared_arrays), printed.comparisons
+    names = {name: writer.local(name) for name in ("angle", "turn", "work", "status")}
+    names["zero_sum"] = writer.local("none")
+    angles = _checks.ancestors(program, [row for rows in angles_of_lanes for row in rows])
     blocks = [writer.statements(angles)]
-    sine_arguments = _name_sines(writer, together, names["turn"], lanes(program.real))
+    sine_arguments = _name_sines(writer, angles_of_lanes, names["turn"], lanes(program.real))
     sines = _checks.ancestors(program, printed.sines)
     blocks += [writer.statements(sines), writer.statements()]
     checked = [*compared.angles, *compared.hiding, *(guard.row for guard in compared.guards)]
-    kept = {angle["value"]: 1 for angle in sine_arguments} | {
+    block_counts = {angle["value"]: 1 for angle in sine_arguments} | {
         writer.text[row]: 3 for row in checked
     }
-    cut = _cut(printed, blocks, kept, writer)
-    places = {name: LANES.at(names["work"], index) for name, index in cut.places.items()}
-    text = {row: places.get(writer.text[row], writer.text[row]) for row in checked}
+    cut = _cut(printed, blocks, block_counts, writer)
+    elements = {name: LANES.at(names["work"], index) for name, index in cut.places.items()}
+    text = {row: elements.get(writer.text[row], writer.text[row]) for row in checked}
     loops = [_loop(part, names["work"], printed.inputs) for part in cut.parts]
     arrays, names_of_driver = driver(program, printed.names)
     work = {"name": names["work"], "size": cut.size, "count": cut.size}
@@ -81,16 +85,16 @@ def function(
     count = lanes(program.real)
     numbers = cut.size + 3 * len(sine_arguments) + sum(array["count"] for array in arrays)
     return {
-        "own": names,
+        "names": names,
         "angles": count * len(sine_arguments),
         "work": work,
         "driver": names_of_driver,
-        "read": [
-            angle | {"value": places.get(angle["value"], angle["value"])}
+        "sine_arguments": [
+            angle | {"value": elements.get(angle["value"], angle["value"])}
             for angle in sine_arguments
         ],
-        "before": loops[: cut.ends[1]],
-        "between": loops[cut.ends[1] : cut.ends[2]],
+        "angle_loops": loops[: cut.ends[1]],
+        "sine_loops": loops[cut.ends[1] : cut.ends[2]],
         "loops": loops[cut.ends[2] :],
         "parts": []
         if printed.part is None
@@ -102,36 +106,40 @@ def function(
 
 
 def _writer(
-    printed: PrintedFunction, together: Sequence[Sequence[int]], shared_arrays: Collection[str]
+    printed: PrintedFunction,
+    angles_of_lanes: Sequence[Sequence[int]],
+    shared_arrays: Collection[str],
 ) -> Writer:
-    """Return the writer of one lane's statements, which stand in a loop."""
+    """Return the writer of the statements of one lane."""
     compared = printed.comparisons
     spelling = replace(
         printed.spelling,
-        language=replace(LANES, alike=frozenset(shared_arrays)),
+        language=replace(LANES, shared_arrays=frozenset(shared_arrays)),
         inputs=printed.inputs,
         taken=(printed.reserved_names - {"value"}) | {LANE},
     )
     guarded = [guard.row for guard in compared.guards]
-    angles = [row for rows in together for row in rows]
+    angles = [row for rows in angles_of_lanes for row in rows]
     forced = {*printed.sines, *compared.angles, *compared.hiding, *guarded, *angles}
     return Writer(printed.program, spelling, forced=forced, indent=4)
 
 
 def _name_sines(
-    writer: Writer, together: Sequence[Sequence[int]], turn: str, count: int
+    writer: Writer, angles_of_lanes: Sequence[Sequence[int]], turn: str, count: int
 ) -> list[dict[str, str]]:
-    """Name the sines of angles that are taken between two loops; return where each angle is put,
-    and its value.
+    """Name sine and cosine of the angles; return index and value of each angle.
+
+    `index` is that of the angle in the arrays of angles, sines and cosines. `count` is the number
+    of lanes.
     """
-    for k, rows in enumerate(together):
+    for k, rows in enumerate(angles_of_lanes):
         writer.pairs[writer.angle(rows[0])] = {
-            "sin": f"{turn}.sine[{_place(k * count)}]",
-            "cos": f"{turn}.cosine[{_place(k * count)}]",
+            "sin": f"{turn}.sine[{_lane_index(k * count)}]",
+            "cos": f"{turn}.cosine[{_lane_index(k * count)}]",
         }
     return [
-        {"place": _place(k * count), "value": writer.text[rows[0]]}
-        for k, rows in enumerate(together)
+        {"index": _lane_index(k * count), "value": writer.text[rows[0]]}
+        for k, rows in enumerate(angles_of_lanes)
     ]
 
 
@@ -141,7 +149,7 @@ def _cut(
     block_counts: Mapping[str, int],
     writer: Writer,
 ) -> parts.Cut:
-    """Cut the statements into loops, of which the last ones store the results."""
+    """Return the statements cut into loops; the last loops store the results."""
     stores = printed.stores(writer.text)
     length = printed.part or len(printed.program.rows) + 1
     pair = printed.turn.kind if printed.turn else ""
@@ -149,16 +157,17 @@ def _cut(
 
 
 def _conditions(printed: PrintedFunction, text: Mapping[int, str]) -> dict[str, str]:
-    """Return the conditions of one lane: results are read where they are stored, other rows as
-    `text` has them.
+    """Return the conditions of one lane.
+
+    They read a result from its array, and other rows as `text` spells them.
     """
     program = printed.program
-    stored = {
+    result_elements = {
         row: LANES.at(printed.names[port.name], k)
         for port in program.outputs
         for k, row in enumerate(port.rows)
     }
-    results = [stored.get(row, text.get(row, "")) for row in printed.comparisons.finite]
+    results = [result_elements.get(row, text.get(row, "")) for row in printed.comparisons.finite]
     spelling = replace(printed.spelling, language=LANES, inputs=printed.inputs)
     return _checks.conditions(program, spelling, text, printed.comparisons, results)
 
@@ -166,7 +175,7 @@ def _conditions(printed: PrintedFunction, text: Mapping[int, str]) -> dict[str, 
 def _parameters(
     arrays: Sequence[Mapping[str, Any]], unread: Collection[str], shared_arrays: Collection[str]
 ) -> list[dict[str, Any]]:
-    """Return the arrays as parameters: whether each is read, and whether it has lanes."""
+    """Return the parameters; `unread`: no statement reads the array; `lanes`: it has lanes."""
     return [
         {**array, "unread": array["name"] in unread, "lanes": array["name"] not in shared_arrays}
         for array in arrays
@@ -178,23 +187,22 @@ def _unread(
     loops: Sequence[Mapping[str, Any]],
     sine_arguments: Sequence[Mapping[str, str]],
 ) -> set[str]:
-    """Return the arguments that neither a loop, nor a check, nor an angle taken between two loops
-    reads.
-    """
+    """Return the arguments that no loop, no check and no load of an angle reads."""
     if printed.target.checked:
         return set()
-    touched = {name for loop in loops for name in loop["reads"]}
+    arrays_of_loops = {name for loop in loops for name in loop["arrays"]}
     return {
         name
         for name in printed.inputs
-        if name not in touched
+        if name not in arrays_of_loops
         and not any(angle["value"].startswith(f"{name}[") for angle in sine_arguments)
     }
 
 
 def driver(program: Form, names: Mapping[str, str]) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """(the arrays with the names of their steps and blocks, the other names) in what goes from
-    block to block.
+    """Return the arrays and the names of other locals of the function that calls each block.
+
+    Each array has the names of its two strides (`state`, `element`) and of its `block`.
     """
     arrays = [
         {
@@ -225,39 +233,40 @@ def _functions(
     arrays: Sequence[dict[str, Any]],
     work: dict[str, Any],
 ) -> list[dict[str, Any]]:
-    """Loops as functions of their own, with what each of them reads and stores."""
-    calls = []
+    """Return a function for each loop; its parameters are the arrays that the loop accesses."""
+    functions = []
     for number, loop in enumerate(loops, 1):
-        passed = [array for array in arrays if array["name"] in loop["reads"]] + (
-            [work] if loop["shares"] else []
+        parameters = [array for array in arrays if array["name"] in loop["arrays"]] + (
+            [work] if loop["uses_work"] else []
         )
         name = f"{symbol}_lanes_{number}"
-        calls.append(
+        functions.append(
             {
                 "symbol": name,
                 "loop": loop,
-                "parameters": passed,
-                "call": f"{name}({', '.join(array['name'] for array in passed)})",
+                "parameters": parameters,
+                "call": f"{name}({', '.join(array['name'] for array in parameters)})",
             }
         )
-    return calls
+    return functions
 
 
-def _place(first: int) -> str:
+def _lane_index(first: int) -> str:
+    """Return the index of the current lane in an array whose lane 0 is at `first`."""
     return f"{first} + {LANE}" if first else LANE
 
 
 def _loop(part: parts.Part, work: str, inputs: Sequence[str]) -> dict[str, Any]:
-    """One loop over the lanes."""
+    """Return the facts of a loop over lanes with the statements of `part`."""
     results = dict.fromkeys(store.name for store in part.stores)
     return {
-        "takes": [{"name": name, "place": LANES.at(work, index)} for name, index in part.takes],
+        "loads": [{"name": name, "element": LANES.at(work, index)} for name, index in part.loads],
         "groups": part.groups,
-        "puts": [{"name": name, "place": LANES.at(work, index)} for index, name in part.puts],
+        "saves": [{"name": name, "element": LANES.at(work, index)} for index, name in part.saves],
         "stores": [
-            {"place": LANES.at(store.name, store.element), "value": store.value}
+            {"element": LANES.at(store.name, store.element), "value": store.value}
             for store in part.stores
         ],
-        "reads": [*(name for name in inputs if name in part.reads), *results],
-        "shares": bool(part.takes or part.puts),
+        "arrays": [*(name for name in inputs if name in part.reads), *results],
+        "uses_work": bool(part.loads or part.saves),
     }

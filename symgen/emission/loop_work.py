@@ -76,7 +76,7 @@ def _accesses(form: LoopProgram) -> tuple[list[tuple[int, str]], list[tuple[int,
 
 def prototype(form: LoopProgram, target: Target) -> dict[str, Any]:
     """Return the facts of the declaration in the header."""
-    return with_work(form, target) | {"apart": not may_alias(form)}
+    return with_work(form, target) | {"no_alias": not may_alias(form)}
 
 
 def with_work(form: LoopProgram, target: Target) -> dict[str, Any]:

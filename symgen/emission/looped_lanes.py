@@ -59,8 +59,8 @@ def function(form: LoopProgram, target: Target) -> dict[str, Any]:
             "count": len(form),
             "stack": real.size * lanes * facts["local"] + max(step["bytes"] for step in steps),
             "checks": target.checked,
-            "own_sines": any(step["own_sines"] for step in steps),
-            "own_loop": any(step["own_loop"] for step in steps),
+            "uses_sincos": any(step["uses_sincos"] for step in steps),
+            "uses_sincos_loop": any(step["uses_sincos_loop"] for step in steps),
             "angles": angle_count,
             "step_functions": lane_text(vectors.steps(steps, target.symbol(form.function))),
         }

@@ -1,8 +1,7 @@
-"""The workspace of a chain in parts: where saved values, carries and the numbers of scans stand,
-part by part.
+"""Layout of the workspace of a chain in parts: indices of saved values, carries and values of scans.
 
-Numbers of a part are those of one lane; where parts are lanes, as many parts as there are lanes are
-a group, and stand element by element.
+The parts follow each other. If the parts are the lanes of a vector, as many parts as lanes form a
+group; the workspace has element k of all parts of a group, then element k + 1 of them.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from symgen.ir.program import Port
 
 
 def size_of(ports: Sequence[Port], name: str) -> int:
-    """Return the size of a port; 0 where there is none of that name."""
+    """Return the size of the port called `name`; 0 without such a port."""
     return next((port.size for port in ports if port.name == name), 0)
 
 
@@ -24,8 +23,9 @@ def size_of(ports: Sequence[Port], name: str) -> int:
 
 
 class Carry(NamedTuple):
-    """The first number of a sweep's carries in the caller's array, and the elements of a carry;
-    there are two a part.
+    """Index of a sweep's first carry in the workspace, and the elements of a carry.
+
+    Each part has two carries.
     """
 
     first: int
@@ -33,10 +33,10 @@ class Carry(NamedTuple):
 
 
 class SweepLayout:
-    """The caller's array: saved values of links, then carries of sweeps and saved values of scans,
-    in the order of the stages.
+    """Workspace of sweeps: saved values of links, then carries of sweeps and saved values of scans.
 
-    `group_size` is that of one lane of a group.
+    Carries and values of scans have the order of the stages. `group_size` is the size of one lane
+    of a group.
     """
 
     def __init__(self, form: LoopProgram) -> None:
@@ -44,8 +44,8 @@ class SweepLayout:
         self.size = form.part_count * self.group_size
         self.carries: dict[int, Carry] = {}
         self.saved: dict[int, str] = {}
-        """Address of the values that a part saves in a scan: its own, or that of the scan before
-        it.
+        """Index of the values that a part saves in a scan; a scan that saves none reads those of
+        the scan before it.
         """
         address = ""
         for s, stage in enumerate(form.stages):
@@ -71,36 +71,40 @@ def level_rows(rows: int) -> list[int]:
 
 
 def levels_over_parts(tree: ParallelScan, parts: int) -> list[tuple[int, int, int]]:
-    """Return the first number, the rows and the numbers of a row of each level: upsweep value,
-    downsweep value and saved values.
+    """Return the first index, the number of rows and the size of a row of each level.
+
+    A row has an upsweep value, a downsweep value and, above the first level, saved values.
     """
     sizes = [tree.up_size + len(tree.initial)] + [
         tree.up_size + len(tree.initial) + tree.saved_size
     ] * parts
     rows = level_rows(parts)
-    first_numbers = accumulate(
+    first_indices = accumulate(
         (count * size for count, size in zip(rows, sizes, strict=False)), initial=0
     )
-    return [*zip(first_numbers, rows, sizes, strict=False)]
+    return [*zip(first_indices, rows, sizes, strict=False)]
 
 
-class Places(NamedTuple):
-    """Offsets of a scan in a group: upsweep values, downsweep values and values saved by pairs;
-    `over` is the offset of the levels over the parts in the workspace.
+class ScanOffsets(NamedTuple):
+    """Offsets of a scan's values.
+
+    Those of upsweep values, downsweep values and values `saved` by pairs count from the first
+    element of a group. `over_parts`, the offset of the levels over the parts, counts from the first
+    element of the workspace.
     """
 
     upsweeps: int
     downsweeps: int
     saved: int
-    over: int
+    over_parts: int
 
 
 class ScanLayout:
-    """Layout of the workspace: each group has the rows of its elements and its scans, with two
-    upsweep values a level.
+    """Workspace of maps and parallel scans.
 
-    The levels over the parts come after all groups. `group_size` is the size of one lane of a
-    group.
+    Each group has the rows of its elements, then the values of its scans: two upsweep values and
+    two downsweep values for each level. The levels over the parts follow all groups. `group_size`
+    is the size of one lane of a group.
     """
 
     def __init__(self, form: LoopProgram) -> None:
@@ -109,20 +113,20 @@ class ScanLayout:
             2 * len(level_rows(form.longest_part)),
         )
         self.group_size = form.longest_part * self.row_size
-        firsts: list[tuple[int, int, int]] = []
+        offsets_in_group: list[tuple[int, int, int]] = []
         for tree in form.scans:
             downsweeps = self.group_size + levels * tree.up_size
             saved = downsweeps + levels * len(tree.initial)
-            firsts.append((self.group_size, downsweeps, saved))
+            offsets_in_group.append((self.group_size, downsweeps, saved))
             self.group_size = saved + (form.longest_part - 1) * tree.saved_size
         self.size = form.part_count * self.group_size
-        self.places: list[Places] = []
-        for tree, first in zip(form.scans, firsts, strict=True):
-            self.places.append(Places(*first, self.size))
-            over_parts = levels_over_parts(tree, form.part_count)
-            self.size += sum(rows * size for _, rows, size in over_parts)
+        self.offsets: list[ScanOffsets] = []
+        for tree, in_group in zip(form.scans, offsets_in_group, strict=True):
+            self.offsets.append(ScanOffsets(*in_group, self.size))
+            levels_of_parts = levels_over_parts(tree, form.part_count)
+            self.size += sum(rows * size for _, rows, size in levels_of_parts)
 
 
 def layout(form: LoopProgram) -> ScanLayout | SweepLayout:
-    """Return the workspace of a chain in parts."""
+    """Return the layout of the workspace of a chain in parts."""
     return ScanLayout(form) if form.maps else SweepLayout(form)

@@ -108,8 +108,8 @@ def source(form: LoopProgram, target: Target) -> str:
         steps=chain.steps,
         functions=[text for _, text in chain.functions],
         algorithm=write(functions, C),
-        own_sines=any(step["own_sines"] for step in chain.steps),
-        own_loop=any(step["own_loop"] for step in chain.steps),
+        uses_sincos=any(step["uses_sincos"] for step in chain.steps),
+        uses_sincos_loop=any(step["uses_sincos_loop"] for step in chain.steps),
         angles=angle_count,
         step_functions=lane_text(vectors.steps(chain.steps, chain.symbol)),
     )

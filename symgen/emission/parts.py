@@ -1,12 +1,12 @@
-"""A long function cut into parts: which statements each part holds, and what goes from one to the
-next.
+"""Division of a long function into parts: the statements of each part, and the values that parts
+share.
 
-A compiler's time grows faster than the length of a function. Each part is a function of its own,
-with its own locals. A local that later parts read is kept in the work array of the function that
-calls the parts. A part takes from the array before its statements and puts into it behind them. So
-an element that a part reads for the last time can be used again by that part.
+A compiler's time grows faster than the length of a function. Therefore each part is a function with
+its own locals. A local that later parts read is saved in the work array of the function that calls
+the parts. A part loads values from the array before its statements and saves values after them. An
+element that a part loads for the last time is free for a value that the same part saves.
 
-Results may alias arguments. So a part stores results only where no later part reads an argument.
+Results may alias arguments. Therefore a part stores results only if no later part reads an argument.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 LONGEST = 5000
-"""Rows of a function that stays in one piece."""
+"""Largest number of rows of a function in one piece."""
 LINES = 500
-"""Statements of a part, about."""
+"""Approximate number of statements of a part."""
 LONGEST_OF_MANY, LINES_OF_MANY = 3000, 60
-"""Limits of a function whose body is in loops over lanes.
+"""LONGEST and LINES of a function whose body is in loops over lanes.
 
-A compiler's time grows faster with the length of a loop, and a vector is stored in the work array
-as quickly as in a spilled register.
+A compiler's time grows faster with the length of a loop than with the length of a function. Storing
+a vector in the work array takes as long as spilling a register.
 """
 _WORD = re.compile(r"\b[A-Za-z_]\w*")
 _NEAR = 8
-"""A cut is moved by at most this share of a part to where fewer values go across."""
+"""Divisor of the length of a part: the distance by which a cut is moved to cross fewer values."""
 
 Groups = Sequence[Mapping[str, Any]]
-"""Locals under the comments of their steps, as the writer gives them."""
+"""Locals, grouped under the comments of their steps by the writer."""
 
 
 class Store(NamedTuple):
-    """`name`[`element`] = `value`."""
+    """The store of a result, `name`[`element`] = `value`."""
 
     name: str
     element: int
@@ -45,24 +45,29 @@ class Store(NamedTuple):
 
 
 class Part(NamedTuple):
-    """One part: `takes` (local, place in the work array), its statements, `puts` (place, local),
-    and the results it stores.
+    """One part of a function.
 
-    `reads` are the arguments it reads, in no order.
+    - `loads`: locals that it loads from the work array, each with its element of the array.
+    - `groups`: statements.
+    - `saves`: elements of the work array, each with the local that it saves there.
+    - `stores`: stores of results.
+    - `reads`: names of the arguments that it reads.
     """
 
-    takes: tuple[tuple[str, int], ...]
+    loads: tuple[tuple[str, int], ...]
     groups: list[dict[str, Any]]
-    puts: tuple[tuple[int, str], ...]
+    saves: tuple[tuple[int, str], ...]
     stores: tuple[Store, ...]
     reads: frozenset[str]
 
 
 class Cut(NamedTuple):
-    """The parts in their order, the size of the work array, and the element of every local that has
-    one.
+    """A function in parts.
 
-    `ends` counts the parts of the first blocks: of none, of one, and so on.
+    - `parts`: the parts in their order.
+    - `size`: the number of elements of the work array.
+    - `places`: the element of each local in the work array.
+    - `ends`: at index k the number of parts that the first k blocks have.
     """
 
     parts: tuple[Part, ...]
@@ -72,13 +77,15 @@ class Cut(NamedTuple):
 
 
 Line = tuple[str, Mapping[str, str]]
-"""A local under the comment of its step."""
+"""The comment of a step, and a local of the step."""
 
 
 @dataclass(frozen=True)
 class _Pieces:
-    """Lines by part; the arguments that each part reads, the results that it stores, and where each
-    local begins.
+    """The lines of each part, the words of its values, the arguments that it reads and the results
+    that it stores.
+
+    `piece_of` maps each local to the number of the part that declares it.
     """
 
     lines: Sequence[Sequence[Line]]
@@ -94,8 +101,9 @@ class _Pieces:
         arguments: Collection[str],
         stores: Iterable[Store],
     ) -> _Pieces:
-        """Read the words of each piece; a result is stored where it is known and no later piece
-        reads an argument.
+        """Return the pieces with the words that they read and the results that they store.
+
+        A piece stores a result once the result is computed and no later piece reads an argument.
         """
         words = [
             [word for _, line in piece for word in _WORD.findall(line["value"])] for piece in lines
@@ -109,12 +117,12 @@ class _Pieces:
         return cls(lines, words, reads, stored, piece_of)
 
     def used(self, n: int) -> Iterator[str]:
-        """Words of the values of piece n, then of the results that it stores."""
+        """Yield the words in the values of piece n, then the results that it stores."""
         yield from self.words[n]
         yield from (store.value for store in self.stored[n])
 
     def last_uses(self) -> dict[str, int]:
-        """For each local, the last piece that uses it."""
+        """Return for each local the number of the last piece that uses it."""
         last = dict(self.piece_of)
         for n in range(len(self.lines)):
             for name in self.used(n):
@@ -131,12 +139,11 @@ def cut(
     block_counts: Mapping[str, int],
     pair: str = "",
 ) -> Cut:
-    """Parts of about `length` statements. No part holds statements of two `blocks`; without any
-    statement there is one part.
+    """Return parts of about `length` statements; a function without statements has one part.
 
-    `arguments` are the names of the arguments. `block_counts` maps each local that
-    the caller reads to the number of blocks before the read.
-    `pair` is the type of a local that does not go across, as an array does not.
+    No part has statements of two `blocks`. `arguments` are the names of the arguments.
+    `block_counts` maps each local that the caller reads to the number of blocks before the read.
+    All uses of an array, or of a local of type `pair`, are in the part that declares it.
     """
     lines: list[list[Line]] = []
     ends = [0]
@@ -155,7 +162,11 @@ def cut(
 
 
 def _allocate(pieces: _Pieces, last: Mapping[str, int]) -> tuple[list[Part], int, dict[str, int]]:
-    """The parts, with places in the work array for what goes across: each the lowest free one."""
+    """Return the parts, the size of the work array, and the element of each local in it.
+
+    `last` maps each local to the number of the last part that reads it. A local gets the lowest
+    free element.
+    """
     places: dict[str, int] = {}
     busy: list[tuple[int, int]] = []
     free: list[int] = []
@@ -163,7 +174,7 @@ def _allocate(pieces: _Pieces, last: Mapping[str, int]) -> tuple[list[Part], int
     for n, piece in enumerate(pieces.lines):
         while busy and busy[0][0] <= n:
             heapq.heappush(free, heapq.heappop(busy)[1])
-        puts = []
+        saves = []
         for _, line in piece:
             name = line["name"]
             if last[name] > n:
@@ -172,18 +183,18 @@ def _allocate(pieces: _Pieces, last: Mapping[str, int]) -> tuple[list[Part], int
                     size += 1
                 places[name] = heapq.heappop(free)
                 heapq.heappush(busy, (last[name], places[name]))
-                puts.append((places[name], name))
+                saves.append((places[name], name))
         earlier_names = dict.fromkeys(
             name for name in pieces.used(n) if pieces.piece_of.get(name, n) < n
         )
-        takes = tuple((name, places[name]) for name in earlier_names)
+        loads = tuple((name, places[name]) for name in earlier_names)
         stores = tuple(pieces.stored[n])
-        parts.append(Part(takes, _grouped(piece), tuple(puts), stores, pieces.reads[n]))
+        parts.append(Part(loads, _grouped(piece), tuple(saves), stores, pieces.reads[n]))
     return parts, size, places
 
 
 def _grouped(piece: Iterable[Line]) -> list[dict[str, Any]]:
-    """Statements under the comments of their steps again."""
+    """Return lines as groups: consecutive locals of one step under its comment."""
     groups: list[dict[str, Any]] = []
     for comment, line in piece:
         if not groups or groups[-1]["comment"] != comment:
@@ -193,37 +204,39 @@ def _grouped(piece: Iterable[Line]) -> list[dict[str, Any]]:
 
 
 def _pieces(lines: list[Line], length: int, pair: str) -> list[list[Line]]:
-    """Lines in pieces of about equal length, cut where few values go across and no pair does."""
+    """Return lines in pieces of about equal length.
+
+    A cut crosses few values, and no array and no local of type `pair`.
+    """
     if not lines:
         return []
     count = -(-len(lines) // length)
-    across, torn = _across(lines, pair)
+    values, pairs = _crossings(lines, pair)
     piece_length = len(lines) / count
     near = int(piece_length / _NEAR)
     cuts = [0]
     for k in range(1, count):
         middle = round(k * piece_length)
-        around = [at for at in range(middle - near, middle + near + 1) if not torn[at]]
-        if around:
-            cuts.append(min(around, key=lambda at: (across[at], abs(at - middle))))
-    return [lines[begin:end] for begin, end in zip(cuts, [*cuts[1:], len(lines)], strict=True)]
+        window = [n for n in range(middle - near, middle + near + 1) if not pairs[n]]
+        if window:
+            cuts.append(min(window, key=lambda n: (values[n], abs(n - middle))))
+    return [lines[start:end] for start, end in zip(cuts, [*cuts[1:], len(lines)], strict=True)]
 
 
-def _across(lines: Sequence[Line], pair: str) -> tuple[list[int], list[int]]:
-    """How many values, and how many pairs and arrays, go across the place before each line."""
+def _crossings(lines: Sequence[Line], pair: str) -> tuple[list[int], list[int]]:
+    """Return the number of values, and of arrays and pairs, that a cut before each line crosses."""
     names = [line["name"].partition("[")[0] for _, line in lines]
-    begins = {name: n for n, name in enumerate(names)}
-    ends = dict(begins)
+    last_uses = {name: n for n, name in enumerate(names)}
     for n, (_, line) in enumerate(lines):
         for word in _WORD.findall(line["value"]):
-            if word in ends:
-                ends[word] = n
+            if word in last_uses:
+                last_uses[word] = n
     counts = []
-    for pairs in (False, True):
-        steps = [0] * (len(lines) + 2)
+    for counts_pairs in (False, True):
+        changes = [0] * (len(lines) + 2)
         for n, (_, line) in enumerate(lines):
-            if (line["kind"] == pair or line["name"] != names[n]) is pairs:
-                steps[n + 1] += 1
-                steps[ends[names[n]] + 1] -= 1
-        counts.append(list(accumulate(steps)))
+            if (line["kind"] == pair or line["name"] != names[n]) is counts_pairs:
+                changes[n + 1] += 1
+                changes[last_uses[names[n]] + 1] -= 1
+        counts.append(list(accumulate(changes)))
     return counts[0], counts[1]

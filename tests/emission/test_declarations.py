@@ -65,7 +65,7 @@ def test_parameters_are_arguments_and_then_results() -> None:
     ]
     assert facts["symbol"] == "arm_kinetic_energy"
     assert (facts["method"], facts["operations"], facts["depth"]) == ("riccati", "1 add", 1)
-    assert facts["apart"] is False
+    assert facts["no_alias"] is False
     assert "quaternions" in facts["parameters"][0]["what"]
     assert "quaternions" not in facts["parameters"][1]["what"]
     with pytest.raises(ArgumentError, match="real is 'half'"):
@@ -145,7 +145,7 @@ def test_results_are_stored_element_by_element() -> None:
     assert {store.value for store in facts["stores"]} == {"out_R_0_0"}
     assert facts["checks"] == {}
     checked = definition.function(PrintedFunction(POSE, target(checked=True)))["checks"]
-    assert (checked["status"], checked["none"], checked["zero"]) == ("status", "none", "0.0")
+    assert (checked["status"], checked["zero_sum"], checked["zero"]) == ("status", "none", "0.0")
 
 
 # -- sines -----------------------------------------------------------------------------------------
@@ -466,20 +466,20 @@ def run_printed(facts: dict[str, Any], inputs: dict[str, list[float]]) -> dict[s
         array = facts["work"]["name"]
         parameters = {p["name"] for p in part["parameters"]}
         names: dict[str, Any] = {name: x for name, x in inputs.items() if name in parameters}
-        assert (array in parameters) == bool(part["takes"] or part["puts"])
+        assert (array in parameters) == bool(part["loads"] or part["saves"])
         if array in parameters:
             names[array] = work
-        for taken in part["takes"]:
-            names[taken["name"]] = eval(taken["place"], {}, names)
+        for load in part["loads"]:
+            names[load["name"]] = eval(load["element"], {}, names)
         run(part["groups"], names)
-        for put in part["puts"]:
-            exec(f"{put['place']} = {put['name']}", {}, names)
+        for save in part["saves"]:
+            exec(f"{save['element']} = {save['name']}", {}, names)
         store(part["stores"], names)
         assert {item.name for item in part["stores"]} <= parameters
     names = dict(inputs)
     if facts["parts"]:
         names[facts["work"]["name"]] = work
-    run(facts["before"], names)
+    run(facts["checked_groups"], names)
     run(facts["groups"], names)
     if facts["checks"]:
         for key in ("divisors", "finite", "ranges"):
@@ -528,7 +528,7 @@ def test_a_function_in_parts_computes_the_program(
         assert len(symbols) > 1
     for each in facts["parts"]:
         for parameter in each["parameters"]:
-            written_to = {"y": True, facts["work"]["name"]: bool(each["puts"])}
+            written_to = {"y": True, facts["work"]["name"]: bool(each["saves"])}
             is_written = written_to.get(parameter["name"], False)
             assert parameter["qualifier"] == ("" if is_written else "const ")
 

@@ -63,33 +63,33 @@ def run_lanes(
     names[facts["work"]["name"]] = [[math.nan] * count for _ in range(facts["work"]["size"])]
 
     def run(loop: dict[str, Any]) -> None:
-        readable = {*loop["reads"], *([facts["work"]["name"]] if loop["shares"] else [])}
+        readable = {*loop["arrays"], *([facts["work"]["name"]] if loop["uses_work"] else [])}
         for lane in range(count):
             inside = {name: x for name, x in names.items() if name in readable}
-            turn = facts["own"]["turn"]
+            turn = facts["names"]["turn"]
             inside |= {turn: names[turn]} if turn in names else {}
             inside["lane"] = lane
-            for taken in loop["takes"]:
-                inside[taken["name"]] = eval(taken["place"], {}, inside)
+            for load in loop["loads"]:
+                inside[load["name"]] = eval(load["element"], {}, inside)
             for group in loop["groups"]:
                 for line in group["locals"]:
                     inside[line["name"]] = eval(line["value"], FUNCTIONS, inside)
-            for put in loop["puts"]:
-                exec(f"{put['place']} = {put['name']}", {}, inside)
+            for save in loop["saves"]:
+                exec(f"{save['element']} = {save['name']}", {}, inside)
             for store in loop["stores"]:
-                exec(f"{store['place']} = {store['value']}", dict(FUNCTIONS), inside)
+                exec(f"{store['element']} = {store['value']}", dict(FUNCTIONS), inside)
 
-    for loop in facts["before"]:
+    for loop in facts["angle_loops"]:
         run(loop)
     angles = [math.nan] * facts["angles"]
-    for angle in facts["read"]:
+    for angle in facts["sine_arguments"]:
         for lane in range(count):
             inside = {**names, "lane": lane}
-            angles[eval(angle["place"], {}, inside)] = eval(angle["value"], {}, inside)
-    names[facts["own"]["turn"]] = SimpleNamespace(
+            angles[eval(angle["index"], {}, inside)] = eval(angle["value"], {}, inside)
+    names[facts["names"]["turn"]] = SimpleNamespace(
         sine=[*map(math.sin, angles)], cosine=[*map(math.cos, angles)]
     )
-    for loop in (*facts["between"], *facts["loops"]):
+    for loop in (*facts["sine_loops"], *facts["loops"]):
         run(loop)
     return [{**names, "lane": lane} for lane in range(count)]
 
@@ -125,12 +125,12 @@ def test_each_lane_computes_the_program(trig: str, checked: bool, part: int | No
     ]
     for each in facts["parts"]:
         loop = each["loop"]
-        arrays_of_loop = [name for name in ("x", "y") if name in loop["reads"]]
-        arrays_of_loop += [facts["work"]["name"]] * loop["shares"]
+        arrays_of_loop = [name for name in ("x", "y") if name in loop["arrays"]]
+        arrays_of_loop += [facts["work"]["name"]] * loop["uses_work"]
         assert [array["name"] for array in each["parameters"]] == arrays_of_loop
     if part != 9:
         assert (len(facts["loops"]) == 1) == (part is None)
-    numbers = facts["work"]["size"] + 3 * len(facts["read"]) + 8 + 5
+    numbers = facts["work"]["size"] + 3 * len(facts["sine_arguments"]) + 8 + 5
     assert facts["bytes"] == 8 * count * numbers
 
 
@@ -189,24 +189,24 @@ def test_names_of_the_driver_are_no_names_of_arguments() -> None:
 def test_steps_share_one_loop_over_their_angles() -> None:
     """The loop takes as many angles as a step has at most; others give zeros besides."""
 
-    def step(angles: int, own_loop: bool) -> dict[str, Any]:
-        return {"angles": angles, "own_loop": own_loop, "bytes": 100}
+    def step(angles: int, uses_sincos_loop: bool) -> dict[str, Any]:
+        return {"angles": angles, "uses_sincos_loop": uses_sincos_loop, "bytes": 100}
 
     steps = [step(4, True), step(12, True), step(8, False)]
     assert lane_steps.angles(steps, 4, "double") == 12
-    assert [s["all_angles"] for s in steps] == [12, 12, 8]
-    assert [s["nothing"] for s in steps] == ["0.0", "", ""]
+    assert [s["padded_angles"] for s in steps] == [12, 12, 8]
+    assert [s["padding"] for s in steps] == ["0.0", "", ""]
     assert [s["bytes"] for s in steps] == [100 + 3 * 8 * 8, 100, 100]
     alone = [step(8, False)]
     assert lane_steps.angles(alone, 4, "float") == 4
     assert alone[0]["bytes"] == 100
     single = [step(2, True), step(4, True)]
     lane_steps.angles(single, 4, "float")
-    assert (single[0]["nothing"], single[0]["bytes"]) == ("0.0f", 100 + 3 * 2 * 4)
+    assert (single[0]["padding"], single[0]["bytes"]) == ("0.0f", 100 + 3 * 2 * 4)
 
 
 @pytest.mark.parametrize(
-    ("trig", "own_sines", "own_loop", "has_sines"),
+    ("trig", "use_sincos_loop", "uses_sincos_loop", "uses_sincos"),
     [
         ("auto", True, True, True),
         ("auto", False, False, False),
@@ -216,19 +216,19 @@ def test_steps_share_one_loop_over_their_angles() -> None:
     ],
 )
 def test_a_step_has_sines_of_its_own_where_the_text_has(
-    trig: str, own_sines: bool, own_loop: bool, has_sines: bool
+    trig: str, use_sincos_loop: bool, uses_sincos_loop: bool, uses_sincos: bool
 ) -> None:
     names = Target("arm", Sizes(8, 8, 8), TextOptions(trig))
-    facts = lane_steps.lane_step(DERIVED, names, "the head", ["x"], own_sines)
-    assert (facts["own_loop"], facts["own_sines"]) == (own_loop, has_sines)
+    facts = lane_steps.lane_step(DERIVED, names, "the head", ["x"], use_sincos_loop)
+    assert (facts["uses_sincos_loop"], facts["uses_sincos"]) == (uses_sincos_loop, uses_sincos)
     assert facts["symbol"] == "arm_f"
     assert facts["comment"].startswith("the head: ")
     assert "sin" in facts["comment"]
     assert [(p["qualifier"], p["lanes"]) for p in facts["parameters"]] == [("", False), ("", True)]
     assert facts["angles"] == (0 if trig == "inline" else 3 * lanes.lanes("double"))
     without = lane_steps.lane_step(written("a * b"), names, "")
-    assert not without["own_loop"]
-    assert not without["own_sines"]
+    assert not without["uses_sincos_loop"]
+    assert not without["uses_sincos"]
 
 
 def test_rows_of_a_table_are_not_too_wide() -> None:

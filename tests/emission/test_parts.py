@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from symgen.emission import parts
-from symgen.emission.parts import Cut, Line, Store, _across, _pieces, cut
+from symgen.emission.parts import Cut, Line, Store, _crossings, _pieces, cut
 
 ARGUMENTS = ("q", "v")
 WORD = re.compile(r"[A-Za-z]\w*")
@@ -115,9 +115,9 @@ def run_parts(whole: Cut) -> None:
     """Follow the contents of the work array; fail where a part reads a value that is not there."""
     cells: dict[int, str] = {}
     for part in whole.parts:
-        assert all(cells[element] == name for name, element in part.takes)
-        held = {name for name, _ in part.takes}
-        assert len(held) == len(part.takes)
+        assert all(cells[element] == name for name, element in part.loads)
+        held = {name for name, _ in part.loads}
+        assert len(held) == len(part.loads)
         for group in part.groups:
             for statement in group["locals"]:
                 read = set(WORD.findall(statement["value"]))
@@ -125,12 +125,12 @@ def run_parts(whole: Cut) -> None:
                 assert read - set(ARGUMENTS) <= held
                 held.add(statement["name"])
         assert {store.value for store in part.stores} <= held | {"0.0"}
-        cells |= dict(part.puts)
+        cells |= dict(part.saves)
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_each_part_finds_in_the_work_array_the_values_that_it_reads(seed: int) -> None:
-    """The array is as short as the values that later parts read allow; no other value is stored."""
+    """The array is as short as the values that later parts read allow; no other value is saved."""
     random_numbers = random.Random(seed)
     blocks = [random_lines(random_numbers, 60)]
     blocks.append([line(f"u{n}", f"t{random_numbers.randrange(60)}") for n in range(25)])
@@ -157,8 +157,8 @@ def test_each_part_finds_in_the_work_array_the_values_that_it_reads(seed: int) -
     assert set(whole.places) == set().union(*crossing)
     for n, part in enumerate(whole.parts):
         later = set().union(*used[n + 1 :]) & computed[n]
-        assert {name for _, name in part.puts} == later
-        assert {name for name, _ in part.takes} == used[n] & set().union(*computed[:n])
+        assert {name for _, name in part.saves} == later
+        assert {name for name, _ in part.loads} == used[n] & set().union(*computed[:n])
         assert part.reads == used[n] & set(ARGUMENTS)
 
 
@@ -179,7 +179,7 @@ def test_a_result_is_stored_as_soon_as_no_later_part_reads_an_argument() -> None
 
 
 def test_a_value_that_the_caller_reads_keeps_its_place_until_then() -> None:
-    """No part puts another value there before the block at which the caller reads it."""
+    """No part saves another value there before the block at which the caller reads it."""
     blocks = [groups_of(sum_of_previous(6)), groups_of(sum_of_previous(12)[6:])]
     free = cut(blocks, 3, ARGUMENTS, [], {})
     assert free.ends == (0, 2, 4)
@@ -190,7 +190,7 @@ def test_a_value_that_the_caller_reads_keeps_its_place_until_then() -> None:
         writes = [
             (n, name)
             for n, part in enumerate(whole.parts)
-            for at, name in part.puts
+            for at, name in part.saves
             if at == whole.places["t0"]
         ]
         assert whole.size == 2
@@ -222,6 +222,8 @@ def test_without_statements_there_is_one_part_with_all_stores() -> None:
 
 def test_values_go_across_from_their_line_to_their_last_use() -> None:
     values = ["q", "q", "t0 + t1", "t0", "q"]
-    across, torn = _across([line(f"t{n}", value) for n, value in enumerate(values)], "")
-    assert across[:5] == [0, 1, 2, 1, 0]
-    assert not any(torn)
+    values_crossed, pairs_crossed = _crossings(
+        [line(f"t{n}", value) for n, value in enumerate(values)], ""
+    )
+    assert values_crossed[:5] == [0, 1, 2, 1, 0]
+    assert not any(pairs_crossed)

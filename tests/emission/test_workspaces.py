@@ -161,7 +161,7 @@ def test_numbers_of_scans_fill_the_workspace(
     levels = len(level_rows(length))
     spans = [(0, length * places.row_size)]
     over: list[Span] = []
-    for scan, offsets in zip(form.scans, places.places, strict=True):
+    for scan, offsets in zip(form.scans, places.offsets, strict=True):
         assert isinstance(scan, ParallelScan)
         spans += [
             (offsets.upsweeps, offsets.upsweeps + 2 * levels * scan.up_size),
@@ -169,7 +169,7 @@ def test_numbers_of_scans_fill_the_workspace(
             (offsets.saved, offsets.saved + (length - 1) * scan.saved_size),
         ]
         numbers = sum(rows * row for _, rows, row in levels_over_parts(scan, parts))
-        over += [(offsets.over, offsets.over + numbers)]
+        over += [(offsets.over_parts, offsets.over_parts + numbers)]
     assert is_partition(spans, places.group_size)
     assert is_partition([(0, parts * places.group_size), *over], places.size)
     assert over[0][0] == parts * places.group_size
@@ -214,7 +214,7 @@ def test_a_function_of_loops_takes_a_workspace_last(checked: bool) -> None:
     workspace = facts["parameters"][6]
     assert (workspace["real"], workspace["size"]) == ("double", "arm_WORK")
     assert workspace["qualifier"] == ""
-    assert facts["apart"] is not loop_work.may_alias(form)
+    assert facts["no_alias"] is not loop_work.may_alias(form)
     if checked:
         assert facts["parameters"][7]["real"] == "int"
         assert "length of work" in facts["parameters"][7]["what"]
@@ -286,7 +286,7 @@ def test_a_result_may_lie_over_an_argument_that_no_later_step_reads(
     form: LoopProgram, aliases: bool
 ) -> None:
     assert loop_work.may_alias(form) == aliases
-    assert loop_work.prototype(form, target())["apart"] == (not aliases)
+    assert loop_work.prototype(form, target())["no_alias"] == (not aliases)
 
 
 def test_final_carries_may_lie_over_arguments_that_were_read() -> None:

@@ -196,8 +196,8 @@ def _batch(program: Form, target: Target, divisor_bounds: Mapping[int, Bound]) -
     facts |= {
         "needs": 0,
         "stack": facts["bytes"],
-        "own_loop": loop,
-        "own_sines": loop or turn is not None,
+        "uses_sincos_loop": loop,
+        "uses_sincos": loop or turn is not None,
     }
     vectors = Vectors(
         program.real, lanes.lanes(program.real), target.name, calls(program.real, target)
@@ -225,7 +225,7 @@ def header(programs: Mapping[str, Form], target: Target) -> str:
         sin=trig["sin"],
         cos=trig["cos"],
         functions=declarations,
-        apart=any(declaration["apart"] for declaration in declarations),
+        no_alias=any(declaration["no_alias"] for declaration in declarations),
         bodies=counts_bodies(programs.values()),
         counted=size_definitions(programs.values()),
         prepared=any(

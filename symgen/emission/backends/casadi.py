@@ -1,10 +1,9 @@
-"""CasADi's C API for external functions, over the C of the folder: what `casadi.external` and
-acados load from a shared library.
+"""Wrapper for CasADi: functions that `casadi.external` and acados load from a shared library.
 
-It computes nothing: each function NAME_casadi_<function> copies its arguments, calls the C function
-and copies its results. A matrix is stored by columns there. Where the folder has derivatives of a
-function by all its arguments, jac_NAME_casadi_<function> hands them on, without what is zero in
-every state.
+The wrapper follows CasADi's C API for external functions. Each function NAME_casadi_<function>
+copies its arguments, calls the C function and copies its results. CasADi stores matrices column by
+column. jac_NAME_casadi_<function> exists if the folder has the derivatives of all results by all
+arguments; it omits entries that are zero in every state.
 
 Sources: CasADi's documentation, "The function object: the C API", and the C that it generates
 itself.
@@ -32,21 +31,20 @@ def files(
     target: Target,
     divisor_bounds: Mapping[str, Mapping[int, Bound]] | None = None,
 ) -> dict[str, str]:
-    """NAME_casadi.h and NAME_casadi.c."""
+    """Return the texts of NAME_casadi.h and NAME_casadi.c."""
     real = single_real(programs.values())
     patterns = _Patterns(target)
     functions = [_function(program, target, patterns) for program in programs.values()]
-    slopes = [
-        derivative
+    jacobians = [
+        jacobian
         for program in programs.values()
-        if (derivative := _derivative(program, programs, target, patterns))
+        if (jacobian := _jacobian(program, programs, target, patterns))
     ]
-    every = [*functions, *slopes]
     context = target.context | {
         "real": real,
-        "functions": every,
-        "patterns": patterns.printed,
-        "gathers": any(port["which"] for slope in slopes for port in slope["found"]),
+        "functions": [*functions, *jacobians],
+        "patterns": patterns.context(),
+        "gathers": any(block["indices"] for jacobian in jacobians for block in jacobian["results"]),
     }
     return {
         f"{target.name}_casadi.{suffix}": render(NAME, f"wrapper.{suffix}.j2", **context)
@@ -55,45 +53,53 @@ def files(
 
 
 class _Patterns:
-    """Sparsities as CasADi has them, each printed once: rows, columns, and 1, or where columns
-    begin and the rows of what is there.
+    """Sparsity patterns in CasADi's format, each printed once.
+
+    A dense pattern consists of rows, columns, and 1. A sparse pattern consists of rows, columns,
+    the index of the first entry of each column, and the row of each entry.
     """
 
     def __init__(self, target: Target) -> None:
         self.target = target
-        self.known: dict[tuple[int, ...], str] = {}
+        self.name_by_numbers: dict[tuple[int, ...], str] = {}
 
-    def name(self, rows: int, columns: int, there: Sequence[tuple[int, int]] | None = None) -> str:
-        """Return the name of a full matrix's pattern, or of one with entries `there` (row, column),
-        column by column as in CasADi.
+    def name(
+        self, rows: int, columns: int, entries: Sequence[tuple[int, int]] | None = None
+    ) -> str:
+        """Return the name of a pattern: dense without `entries`, else with these (row, column)
+        pairs.
+
+        The `entries` are in the order of CasADi, column by column.
         """
         numbers = [rows, columns, 1]
-        if there is not None:
-            begins = [sum(of < column for _, of in there) for column in range(columns + 1)]
-            numbers = [rows, columns, *begins, *(row for row, _ in there)]
-        return self.known.setdefault(
-            tuple(numbers), f"{self.target.name}_casadi_s{len(self.known)}"
+        if entries is not None:
+            column_starts = [
+                sum(entry_column < column for _, entry_column in entries)
+                for column in range(columns + 1)
+            ]
+            numbers = [rows, columns, *column_starts, *(row for row, _ in entries)]
+        return self.name_by_numbers.setdefault(
+            tuple(numbers), f"{self.target.name}_casadi_s{len(self.name_by_numbers)}"
         )
 
-    @property
-    def printed(self) -> list[dict[str, Any]]:
-        """For the template."""
+    def context(self) -> list[dict[str, Any]]:
+        """Return the patterns for the template."""
         return [
             {"name": name, "count": len(numbers), "numbers": _lines(numbers)}
-            for numbers, name in self.known.items()
+            for numbers, name in self.name_by_numbers.items()
         ]
 
 
 def _function(program: Program, target: Target, patterns: _Patterns) -> dict[str, Any]:
-    """One function: its arguments and results one to one."""
+    """Return the template's facts about the wrapper of one function."""
     arguments, results = (
         [_array(port, kind, k) for k, port in enumerate(ports)]
         for kind, ports in (("in", program.inputs), ("out", program.outputs))
     )
     return {
         "symbol": _symbol(program, target),
-        "given": arguments,
-        "found": results,
+        "arguments": arguments,
+        "results": results,
         "arrays": [*arguments, *results],
         "calls": [_call(program, target, [port["array"] for port in (*arguments, *results)])],
         "inputs": len(arguments),
@@ -105,69 +111,75 @@ def _function(program: Program, target: Target, patterns: _Patterns) -> dict[str
     }
 
 
-def _derivative(
+def _jacobian(
     program: Program, programs: Mapping[str, Program], target: Target, patterns: _Patterns
 ) -> dict[str, Any] | None:
-    """The derivatives of a function, one block a result and an argument; None where one of them is
-    in no function of the folder.
+    """Return the template's facts about the Jacobian of a function.
 
-    Beside the arguments it takes the results, of which nothing is read.
+    The Jacobian has one block for each pair of a result and an argument. The function returns None
+    unless the functions of the folder compute all blocks. CasADi passes the results after the
+    arguments; the Jacobian does not read the results.
     """
     pairs = [(result, argument) for result in program.outputs for argument in program.inputs]
-    sources = (_slope(program, *pair, programs) for pair in pairs)
-    slopes = [source for source in sources if source is not None]
-    if not target.rates or len(slopes) < len(pairs):
+    candidates = (_derivative(program, *pair, programs) for pair in pairs)
+    derivatives = [candidate for candidate in candidates if candidate is not None]
+    if not target.rates or len(derivatives) < len(pairs):
         return None
     value_function = _function(program, target, patterns)
-    array_of = dict(
+    array_by_argument = dict(
         zip(
             (port.name for port in program.inputs),
-            (port["array"] for port in value_function["given"]),
+            (argument["array"] for argument in value_function["arguments"]),
             strict=True,
         )
     )
-    slope_of, arrays, calls = _slope_calls(slopes, array_of, target)
+    array_by_derivative, arrays, calls = _derivative_calls(derivatives, array_by_argument, target)
     blocks = [
-        _block(k, *pair, *slope) for k, (pair, slope) in enumerate(zip(pairs, slopes, strict=True))
+        _block(k, *pair, *derivative)
+        for k, (pair, derivative) in enumerate(zip(pairs, derivatives, strict=True))
     ]
     return value_function | {
         "symbol": f"jac_{value_function['symbol']}",
-        "arrays": [*value_function["given"], *arrays],
+        "arrays": [*value_function["arguments"], *arrays],
         "calls": calls,
-        "found": [
-            block | {"array": slope_of[source.function, port.name]}
-            for block, (source, port) in zip(blocks, slopes, strict=True)
+        "results": [
+            block | {"array": array_by_derivative[derivative.function, port.name]}
+            for block, (derivative, port) in zip(blocks, derivatives, strict=True)
         ],
         "inputs": len(program.inputs) + len(program.outputs),
         "outputs": len(pairs),
-        "names": _quoted(_derivative_names(program)),
-        "sparsities": _lines(_derivative_patterns(program, blocks, patterns)),
+        "names": _quoted(_jacobian_names(program)),
+        "sparsities": _lines(_jacobian_patterns(program, blocks, patterns)),
     }
 
 
-def _slope_calls(
-    slopes: Iterable[tuple[Program, Port]], array_of: Mapping[str, str], target: Target
+def _derivative_calls(
+    derivatives: Iterable[tuple[Program, Port]],
+    array_by_argument: Mapping[str, str],
+    target: Target,
 ) -> tuple[dict[tuple[str, str], str], list[dict[str, Any]], list[str]]:
-    """Return the array of each slope by function and result, these arrays, and the calls that fill
-    them.
+    """Return the name of each derivative's array, the arrays, and the calls that fill them.
+
+    The key of a name is (function, result).
     """
-    slope_of: dict[tuple[str, str], str] = {}
+    array_by_derivative: dict[tuple[str, str], str] = {}
     arrays: list[dict[str, Any]] = []
     calls = []
-    sources = {program.function: program for program, _ in slopes}
-    for n, source in enumerate(sources.values()):
-        results = [_array(port, f"slope_{n}", k) for k, port in enumerate(source.outputs)]
-        for port, result in zip(source.outputs, results, strict=True):
-            slope_of[source.function, port.name] = result["array"]
+    programs = {program.function: program for program, _ in derivatives}
+    for n, program in enumerate(programs.values()):
+        results = [_array(port, f"slope_{n}", k) for k, port in enumerate(program.outputs)]
+        for port, result in zip(program.outputs, results, strict=True):
+            array_by_derivative[program.function, port.name] = result["array"]
         arrays += results
-        arguments = [array_of[port.name] for port in source.inputs]
-        calls.append(_call(source, target, [*arguments, *(result["array"] for result in results)]))
-    return slope_of, arrays, calls
+        arguments = [array_by_argument[port.name] for port in program.inputs]
+        calls.append(_call(program, target, [*arguments, *(result["array"] for result in results)]))
+    return array_by_derivative, arrays, calls
 
 
-def _derivative_names(program: Program) -> list[str]:
-    """Return the names of arguments, of results that are not read, and of a block for each pair of
-    them.
+def _jacobian_names(program: Program) -> list[str]:
+    """Return the names of the arguments and results of a Jacobian.
+
+    The arguments are those of the function and its results; each block of the Jacobian is a result.
     """
     arguments, results = (
         [port.name for port in ports] for ports in (program.inputs, program.outputs)
@@ -179,48 +191,56 @@ def _derivative_names(program: Program) -> list[str]:
     ]
 
 
-def _derivative_patterns(
+def _jacobian_patterns(
     program: Program, blocks: Iterable[Mapping[str, Any]], patterns: _Patterns
 ) -> list[str]:
-    """Return the sparsities of arguments, of results that are not read, and of blocks."""
+    """Return the names of the sparsity patterns, in the order of `_jacobian_names`."""
     return [
         *(patterns.name(*_matrix(port)) for port in program.inputs),
         *(patterns.name(*_matrix(port), ()) for port in program.outputs),
-        *(patterns.name(block["rows"], block["columns"], block["there"]) for block in blocks),
+        *(patterns.name(block["rows"], block["columns"], block["nonzero"]) for block in blocks),
     ]
 
 
 def _block(k: int, result: Port, argument: Port, derivative: Program, port: Port) -> dict[str, Any]:
-    """Where the entries of CasADi's block k stand in the array of a result of `other`: all of them,
-    or those that are not zero in every state.
+    """Return the template's facts about block `k` of a Jacobian, which `port` of `derivative` has.
+
+    `indices` names the C array with the index in `port` of each entry of the block; it is "" if the
+    block has the order of `port`. `nonzero` has the (row, column) pairs that are not zero in every
+    state, or None if the block is dense.
     """
     rows, columns = _by_columns(result), _by_columns(argument)
     entries = [
-        ((row, column), of_result * argument.size + of_argument)
-        for column, of_argument in enumerate(columns)
-        for row, of_result in enumerate(rows)
+        ((row, column), result_element * argument.size + argument_element)
+        for column, argument_element in enumerate(columns)
+        for row, result_element in enumerate(rows)
     ]
     nonzero_entries = [
-        (entry, at) for entry, at in entries if derivative.rows[port.rows[at]].value != 0
+        (entry, index) for entry, index in entries if derivative.rows[port.rows[index]].value != 0
     ]
-    full = len(nonzero_entries) == len(entries)
-    straight = full and [*rows, *columns] == [*range(len(rows)), *range(len(columns))]
+    dense = len(nonzero_entries) == len(entries)
+    in_order = dense and [*rows, *columns] == [*range(len(rows)), *range(len(columns))]
     return {
         "k": k,
         "rows": result.size,
         "columns": argument.size,
-        "which": "" if straight else f"which_{k}",
+        "indices": "" if in_order else f"which_{k}",
         "count": len(nonzero_entries),
-        "places": _lines([at for _, at in nonzero_entries]),
-        "there": None if full else [at for at, _ in nonzero_entries],
+        "index_lines": _lines([index for _, index in nonzero_entries]),
+        "nonzero": None if dense else [entry for entry, _ in nonzero_entries],
     }
 
 
-def _slope(
+def _derivative(
     program: Program, result: Port, argument: Port, programs: Mapping[str, Program]
 ) -> tuple[Program, Port] | None:
-    """Return the Program that computes a result's derivative by an argument, and the port."""
-    elsewhere, name = ELSEWHERE.get((program.function, result.name, argument.name), ("", ""))
+    """Return the Program that computes a result's derivative by an argument, and its port.
+
+    Return None if no function of the folder computes the derivative.
+    """
+    elsewhere, name_elsewhere = ELSEWHERE.get(
+        (program.function, result.name, argument.name), ("", "")
+    )
     candidates = [
         (candidate, derivative_name(result.name, argument.name))
         for function, candidate in programs.items()
@@ -228,10 +248,10 @@ def _slope(
         and derivative[:2] == (program.function, "jacobian")
     ]
     if elsewhere in programs:
-        candidates.append((programs[elsewhere], name))
+        candidates.append((programs[elsewhere], name_elsewhere))
     argument_names = {port.name for port in program.inputs}
-    for candidate, wanted in candidates:
-        port = next((port for port in candidate.outputs if port.name == wanted), None)
+    for candidate, name in candidates:
+        port = next((port for port in candidate.outputs if port.name == name), None)
         if (
             port is not None
             and port.size == result.size * argument.size
@@ -242,18 +262,18 @@ def _slope(
 
 
 def _by_columns(port: Port) -> list[int]:
-    """The elements of an array, row by row, in the order of CasADi's columns."""
+    """Return the row-major indices of an array's elements, column by column."""
     rows, columns = _matrix(port)
     return [row * columns + column for column in range(columns) for row in range(rows)]
 
 
 def _matrix(port: Port) -> tuple[int, int]:
-    """Rows and columns: of more than two indices the last one is the columns'."""
+    """Return rows and columns of an array; the last of its dimensions is that of the columns."""
     return (port.size, 1) if len(port.shape) < 2 else (prod(port.shape[:-1]), port.shape[-1])
 
 
 def _array(port: Port, kind: str, k: int) -> dict[str, Any]:
-    """The local array of an argument or a result."""
+    """Return the facts of the local array of an argument or a result, number `k` of its kind."""
     rows, columns = _matrix(port)
     return {
         "k": k,
@@ -261,16 +281,17 @@ def _array(port: Port, kind: str, k: int) -> dict[str, Any]:
         "size": port.size,
         "rows": rows,
         "columns": columns,
-        "which": "",
+        "indices": "",
     }
 
 
 def _symbol(program: Program, target: Target) -> str:
-    """The C name of a function here: another one than symgen's, which takes other arguments."""
+    """Return the C name of the wrapper of a function."""
     return f"{target.name}_casadi_{target.symbol(program.function).removeprefix(f'{target.name}_')}"
 
 
 def _call(program: Program, target: Target, arrays: Sequence[str]) -> str:
+    """Return the call of a C function; `arrays` are its arguments and results."""
     casts = [
         cast_array(port, array, target.name)
         for port, array in zip(program.inputs, arrays, strict=False)
@@ -279,12 +300,12 @@ def _call(program: Program, target: Target, arrays: Sequence[str]) -> str:
 
 
 def _quoted(names: Iterable[str]) -> list[str]:
-    """Names as lines of C's strings."""
+    """Return the lines of a list of C strings."""
     return _lines([f'"{name}"' for name in names])
 
 
 def _lines(words: Sequence[int | str], width: int = 100) -> list[str]:
-    """Numbers or words as lines, commas included."""
+    """Return the lines of a list with commas between its words."""
     lines: list[str] = []
     for k, word in enumerate(words):
         text = f"{word}," if k + 1 < len(words) else str(word)

@@ -1,8 +1,7 @@
-"""C++17: a header over the C of the folder, with std::array in and out, and with std::span if the
-library has it.
+"""Wrapper for C++17: a header with functions of std::array, and of std::span if it is available.
 
-It computes nothing: each function passes pointers on to the C function of its name. It allocates
-nothing and throws nothing, so that it can be built with -fno-exceptions and -fno-rtti.
+Each function calls the C function of its name with pointers to its arrays. The header allocates no
+memory and throws no exception, so that it can be compiled with -fno-exceptions and -fno-rtti.
 """
 
 from __future__ import annotations
@@ -33,17 +32,17 @@ from symgen.vocabulary.target import Target
 
 NAME = "cpp17"
 LANGUAGE = replace(C, reserved=C.reserved | {"parameters", "prepared"})
-"""C++ reserves the names that C does; further, no argument has the name of a type of the namespace.
-"""
+"""The names that C reserves are reserved in C++, and so are the types of the header's namespace."""
 
 
 def header(programs: Mapping[str, Form], target: Target) -> str:
-    """The text of NAME.hpp: one namespace, one function (and one over spans) for every one of
-    `programs`.
+    """Return the text of NAME.hpp: one namespace, with a function for each of `programs`.
+
+    Each function has an overload that takes spans.
     """
     real = single_real(programs.values())
-    returned = _outcome if target.checked else _returned
-    functions = [_function(program, target, returned) for program in programs.values()]
+    return_facts = _checked_return_facts if target.checked else _return_facts
+    functions = [_function(program, target, return_facts) for program in programs.values()]
     return render(
         NAME,
         "header.hpp.j2",
@@ -60,8 +59,9 @@ def header(programs: Mapping[str, Form], target: Target) -> str:
 
 
 def _function(
-    program: Form, target: Target, returned: Callable[..., dict[str, Any]]
+    program: Form, target: Target, return_facts: Callable[..., dict[str, Any]]
 ) -> dict[str, Any]:
+    """Return the template's facts about one function."""
     names = {
         port: LANGUAGE.local(name, ())
         for port, name in printer().parameters(program, target).items()
@@ -81,7 +81,9 @@ def _function(
         described(port, array) | _argument_type(port, names[port.name], target)
         for port, array in zip(program.inputs, arguments, strict=True)
     ]
-    stored = [described(port, array) for port, array in zip(program.outputs, results, strict=True)]
+    result_ports = [
+        described(port, array) for port, array in zip(program.outputs, results, strict=True)
+    ]
     return (
         {
             "name": derivatives.identifier_part(program.function),
@@ -90,74 +92,84 @@ def _function(
                 with_forces(declared.what if declared else program.function, target, program.inputs)
             ),
             "arguments": argument_ports,
-            "results": stored,
-            "ports": [*argument_ports, *stored],
+            "results": result_ports,
+            "ports": [*argument_ports, *result_ports],
         }
-        | _worked(program, target, {port["name"] for port in (*argument_ports, *stored)})
-        | returned(program, stored)
+        | _workspace(program, target, {port["name"] for port in (*argument_ports, *result_ports)})
+        | return_facts(program, result_ports)
     )
 
 
 def _argument_type(port: Port, name: str, target: Target) -> dict[str, str]:
-    """The struct that an argument is taken as ("": an array), and what of it is handed to the C."""
+    """Return the `struct` of an argument ("": an array), and the `pointer` that the C takes."""
     struct = struct_of(port, target.name)
-    return {"struct": struct, "passed": f"&{name}" if struct else f"{name}.data()"}
+    return {"struct": struct, "pointer": f"&{name}" if struct else f"{name}.data()"}
 
 
-def _worked(program: Form, target: Target, used_names: set[str]) -> dict[str, str]:
-    """The array that the caller of a loop over links provides, how the C is told its size, and what
-    many states call that.
+def _workspace(program: Form, target: Target, used_names: set[str]) -> dict[str, str]:
+    """Return the name of the workspace, its size as an argument, and the size's parameter name.
+
+    All are "" for a function without a workspace. The parameter belongs to the function for many
+    states.
     """
     if not program.looped:
-        return {"work": "", "size": "", "count": ""}
+        return {"work": "", "size": "", "size_parameter": ""}
     work = LANGUAGE.local("work", used_names)
     return {
         "work": work,
         "size": ", static_cast<int>(WORK)" if target.checked else "",
-        "count": LANGUAGE.local("size", used_names | {work}),
+        "size_parameter": LANGUAGE.local("size", used_names | {work}),
     }
 
 
-def _returned(program: Form, results: list[dict[str, str]]) -> dict[str, Any]:
-    """How the answer is held and given back: a number, one array, or a struct of arrays."""
+def _return_facts(program: Form, results: list[dict[str, str]]) -> dict[str, Any]:
+    """Return the template's facts about the return value: a number, an array, or a struct of arrays.
+
+    `return_type` is its type, `declaration` declares the local that holds it, `pointers` point to
+    its arrays, `expression` follows `return`, and `status` assigns the status of the C function.
+    """
     first, status = results[0], {"status": ""}
     if len(results) > 1:
         kind, pointers = (
             f"{derivatives.identifier_part(program.function)}_results",
             [f"results.{r['name']}.data()" for r in results],
         )
-        context = status | {"fields": results, "held": f"{kind} results", "pointers": pointers}
-        return context | {"returned": kind, "answer": "results"}
+        facts = status | {
+            "fields": results,
+            "declaration": f"{kind} results",
+            "pointers": pointers,
+        }
+        return facts | {"return_type": kind, "expression": "results"}
     kind, name = f"std::array<real, {first['size']}>", first["name"]
-    context = status | {"fields": [], "held": f"{kind} {name}", "pointers": [f"{name}.data()"]}
+    facts = status | {
+        "fields": [],
+        "declaration": f"{kind} {name}",
+        "pointers": [f"{name}.data()"],
+    }
     if not program.outputs[0].shape:
-        return context | {"returned": "real", "answer": f"{name}[0]"}
-    return context | {"returned": kind, "answer": name}
+        return facts | {"return_type": "real", "expression": f"{name}[0]"}
+    return facts | {"return_type": kind, "expression": name}
 
 
-def _outcome(program: Form, results: list[dict[str, str]]) -> dict[str, Any]:
-    """Return the facts of a checked function: a status beside the answer, which is zero where the
-    status is not OK.
-    """
-    plain = _returned(program, results)
-    kind = f"outcome<{plain['returned']}>"
-    if plain["fields"]:
+def _checked_return_facts(program: Form, results: list[dict[str, str]]) -> dict[str, Any]:
+    """Return the facts of `_return_facts` for a checked function, which also returns a status."""
+    unchecked_facts = _return_facts(program, results)
+    kind = f"outcome<{unchecked_facts['return_type']}>"
+    if unchecked_facts["fields"]:
         pointers = [f"found.value.{r['name']}.data()" for r in results]
     else:
         pointers = ["found.value.data()" if program.outputs[0].shape else "&found.value"]
-    context = {
-        "held": f"{kind} found{{}}",
+    return unchecked_facts | {
+        "return_type": kind,
+        "declaration": f"{kind} found{{}}",
         "pointers": pointers,
-        "answer": "found",
+        "expression": "found",
         "status": "found.status = ",
     }
-    return plain | context | {"returned": kind}
 
 
 def _size(array: Array, port: Port, target: Target) -> str:
-    """The size of a port: NV * NV, and a plain number where the table of functions does not know
-    better.
-    """
+    """Return the size of a port, for example "NV * NV"; a number if it has no symbolic shape."""
     shape = symbolic_shape(array, port, target.sizes)
     return str(port.size) if shape is None else " * ".join(map(str, shape))
 
@@ -167,7 +179,7 @@ def files(
     target: Target,
     divisor_bounds: Mapping[str, Mapping[int, Bound]] | None = None,
 ) -> dict[str, str]:
-    """NAME.hpp."""
+    """Return the text of NAME.hpp by its name."""
     return {f"{target.name}.hpp": header(programs, target)}
 
 

@@ -1,17 +1,16 @@
-"""CUDA: the functions of the folder once more, for a GPU of NVIDIA's: one thread a state.
+"""Wrapper for CUDA: the functions for NVIDIA GPUs, where each thread computes one state.
 
-NAME_<function>.cuh holds one state as a device function, whose statements are those of the C.
-NAME_<function>_cuda.cu has the kernel around it, which reads a state, calls the device function and
-stores what it found, and the function that launches the kernel from the host; NAME_cuda.h declares
-both. A long function is cut into parts, as the C is, which share an array in the thread's local
-memory.
+NAME_<function>.cuh has a device function for one state, with the statements of the C function.
+NAME_<function>_cuda.cu has a kernel, which reads a state, calls the device function and stores its
+results, and a host function, which launches the kernel. NAME_cuda.h declares kernel and host
+function. A long function is cut into parts, which share an array in the thread's local memory.
 
-The sines are the text's own within their range (NAME_sincos.cuh), as in the C unless told
-otherwise: their error is proved, with a*b + c fused or not, where that of CUDA's is a measured one.
-Beyond they are CUDA's.
+The option `--trig` chooses sine and cosine as in the C. The functions of NAME_sincos.cuh have a
+proved error bound, with a*b + c fused or not; the bound of CUDA's functions is measured. By
+`--trig auto` CUDA's functions compute the sines and cosines of angles beyond the proved range.
 
-Source: NVIDIA, CUDA C++ Programming Guide 13: the qualifiers, the launch (cudaLaunchKernelEx, from
-CUDA 11.8 on), the errors of its mathematical functions.
+Source: NVIDIA, CUDA C++ Programming Guide 13: function qualifiers, kernel launches
+(cudaLaunchKernelEx, since CUDA 11.8), and errors of mathematical functions.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ LANGUAGE = replace(
         "part": "static __device__ __noinline__ ",
     },
 )
-"""The statements of C, in functions of a thread of the GPU."""
+"""C with the function qualifiers of device functions."""
 LOCALS = (
     "count",
     "i",
@@ -57,9 +56,9 @@ LOCALS = (
     "most",
     "needed",
 )
-"""Names of the locals and further parameters of kernels and of what launches them."""
+"""Locals and additional parameters of kernels and of the functions that launch them."""
 THREADS = 128
-"""Default threads a block: with so few, each thread may use all 255 registers."""
+"""Default number of threads of a block; each of them may use all 255 registers."""
 TAKEN = frozenset(
     {
         "builtin_types",
@@ -82,7 +81,7 @@ TAKEN = frozenset(
         "vector_types",
     }
 )
-"""Names whose NAME.h would hide a header of CUDA's."""
+"""Robot names that are rejected, because NAME.h would hide a header of CUDA."""
 
 
 def files(
@@ -90,9 +89,10 @@ def files(
     target: Target,
     divisor_bounds: Mapping[str, Mapping[int, Bound]] | None = None,
 ) -> dict[str, str]:
-    """Return NAME_cuda.h, NAME_sincos.cuh where a sine is taken, and two files a function.
+    """Return the texts of NAME_cuda.h, NAME_sincos.cuh, and of two files for each function.
 
-    RequestError for a name of CUDA's own, and for a chain in parts.
+    NAME_sincos.cuh exists if a function computes a sine or cosine. Raises RequestError for a robot
+    name in TAKEN, and for a chain in parts.
     """
     if target.name in TAKEN:
         raise RequestError(
@@ -121,10 +121,14 @@ def files(
 
 
 def _sines(real: str, target: Target) -> dict[str, Any]:
-    """Which sines NAME_sincos.cuh has, and what computes those that are out of range."""
+    """Return the template's facts about NAME_sincos.cuh.
+
+    `inline` is True if the file has its own arithmetic. `far` is the suffix of the function for
+    angles beyond its range, or "" without such a function. `sincos` is the name of CUDA's function.
+    """
     trig = target.text.trig
     return {
-        "own": trig in ("auto", "inline"),
+        "inline": trig in ("auto", "inline"),
         "far": "far" if trig == "auto" else "",
         "sincos": REALS[real].libm("sincos"),
     }
@@ -152,7 +156,7 @@ def _function(program: Form, target: Target, divisor_bounds: Mapping[int, Bound]
         "function": function,
         "symbol": symbol,
         "arrays": arrays,
-        "own": local_names,
+        "local": local_names,
         "looped": looped,
     }
 
@@ -160,7 +164,7 @@ def _function(program: Form, target: Target, divisor_bounds: Mapping[int, Bound]
 def _straight_line(
     program: Program, target: Target, divisor_bounds: Mapping[int, Bound]
 ) -> dict[str, Any]:
-    """Return the facts of a function that is a straight line, with its text."""
+    """Return the facts of a straight-line function; `definition` is its text."""
     facts = printer().definition(program, target, divisor_bounds)
     symbol = {"symbol": f"{target.symbol(program.function)}_device"}
     return facts | {"definition": straight_line.text(facts | symbol, target.name, LANGUAGE)}

@@ -203,14 +203,14 @@ class Chain:
         return replace(self.target, text=replace(self.target.text, checked=False))
 
     def step_in_lanes(
-        self, step: Program, name: str, kind: str, has_own_sines: bool = True
+        self, step: Program, name: str, kind: str, use_sincos_loop: bool = True
     ) -> Program:
         """Return a step as a function of the file that is taken by every lane; with sines of the
         text's `own` where it has some.
         """
         function = as_function(step, f"{self.loops.function}_{name}")
         shared_ports = (CONSTANTS,) if self.states else ()
-        self.steps.append(lane_step(function, self._plain, kind, shared_ports, has_own_sines))
+        self.steps.append(lane_step(function, self._plain, kind, shared_ports, use_sincos_loop))
         return function
 
     def scalar_step(self, step: Program, name: str, kind: str) -> Program:
@@ -218,7 +218,7 @@ class Chain:
         a block of states.
         """
         if self.states:
-            return self.step_in_lanes(step, name, kind, has_own_sines=False)
+            return self.step_in_lanes(step, name, kind, use_sincos_loop=False)
         function = as_function(step, f"{self.loops.function}_{name}")
         facts = definition.function(definition.PrintedFunction(function, self._plain))
         text = straight_line.text(facts, self.target.name, C)

@@ -1,7 +1,7 @@
-"""A straight-line function of vectors as statements: loops over lanes, and between them the sines
-and cosines of all lanes at once.
+"""A straight-line function of vectors as statements: loops over lanes, and between them one loop over
+the sines and cosines of all lanes.
 
-The rows are text of `writer` for one lane, as in `straight_line`.
+The module `writer` writes the rows of one lane as text, as for `straight_line`.
 """
 
 from __future__ import annotations
@@ -31,8 +31,12 @@ from symgen.emission.statements import (
 
 @dataclass(frozen=True)
 class Vectors:
-    """The vectors of a file: their real type and lanes, the prefix of its macros, and the names of
-    sine and cosine.
+    """The vectors of a file.
+
+    - `real`: real type of their elements.
+    - `lanes`: number of lanes.
+    - `macros`: prefix of the macros of the file.
+    - `trig`: names of the functions for sine and cosine, by operation.
     """
 
     real: str
@@ -41,7 +45,7 @@ class Vectors:
     trig: Mapping[str, str]
 
     def parameters(self, arrays: Iterable[Facts], restrict: str) -> tuple[Declare, ...]:
-        """Return arrays as parameters, each of vectors or shared by all lanes."""
+        """Return arrays as parameters: of vectors, or of numbers that all lanes share."""
         return tuple(
             Declare(
                 f"{array.get('qualifier', '') if restrict == 'restrict' else ''}{self.real}",
@@ -54,32 +58,32 @@ class Vectors:
     def loop(self, loop: Facts, stores_at_once: bool = False) -> For:
         """Return a loop over lanes.
 
-        With `stores_at_once` each value is stored behind its declaration, so that a compiler with
-        few registers has nothing to spill. Arrays that the loop writes must not overlap those that
-        it reads.
+        With `stores_at_once` each value is stored directly after its declaration, so that a
+        compiler with few registers spills none. Then the arrays that the loop writes must not
+        overlap those that it reads.
         """
         const = f"const {self.real}"
-        takes = body(
+        loads = body(
             Comment("values from earlier loops"),
-            (Declare(const, take["name"], take["place"]) for take in loop["takes"]),
+            (Declare(const, load["name"], load["element"]) for load in loop["loads"]),
             Blank(),
         )
-        puts = body(
+        saves = body(
             Comment("values for later loops"),
-            (Assign(saved_value["place"], saved_value["name"]) for saved_value in loop["puts"]),
+            (Assign(save["element"], save["name"]) for save in loop["saves"]),
         )
         computed = list(rows(loop["groups"]))
-        stores = [Assign(store["place"], store["value"]) for store in loop["stores"]]
+        stores = [Assign(store["element"], store["value"]) for store in loop["stores"]]
         if stores_at_once:
             computed, stores = _interleaved(computed, stores)
         statements = body(
-            takes if loop["takes"] else None, computed, puts if loop["puts"] else None, stores
+            loads if loop["loads"] else None, computed, saves if loop["saves"] else None, stores
         )
         return For(LANE, 0, self.lanes, statements)
 
     def statements(self, facts: Facts, stores_at_once: bool = False) -> tuple[Statement, ...]:
-        """Return the statements of a function: the calls of its parts, or its loops."""
-        work, names = facts["work"], facts["own"]
+        """Return the statements of a function: calls of its parts, or its loops."""
+        work, names = facts["work"], facts["names"]
         calls = tuple(
             Call(part["symbol"], tuple(array["name"] for array in part["parameters"]))
             for part in facts["parts"]
@@ -89,32 +93,33 @@ class Vectors:
             Declare(self.real, work["name"], size=(work["size"], self.lanes))
             if work["size"]
             else None,
-            self._sine_arrays(facts) if facts["read"] else None,
+            self._sine_arrays(facts) if facts["sine_arguments"] else None,
             (Unused(array["name"]) for array in facts["parameters"] if array["unread"]),
-            map(self.loop, facts["before"]),
-            self._sines(facts, names["angle"], names["turn"]) if facts["read"] else None,
-            map(self.loop, facts["between"]),
+            map(self.loop, facts["angle_loops"]),
+            self._sines(facts, names["angle"], names["turn"]) if facts["sine_arguments"] else None,
+            map(self.loop, facts["sine_loops"]),
             calls or (self.loop(loop, stores_at_once) for loop in facts["loops"]),
         )
 
     def _sine_arrays(self, facts: Facts) -> Iterator[Statement]:
-        """Give the arrays for the angles of all lanes, and for their sines and cosines."""
-        names, count = facts["own"], facts["angles"]
-        zeros = f"{{{facts['nothing']}}}" if facts.get("nothing") else None
-        yield Declare(self.real, names["angle"], zeros, (facts.get("all_angles", count),))
+        """Yield the arrays for the angles of all lanes, and for their sines and cosines."""
+        names, count = facts["names"], facts["angles"]
+        zeros = f"{{{facts['padding']}}}" if facts.get("padding") else None
+        yield Declare(self.real, names["angle"], zeros, (facts.get("padded_angles", count),))
         pair = f"struct {{ {self.real} sine[{count}]; {self.real} cosine[{count}]; }}"
-        yield Declare(f"{self.macros}_turns" if facts["own_loop"] else pair, names["turn"])
+        yield Declare(f"{self.macros}_turns" if facts["uses_sincos_loop"] else pair, names["turn"])
 
     def _sines(self, facts: Facts, angle: str, turn: str) -> Iterator[Statement]:
-        """Give the loads of the angles and their sines and cosines, by the text's own loop or one
-        angle after the other.
+        """Yield the loop that loads the angles, and the computation of their sines and cosines.
+
+        The function of NAME_sincos.h computes all of them, or <math.h> one angle after the other.
         """
         loads = (
-            Assign(f"{angle}[{sine_argument['place']}]", sine_argument["value"])
-            for sine_argument in facts["read"]
+            Assign(f"{angle}[{sine_argument['index']}]", sine_argument["value"])
+            for sine_argument in facts["sine_arguments"]
         )
         yield For(LANE, 0, self.lanes, tuple(loads))
-        if facts["own_loop"]:
+        if facts["uses_sincos_loop"]:
             yield Assign(turn, f"{self.macros}_sincos({angle})")
         else:
             pairs = (("sine", self.trig["sin"]), ("cosine", self.trig["cos"]))
@@ -124,7 +129,7 @@ class Vectors:
             yield For(LANE, 0, facts["angles"], tuple(calls))
 
     def steps(self, steps: Iterable[Facts], symbol: str) -> Iterator[Function]:
-        """Give the functions of steps of a loop over links."""
+        """Yield the functions of the steps of a loop over links."""
         for step in steps:
             parameters = self.parameters(step["parameters"], "restrict")
             attribute = f"{symbol}_PART"
@@ -132,14 +137,14 @@ class Vectors:
             yield Function(step["symbol"], parameters, statements, static=True, attribute=attribute)
 
     def block(self, facts: Facts, symbol: str) -> Iterator[Function]:
-        """Give the parts of a function of a block of states, and that function."""
+        """Yield the parts of a function of a block of states, then that function."""
         restrict = f"{self.macros}_RESTRICT"
         for part in facts["parts"]:
             parameters = self.parameters(part["parameters"], restrict)
             statements = body(integers(LANE), self.loop(part["loop"]))
             attribute = f"{self.macros}_PART"
             yield Function(part["symbol"], parameters, statements, part=True, attribute=attribute)
-        status = Declare("int", facts["own"]["status"], size=(self.lanes,))
+        status = Declare("int", facts["names"]["status"], size=(self.lanes,))
         checks = facts["checks"]
         yield Function(
             f"{symbol}_block",
@@ -151,19 +156,19 @@ class Vectors:
         )
 
     def _checks(self, facts: Facts) -> For:
-        """Return the loop that gives each state its status."""
-        checks, names = facts["checks"], facts["own"]
-        refused = {
-            "NOT_FINITE": f"{names['none']} >= {checks['zero']}",
+        """Return the loop that sets the status of each state."""
+        checks, names = facts["checks"], facts["names"]
+        conditions = {
+            "NOT_FINITE": f"{names['zero_sum']} >= {checks['zero']}",
             "NOT_UNIT": checks["units"],
             "OUT_OF_RANGE": checks["ranges"],
             "DIVISOR": checks["divisors"],
             "RESULT_NOT_FINITE": checks["finite"],
         }
         choices = [
-            f"!({unindented(holds)}) ? {self.macros}_{name} :\n    "
-            for name, holds in refused.items()
-            if holds
+            f"!({unindented(condition)}) ? {self.macros}_{name} :\n    "
+            for name, condition in conditions.items()
+            if condition
         ]
         status = "".join(choices) + f"{self.macros}_OK"
         return For(
@@ -172,7 +177,7 @@ class Vectors:
             self.lanes,
             (
                 Comment("zero if all arguments are finite, else NaN"),
-                Declare(f"const {self.real}", names["none"], unindented(checks["zeros"])),
+                Declare(f"const {self.real}", names["zero_sum"], unindented(checks["zeros"])),
                 Assign(f"{names['status']}[{LANE}]", status),
             ),
         )
@@ -181,7 +186,7 @@ class Vectors:
 def _interleaved(
     statements: Iterable[Statement], stores: Iterable[Assign]
 ) -> tuple[list[Statement], list[Assign]]:
-    """Return statements with each store after the local that it stores, and the other stores."""
+    """Return statements with each store of a local after its declaration, and the other stores."""
     stores_of_value: dict[Any, list[Assign]] = {}
     for store in stores:
         stores_of_value.setdefault(store.value, []).append(store)

@@ -25,7 +25,7 @@ from symgen.emission.lowering.chain import (
     row_of,
 )
 from symgen.emission.lowering.loop_function import STATUS
-from symgen.emission.part_layout import Places, ScanLayout, level_rows, levels_over_parts
+from symgen.emission.part_layout import ScanLayout, ScanOffsets, level_rows, levels_over_parts
 from symgen.emission.statements import (
     FIXED,
     LANE,
@@ -72,7 +72,7 @@ class _Scan(NamedTuple):
 
     number: int
     tree: ParallelScan
-    places: Places
+    offsets: ScanOffsets
     up: Program
     down: Program
     up_of_segments: Program
@@ -123,7 +123,9 @@ class Lowering:
                 else self.chain.scalar_step(step, name_of_segments, kind),
             )
         up, up_of_segments, down, down_of_segments = functions
-        return _Scan(t + 1, tree, self.layout.places[t], up, down, up_of_segments, down_of_segments)
+        return _Scan(
+            t + 1, tree, self.layout.offsets[t], up, down, up_of_segments, down_of_segments
+        )
 
     def _over(self, scan: _Scan) -> str:
         """Return the name of a scan's table of levels over the parts."""
@@ -183,9 +185,9 @@ class Lowering:
         """Return the function that combines the upsweep values of a pair of rows of a group, or
         splits its downsweep value.
         """
-        chain, places, tree = self.chain, scan.places, scan.tree
+        chain, offsets, tree = self.chain, scan.offsets, scan.tree
         if up:
-            name, array, first, size = "upsweep", "upsweeps", places.upsweeps, tree.up_size
+            name, array, first, size = "upsweep", "upsweeps", offsets.upsweeps, tree.up_size
             step, copied = scan.up, ("combined", "left")
             comment = (
                 "upsweep: combine the pairs of a level, in a group of segments; a value without a"
@@ -195,7 +197,7 @@ class Lowering:
             name, array, first, size = (
                 "downsweep",
                 "downsweeps",
-                places.downsweeps,
+                offsets.downsweeps,
                 len(tree.initial),
             )
             step, copied = scan.down, ("left", "combined")
@@ -203,7 +205,7 @@ class Lowering:
         rows_below, pairs_below = (Element(self.levels, "level - 1", column) for column in (0, 1))
         saved = expression(
             f"{{}}\n    + ({tree.saved_size}*({{}} + pair))",
-            Address(WORK, chain.in_group(places.saved)),
+            Address(WORK, chain.in_group(offsets.saved)),
             pairs_below,
         )
         guarded = chain.is_guarded(step)
@@ -233,7 +235,7 @@ class Lowering:
         chain, tree = self.chain, scan.tree
         levels = levels_over_parts(tree, self.form.part_count)
         up_size, row_size = tree.up_size, levels[0][2]
-        root_downsweep = scan.places.over + levels[-1][0] + up_size
+        root_downsweep = scan.offsets.over_parts + levels[-1][0] + up_size
         saved = f"combined + {row_size}"
         guarded = chain.is_guarded(scan.up, scan.down)
         status = guarded and not chain.states
@@ -246,7 +248,7 @@ class Lowering:
         up = pair | {LEFT: "left", RIGHT: "right"}
         down = pair | {LEFT: f"left + {up_size}", RIGHT: f"right + {up_size}"}
         statements = body(
-            chain.pointer("tree", Address(WORK, scan.places.over)),
+            chain.pointer("tree", Address(WORK, scan.offsets.over_parts)),
             Declare("int", STATUS, chain.loops.status("OK")) if status else None,
             integers("level", "segment", "pair", "k"),
             integers(LANE) if chain.states else None,
@@ -287,7 +289,7 @@ class Lowering:
         """
         chain, up_size, downsweep_size = self.chain, scan.tree.up_size, len(scan.tree.initial)
         first, size = (
-            (scan.places.upsweeps, up_size) if up else (scan.places.downsweeps, downsweep_size)
+            (scan.offsets.upsweeps, up_size) if up else (scan.offsets.downsweeps, downsweep_size)
         )
         top = first + 2 * self.top * size
         address = Address(WORK, f"({chain.group_size}*segment) + {top}")
@@ -368,10 +370,10 @@ class Lowering:
         )
         statements = body(
             chain.pointer(GROUP_WORK, Address(WORK, f"{chain.group_size}*group")),
-            chain.pointer("downsweeps", f"{GROUP_WORK} + {previous_scan.places.downsweeps}")
+            chain.pointer("downsweeps", f"{GROUP_WORK} + {previous_scan.offsets.downsweeps}")
             if previous_scan
             else None,
-            chain.pointer("upsweeps", f"{GROUP_WORK} + {next_scan.places.upsweeps}")
+            chain.pointer("upsweeps", f"{GROUP_WORK} + {next_scan.offsets.upsweeps}")
             if next_scan
             else None,
             chain.first_row(step),

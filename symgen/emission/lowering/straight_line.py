@@ -1,7 +1,7 @@
-"""A straight-line function as statements: its rows, its checks, and the parts of a long one.
+"""A straight-line function as statements: its rows, its checks, and the parts of a long function.
 
-The rows are text of `writer`, in which elements of arrays stand as the language spells them;
-`symgen.readback.rows` proves that they are the rows of the Program.
+The module `writer` writes the rows as text in the target language; `symgen.readback.rows` proves
+that the text has the rows of the Program.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ Facts = Mapping[str, Any]
 
 
 def lower(facts: Facts, macros: str, static: bool) -> Iterator[Function]:
-    """Give a function's parts and the function itself; `macros` is the prefix of the statuses."""
+    """Yield a function's parts, then the function; `macros` is the prefix of the statuses."""
     real = facts["real"]
     for part in facts["parts"]:
-        takes = body(
+        loads = body(
             Comment("values from earlier parts"),
-            (Declare(f"const {real}", take["name"], take["place"]) for take in part["takes"]),
+            (Declare(f"const {real}", load["name"], load["element"]) for load in part["loads"]),
             Blank(),
         )
-        puts = body(
+        saves = body(
             Comment("values for later parts"),
-            (Assign(put["place"], put["name"]) for put in part["puts"]),
+            (Assign(save["element"], save["name"]) for save in part["saves"]),
         )
         statements = body(
-            takes if part["takes"] else None,
+            loads if part["loads"] else None,
             rows(part["groups"]),
-            puts if part["puts"] else None,
+            saves if part["saves"] else None,
             _stores(part["stores"]),
         )
         yield Function(part["symbol"], parameters(part["parameters"]), statements, part=True)
@@ -75,8 +75,9 @@ def parameters(arrays: Iterable[Facts]) -> tuple[Declare, ...]:
 
 
 def rows(groups: Iterable[Facts]) -> Iterator[Statement]:
-    """Give the locals of rows, grouped under the comments of their steps, with an empty line behind
-    each group.
+    """Yield the locals of rows, grouped under the comments of their steps.
+
+    An empty line follows each group.
     """
     for group in groups:
         if group["comment"]:
@@ -93,9 +94,7 @@ def _locals(group: Facts) -> Iterator[Declare]:
 
 
 def unindented(text: str) -> str:
-    """Return text whose further lines begin at the columns that stand in it, not at the indentation
-    of its statement.
-    """
+    """Return text whose further lines keep their own indentation, not that of the statement."""
     return text.replace("\n", "\v")
 
 
@@ -118,40 +117,38 @@ def _unchecked(facts: Facts) -> tuple[Statement, ...]:
 
 
 def _checked(facts: Facts, macros: str) -> tuple[Statement, ...]:
-    """Return the statements of a checked function, which stores results in its innermost branch
-    alone.
-    """
+    """Return the statements of a checked function, which stores results in its innermost branch."""
     checks = facts["checks"]
-    status, none = checks["status"], checks["none"]
+    status, zero_sum = checks["status"], checks["zero_sum"]
     first = facts["first_part_count"]
     first_calls = _calls(facts["parts"][:first])
 
-    def refused(name: str) -> tuple[Assign]:
+    def set_status(name: str) -> tuple[Assign]:
         return (Assign(status, f"{macros}_{name}"),)
 
-    def unless(name: str, condition: str, otherwise: If | tuple[Statement, ...]) -> Any:
-        """Return the refusal of a state, with the branch of states that are not refused."""
+    def refuse_unless(condition: str, name: str, accepted: If | tuple[Statement, ...]) -> Any:
+        """Return the comparison that refuses a state; `accepted` are the statements for others."""
         if not condition:
-            return otherwise
-        return If(f"!({unindented(condition)})", refused(name), otherwise)
+            return accepted
+        return If(f"!({unindented(condition)})", set_status(name), accepted)
 
     stores: Any = _stores(facts["stores"])
-    stores = unless("RESULT_NOT_FINITE", checks["finite"], stores)
-    stores = unless("DIVISOR", checks["divisors"], stores)
-    late = body(_calls(facts["parts"][first:]), Blank()) if facts["parts"] else None
-    computed = body(late, rows(facts["groups"]), stores)
-    accepted = unless("OUT_OF_RANGE", checks["ranges"], computed)
-    accepted = unless("NOT_UNIT", checks["units"], accepted)
+    stores = refuse_unless(checks["finite"], "RESULT_NOT_FINITE", stores)
+    stores = refuse_unless(checks["divisors"], "DIVISOR", stores)
+    later_calls = body(_calls(facts["parts"][first:]), Blank()) if facts["parts"] else None
+    computed = body(later_calls, rows(facts["groups"]), stores)
+    accepted = refuse_unless(checks["ranges"], "OUT_OF_RANGE", computed)
+    accepted = refuse_unless(checks["units"], "NOT_UNIT", accepted)
     return body(
         Declare("int", status, f"{macros}_OK"),
         Comment("zero if all arguments are finite, else NaN"),
-        Declare(f"const {facts['real']}", none, unindented(checks["zeros"])),
+        Declare(f"const {facts['real']}", zero_sum, unindented(checks["zeros"])),
         *(
             body((Blank(), Comment(group["comment"])) if group["comment"] else None, _locals(group))
-            for group in facts["before"]
+            for group in facts["checked_groups"]
         ),
         body(Blank(), first_calls) if first_calls else None,
         Blank(),
-        unless("NOT_FINITE", f"{none} >= {checks['zero']}", accepted),
+        refuse_unless(f"{zero_sum} >= {checks['zero']}", "NOT_FINITE", accepted),
         Return(status),
     )
