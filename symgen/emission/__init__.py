@@ -1,9 +1,8 @@
-"""Program → text in a target language.
+"""Output of Programs in target languages.
 
-Each file of `emission/backends/` declares `BACKEND`: a `Printer` (functions in a language) or a
-`Wrapper` (files that call printed functions). A backend is found by its presence in that folder.
-The layout of a backend lives in `templates/<backend>/`; the other files of this room are shared by
-the backends.
+Each module of `emission/backends/` declares `BACKEND`: a `Printer` (functions in a language) or a
+`Wrapper` (files that call printed functions). Every module in that folder is a backend.
+`templates/<backend>/` has the layout of its files. The backends share the modules of `emission`.
 """
 
 from __future__ import annotations
@@ -20,16 +19,16 @@ from symgen.emission.backend import Printer, Wrapper
 from symgen.vocabulary.names import nearest
 
 PRINTED = "c99"
-"""The language of what is compiled, measured, proved and delivered."""
+"""The language of the printer, whose text is compiled, measured, proved and delivered."""
 
 
 def names() -> tuple[str, ...]:
-    """The backends there are, in alphabetical order."""
+    """Return the names of all backends in alphabetical order."""
     return tuple(sorted(m.name for m in pkgutil.iter_modules(backends.__path__)))
 
 
 def find(name: str) -> Printer | Wrapper:
-    """The backend called `name`; RequestError suggests the nearest when there is none."""
+    """Return the backend called `name`; RequestError suggests the nearest name if there is none."""
     backend: Printer | Wrapper = import_module(
         f"{backends.__name__}.{nearest(name, names(), 'backend')}"
     ).BACKEND
@@ -38,19 +37,19 @@ def find(name: str) -> Printer | Wrapper:
 
 @cache
 def printer() -> Printer:
-    """The backend of PRINTED: whoever needs the text of a function asks it."""
+    """Return the printer, which is the backend of PRINTED."""
     backend = find(PRINTED)
     assert isinstance(backend, Printer)
     return backend
 
 
 def wrappers() -> tuple[str, ...]:
-    """The backends that only call what another one prints, in alphabetical order."""
+    """Return the names of the wrappers in alphabetical order."""
     return tuple(name for name in names() if isinstance(find(name), Wrapper))
 
 
 def wrapper(name: str) -> Wrapper:
-    """The wrapper called `name`; RequestError suggests the nearest when there is none."""
+    """Return the wrapper called `name`; RequestError suggests the nearest name if there is none."""
     backend = find(nearest(name, wrappers(), "wrapper of the C"))
     assert isinstance(backend, Wrapper)
     return backend
@@ -58,20 +57,19 @@ def wrapper(name: str) -> Wrapper:
 
 @cache
 def environment(backend: str) -> Environment:
-    """The Jinja environment over `templates/<backend>/`: strict about undefined names; what goes
-    into HTML is escaped.
+    """Return the Jinja environment of `templates/<backend>/`.
+
+    Undefined names are errors, and values in HTML templates are escaped.
     """
     package = Path(__file__).resolve().parent.parent
-    # Inside an installed wheel the templates stand in the package; in a checkout they stand beside
-    # it.
+    # The templates are inside the package in an installed wheel, and beside it in a checkout.
     root = next(
         (p for p in (package / "templates", package.parent / "templates") if p.is_dir()),
         package / "templates",
     )
     return Environment(
-        loader=FileSystemLoader(
-            [root / backend, root]
-        ),  # the second for what two backends share: "c99/turn.j2"
+        # The second folder is for templates that backends share, such as "c99/turn.j2".
+        loader=FileSystemLoader([root / backend, root]),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -83,5 +81,5 @@ def environment(backend: str) -> Environment:
 
 
 def render(backend: str, template: str, **context: object) -> str:
-    """The text of one template of a backend."""
+    """Return the text of a template of a backend; `context` has its variables."""
     return environment(backend).get_template(template).render(**context)

@@ -1,8 +1,8 @@
-"""NAME_parameters.h and NAME_set_parameters.c: numbers that may change at run time as fields of a
-struct, judged and regrouped.
+"""Run-time parameters: NAME_parameters.h and NAME_set_parameters.c.
 
-The struct's numbers go into an array, which NAME_judge_parameters and NAME_regroup_parameters take,
-two functions of the folder like any other.
+NAME_set_parameters copies the fields of a struct to an array. NAME_judge_parameters validates the
+array, and NAME_regroup_parameters computes the values that other functions read. Both are functions
+of the folder.
 """
 
 from __future__ import annotations
@@ -32,12 +32,18 @@ STATUSES = {
         "a number that is computed from the parameters is not finite, or a divisor is too small"
     ),
 }
-"""Status codes of NAME_set_parameters, from 0 on: NAME_PARAMETERS_OK …"""
+"""Meaning of each status of NAME_set_parameters, in the order of their values 0, 1, …
+
+The name of a status in C is NAME_PARAMETERS_OK etc.
+"""
 
 
 class Parameter(NamedTuple):
-    """`words` make the name of its field, `what` says what it is; as many `defaults` as it has
-    numbers.
+    """A run-time parameter, which has one number or several.
+
+    - `words`: words of the name of its field.
+    - `what`: description.
+    - `defaults`: default of each number.
     """
 
     words: tuple[str, ...]
@@ -48,15 +54,18 @@ class Parameter(NamedTuple):
 def files(
     parameters: Sequence[Parameter], programs: Mapping[str, Program], target: Target
 ) -> dict[str, str]:
-    """Both files by name; `programs` hold REGROUP, and JUDGE where there is anything to judge."""
+    """Return the texts of both files by name.
+
+    `programs` has REGROUP. It has JUDGE if a value of a parameter can be invalid.
+    """
     real = single_real(programs.values())
-    judge = _judged(programs)
+    judge = _validated_numbers(programs)
     context = target.context | {
         "real": real,
         "fields": _fields(parameters, real),
         "statuses": statuses(programs, target),
         "judge": judge,
-        "judges": JUDGE in programs,
+        "has_judge": JUDGE in programs,
         "checks": True,
         "zero": C.literal(Fraction(0), REALS[real]),
         "judge_symbol": target.symbol(JUDGE),
@@ -69,20 +78,26 @@ def files(
 
 
 def first(parameters: Sequence[Parameter]) -> str:
-    """The first number of the struct, as C names it; "" where nothing may change."""
+    """Return the field of the first number of the struct; "" without parameters."""
     return _fields(parameters[:1], "double")[0]["copies"][0]["field"] if parameters else ""
 
 
-def _judged(programs: Mapping[str, Form]) -> dict[str, int]:
-    """How many numbers NAME_judge_parameters gives of each kind; 0 without it."""
+def _validated_numbers(programs: Mapping[str, Form]) -> dict[str, int]:
+    """Return the size of each result of NAME_judge_parameters, by name; 0 without the function.
+
+    A number of `judged` must not be negative, a number of `carried` must be positive.
+    """
     outputs = programs[JUDGE].outputs if JUDGE in programs else ()
     return {"judged": 0, "carried": 0} | {port.name: port.size for port in outputs}
 
 
 def statuses(programs: Mapping[str, Form], target: Target) -> list[dict[str, Any]]:
-    """`name`, `value` and meaning (`what`) of each status that NAME_set_parameters can return."""
-    judge = _judged(programs)
-    statuses_by_name = {
+    """Return the statuses that NAME_set_parameters can return.
+
+    Each has a `name`, a `value` and a meaning (`what`).
+    """
+    judge = _validated_numbers(programs)
+    possible_names = {
         "OK",
         "NOT_FINITE",
         *(["NO_BODY"] if judge["judged"] else []),
@@ -92,31 +107,31 @@ def statuses(programs: Mapping[str, Form], target: Target) -> list[dict[str, Any
     return [
         {"name": name, "value": value, "what": meaning}
         for value, (name, meaning) in enumerate(STATUSES.items())
-        if name in statuses_by_name
+        if name in possible_names
     ]
 
 
 def _fields(parameters: Sequence[Parameter], real: str) -> list[dict[str, Any]]:
+    """Return the fields of the struct; `copies` has the index in the array of each number."""
     fields: list[dict[str, Any]] = []
     first = 0
-    for quantity in parameters:
-        field = C.local(identifier("_".join(quantity.words)), {listed["name"] for listed in fields})
-        places = (
-            [""]
-            if len(quantity.defaults) == 1
-            else [f"[{k}]" for k in range(len(quantity.defaults))]
-        )
+    for parameter in parameters:
+        count = len(parameter.defaults)
+        used_names = {field["name"] for field in fields}
+        name = C.local(identifier("_".join(parameter.words)), used_names)
+        subscripts = [""] if count == 1 else [f"[{k}]" for k in range(count)]
         fields.append(
             {
-                "name": field,
-                "size": f"[{len(places)}]" if len(places) > 1 else "",
-                "what": C.comment(quantity.what),
+                "name": name,
+                "size": f"[{count}]" if count > 1 else "",
+                "what": C.comment(parameter.what),
                 "copies": [
-                    {"to": first + k, "field": f"{field}{word}"} for k, word in enumerate(places)
+                    {"index": first + k, "field": f"{name}{subscript}"}
+                    for k, subscript in enumerate(subscripts)
                 ],
-                "defaults": [C.literal(x, REALS[real]) for x in quantity.defaults],
-                "single": len(places) == 1,
+                "defaults": [C.literal(x, REALS[real]) for x in parameter.defaults],
+                "single": count == 1,
             }
         )
-        first += len(places)
+        first += count
     return fields

@@ -1,8 +1,8 @@
-"""NAME_assemble.h and NAME_assemble.c: closed positions by damped Gauss-Newton steps on the loop
-closure error C.
+"""Assembly of closed loops: NAME_assemble.h and NAME_assemble.c.
 
-This is the only generated function that iterates, at most TURNS times. Two other functions of the
-folder, NAME_assembly_step and NAME_integrate, compute each step.
+NAME_assemble computes closed positions by damped Gauss-Newton steps on the loop closure error C. It
+is the only generated function that iterates, at most TURNS times. NAME_assembly_step and
+NAME_integrate, which are functions of the folder, compute each step.
 """
 
 from __future__ import annotations
@@ -20,43 +20,45 @@ from symgen.vocabulary.reals import REALS
 from symgen.vocabulary.target import Target
 
 TURNS = 100
+"""Largest number of steps."""
 LONGEST = Fraction(1, 2)
-"""rad and m that one step may move a joint by."""
+"""Largest displacement (rad, m) of a joint in one step."""
 DAMPED = Fraction(1, 1000)
 """Factor of the damping, DAMPED · min(1, |C|²)."""
 GAIN = Fraction(1, 4)
-"""Once the loops are closed, another step follows only if the last one reduced |C|² below GAIN
-times its former value.
-"""
+"""Closed loops get a further step only if the last step multiplied |C|² by less than GAIN."""
 TOLERANCE = {"double": Fraction(1, 10**12), "float": Fraction(1, 10**5)}
-"""Largest |C| (m, rad) of closed loops, by real type: about 10⁴ round-offs of 1 m in double, a few
-hundred in float.
+"""Largest |C| (m, rad) of closed loops, by real type.
+
+It is about 10⁴ round-offs of 1 m in double, and a few hundred in float.
 """
 FLOOR = 64
-"""Least damping in units of round-off, so that redundant rows cause no division by zero."""
+"""Least damping in units of round-off. It avoids a division by zero with redundant rows of C."""
 STATUSES = {"ASSEMBLED": 0, "NOT_CLOSED": 5}
-"""Status codes of NAME_assemble itself; the codes between them are those of checked functions."""
-_WHAT = {
+"""Statuses of NAME_assemble; it can also return the statuses 1 … 4 of the checked functions."""
+_MEANINGS = {
     "ASSEMBLED": "the loops are closed at q_out",
     "NOT_CLOSED": "the steps did not close the loops; start nearer to a closed position",
 }
 
 
 def _statuses() -> list[dict[str, Any]]:
+    """Return `name`, `value` and meaning (`what`) of each status."""
     return [
-        {"name": status, "value": value, "what": _WHAT[status]}
+        {"name": status, "value": value, "what": _MEANINGS[status]}
         for status, value in STATUSES.items()
     ]
 
 
 def assembles(functions: Mapping[str, Any]) -> bool:
-    """Return True if a driver is among these functions."""
+    """Return True if the `functions` include all that NAME_assemble calls."""
     return all(name in functions for name in ASSEMBLING)
 
 
 def facts(programs: Mapping[str, Form]) -> dict[str, Any]:
-    """Return facts for a caller of the driver: `statuses`, the most `turns`, and the `tolerance`
-    (m, rad); none without a driver.
+    """Return the facts that a caller of NAME_assemble needs; none without that function.
+
+    They are its `statuses`, the largest number of steps (`turns`), and the `tolerance` (m, rad).
     """
     if not assembles(programs):
         return {}
@@ -68,7 +70,7 @@ def facts(programs: Mapping[str, Form]) -> dict[str, Any]:
 
 
 def files(programs: Mapping[str, Form], target: Target) -> dict[str, str]:
-    """Both files by name; none where the functions that it calls are not among them."""
+    """Return the texts of both files by name; none without the functions that they call."""
     if not assembles(programs):
         return {}
     context = _context(programs, target)
@@ -82,11 +84,11 @@ def _context(programs: Mapping[str, Form], target: Target) -> dict[str, Any]:
     """Return the facts that the templates print."""
     name = single_real(programs.values())
     real = REALS[name]
-    step, move = ASSEMBLING
+    step, integrate = ASSEMBLING
     numbers = {
-        "most": DAMPED,
-        "least": FLOOR * Fraction(real.eps),
-        "longest": LONGEST,
+        "damping_factor": DAMPED,
+        "least_damping": FLOOR * Fraction(real.eps),
+        "longest_step": LONGEST,
         "gain": GAIN,
         "zero": Fraction(0),
         "one": Fraction(1),
@@ -102,7 +104,7 @@ def _context(programs: Mapping[str, Form], target: Target) -> dict[str, Any]:
             "statuses": _statuses(),
             "checks": True,
             "fabs": real.libm("fabs"),
-            "step": target.symbol(step),
-            "move": target.symbol(move),
+            "step_symbol": target.symbol(step),
+            "integrate_symbol": target.symbol(integrate),
         }
     )

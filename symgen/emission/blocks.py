@@ -1,8 +1,8 @@
-"""Sines and cosines of many links at once: a sweep whose steps take sines and nothing else goes
-through blocks of links.
+"""Blocks of links whose sines and cosines one call computes.
 
-The angles of a block go to the text's own loop over sines (`sincos`), which a compiler vectorises,
-and the sweep saves the sines and cosines. Of the last block, some lanes are idle.
+A sweep whose steps only compute sines and cosines visits the links block by block. The loop of
+NAME_sincos.h (`sincos`), which a compiler vectorises, computes all angles of a block, and the sweep
+saves the sines and cosines. Some lanes of the last block may be idle.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from symgen.ir.loops import Angle, LoopProgram, angle_of
 from symgen.vocabulary.target import Target
 
 MOST = 16
-"""Links of a block at most; twice as many are no faster."""
+"""Largest number of links of a block; blocks of twice this length are not faster."""
 
 
 class Blocks(NamedTuple):
-    """The links of a block, the `lanes` for their angles, and the angle of each class."""
+    """Number of links of a block, iterations of the loop over sines (`lanes`), and the angle of each
+    link class.
+    """
 
     links: int
     lanes: int
@@ -26,8 +28,9 @@ class Blocks(NamedTuple):
 
 
 def blocks(form: LoopProgram, s: int, target: Target) -> Blocks | None:
-    """Return the blocks of sweep `s`; None where a step does anything else, or for one link, which
-    <math.h> serves as well.
+    """Return the blocks of sweep `s`; None if a step has other operations than sines and cosines.
+
+    Return None for one link, too, for which <math.h> is as fast.
     """
     sweep = form.sweeps[s]
     count = len(form.visited(sweep))

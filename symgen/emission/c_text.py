@@ -1,9 +1,8 @@
-"""Words of C: literals rounded once, locals that collide with nothing, and comments that cannot end
-early.
+"""Text of C: literals that are rounded once, and comments that text from outside cannot end.
 
-A comment is ASCII, so that it reads the same under every compiler, editor and code page. Signs of
-mathematics and Greek letters get a name, letters with marks lose their marks, and every other
-character is written by its number.
+A comment is ASCII, so that it is the same under every compiler, editor and code page. Signs of
+mathematics and Greek letters become names, letters with marks lose their marks, and other
+characters become their numbers in Unicode.
 """
 
 from __future__ import annotations
@@ -16,30 +15,31 @@ from symgen.vocabulary.identifiers import KEYWORDS, MACROS, MATH
 from symgen.vocabulary.reals import Real
 
 WIDTH = 110
-"""Columns that a generated line stays within."""
+"""Largest number of columns of a generated line."""
 
 
 def comment(text: str) -> str:
-    """`text` on one line of printable ASCII, unable to end a comment or to continue a line."""
-    return one_line(
-        ascii_text(text)
-    )  # in this order: what a sign is written as may be half of a comment's end
+    """Return `text` on one line of printable ASCII that neither ends a comment nor continues a line."""
+    # In this order: the replacement of a sign may be one half of the end of a comment.
+    return one_line(ascii_text(text))
 
 
 def one_line(text: str) -> str:
-    """`text` on one line of printable characters of any alphabet, unable to end a comment or to
-    continue a line.
+    """Return `text` on one line of printable characters.
+
+    The line neither ends a comment nor continues a line.
     """
     line = "".join(c if c.isprintable() else " " for c in text).replace("\\", "/")
-    # The slashes are parted as often as needed: '**//' must not become '*/' by one replacement.
+    # Both signs of a pair are separated until the text has no such pair, also for '**//' or '*/*'.
     while "*/" in line or "/*" in line:
         line = line.replace("*/", "* /").replace("/*", "/ *")
     return " ".join(line.replace("??", "? ?").split())
 
 
 def literal(value: Fraction, real: Real) -> str:
-    """The shortest decimal that reads back as `value` rounded once to `real`, suffixed f for float:
-    '0.1', '2.0f'.
+    """Return the shortest decimal that a compiler reads as `value` rounded to `real`.
+
+    A literal of a float has the suffix f: '0.1', '2.0f'.
     """
     return f"{real.shortest(value)}{real.suffix}"
 
@@ -95,35 +95,38 @@ _SIGNS = {
     "Ð": "D",
 }
 """Replacements of characters that Unicode does not decompose."""
-_ABOVE = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿᵀ", "0123456789+-nT", strict=True))
+_SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿᵀ", "0123456789+-nT", strict=True))
 _DOTS = {"\u0307": "dot", "\u0308": "ddot"}
-"""Time derivatives, on a letter that has no such form of its own."""
+"""Names of combining marks of time derivatives."""
 
 
 def ascii_text(text: str) -> str:
-    """`text` in ASCII: 'rad/s²' -> 'rad/s^2', 'M⁻¹' -> 'M^-1', 'θ' -> 'theta', 'für' -> 'fur', '手'
-    -> '<U+624B>'.
+    """Return `text` in ASCII.
+
+    Examples: 'rad/s²' -> 'rad/s^2', 'M⁻¹' -> 'M^-1', 'θ' -> 'theta', 'für' -> 'fur', '手' ->
+    '<U+624B>'.
     """
     if text.isascii():
         return text
     words: list[str] = []
-    above = False
+    after_superscript = False
     for sign in text:
-        raised = _ABOVE.get(sign)
-        words.append(f"{'' if above else '^'}{raised}" if raised else _plain(sign))
-        above = raised is not None
+        superscript = _SUPERSCRIPTS.get(sign)
+        caret = "" if after_superscript else "^"
+        words.append(f"{caret}{superscript}" if superscript else _plain(sign))
+        after_superscript = superscript is not None
     return "".join(words)
 
 
 def _plain(sign: str) -> str:
-    """One character."""
+    """Return one character in ASCII."""
     if sign.isascii():
         return sign
     if sign in _SIGNS:
         return _SIGNS[sign]
     name = unicodedata.name(sign, "").split()
     if name[:1] == ["GREEK"] and "LETTER" in name:
-        letter = name[name.index("LETTER") + 1]  # with its marks, if any, left out
+        letter = name[name.index("LETTER") + 1]  # without marks
         return letter.capitalize() if "CAPITAL" in name else letter.lower()
     if unicodedata.combining(sign):
         return _DOTS.get(sign, "")
@@ -145,9 +148,9 @@ C = Language(
     call=lambda name, real: real.libm(name),
     comment=comment,
     declaration="    const {kind} {name} = {value};",
-    apart=frozenset([(SUM, PRODUCT)]),
+    parenthesized=frozenset([(SUM, PRODUCT)]),
     width=WIDTH,
 )
-"""Parentheses around a product in a sum are MISRA C:2012's, rule 12.1; nothing of <math.h> is
-hidden by a local.
+"""Syntax of C. A product in a sum is in parentheses, as rule 12.1 of MISRA C:2012 requires. No local
+hides a name of <math.h>.
 """

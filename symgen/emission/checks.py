@@ -1,8 +1,7 @@
-"""Comparisons that a function of `--checked` makes before it stores: of its arguments, angles,
-divisors and results.
+"""Comparisons of a checked function (`--checked`): arguments, angles, divisors and results.
 
-Everything holds for numbers as IEEE 754 has them: a compiler that is told that there is no NaN
-(-ffast-math) removes it.
+The function makes them before it stores a result. They rely on infinity and NaN as defined by IEEE
+754; a compiler with -ffast-math, which assumes that no number is NaN, removes them.
 """
 
 from __future__ import annotations
@@ -31,17 +30,20 @@ STATUSES = {
         "a result, or a number that it is computed from, is infinite or not a number"
     ),
 }
-"""Statuses of a checked function by their value, from 0 on: NAME_OK …"""
+"""Meaning of each status of a checked function, in the order of their values 0, 1, …
+
+The name of a status in C is NAME_OK etc.
+"""
 TERMS = 32
-"""Numbers in one sum of products with zero: a longer sum is nested too deeply for some parsers."""
+"""Largest number of terms of a sum; some parsers reject longer ones, which are nested too deeply."""
 
 
 LENGTH = {"double": Fraction(1, 2**20), "float": Fraction(1, 2**12)}
-"""By how much the square of a quaternion's length may differ from 1."""
+"""Largest difference between 1 and the squared length of a quaternion, by real type."""
 
 
 class Guard(NamedTuple):
-    """`row` must be at least `bound`; its magnitude where that is asked for."""
+    """Condition that `row`, or its magnitude if `magnitude` is True, is at least `bound`."""
 
     row: int
     magnitude: bool
@@ -51,10 +53,10 @@ class Guard(NamedTuple):
 def guards(
     program: Program, live: Sequence[int], divisor_bounds: Mapping[int, Bound]
 ) -> list[Guard]:
-    """Give the guard of every divisor, logarithm and root, each row once; `divisor_bounds` are
-    certified bounds of rows.
+    """Return the guards of divisors and of operands of logarithms and roots, one for each row.
 
-    A divisor without such a bound has at least the magnitude of the smallest normal number.
+    `divisor_bounds` are certified bounds of rows. The bound of a divisor without a certified bound
+    is the smallest normal number, for its magnitude.
     """
     operations_by_row: dict[int, set[str]] = {}
     for i in live:
@@ -73,24 +75,24 @@ def guards(
 
 
 class Comparisons(NamedTuple):
-    """Rows that a checked function compares before it stores; none in a function without checks."""
+    """Rows that a checked function compares before it stores; all are empty without checks.
+
+    - `angles`: rows whose magnitude must be within the range of the inline sine and cosine.
+    - `guards`: guards of divisors and of operands of logarithms and roots.
+    - `hiding`: operands that may be infinite although the result is finite.
+    - `finite`: rows that must be finite.
+    """
 
     angles: Sequence[int] = ()
-    """Rows whose magnitude must stay within the range of the text's sine and cosine."""
     guards: Sequence[Guard] = ()
-    """Divisors and operands of logarithms and roots with their least values."""
     hiding: Sequence[int] = ()
-    """Operands from which an infinite number gives a finite result."""
     finite: Sequence[int] = ()
-    """Rows that must be finite."""
 
 
 def comparisons(
     program: Program, target: Target, divisor_bounds: Mapping[int, Bound]
 ) -> Comparisons:
-    """Return the comparisons of a Program's function; `divisor_bounds` are certified bounds of
-    rows.
-    """
+    """Return the comparisons of a function; `divisor_bounds` are certified bounds of rows."""
     if not target.checked:
         return Comparisons()
     live = live_rows(program)
@@ -103,11 +105,9 @@ def comparisons(
 
 
 def finite_rows(program: Program, live: Iterable[int]) -> list[int]:
-    """Rows that must be finite, each once: results, and operands from which an infinite number
-    gives a finite one.
+    """Return the rows that must be finite, each once: results and the rows of `hiding_rows`.
 
-    Those operands are divisors and both arguments of atan2. Constants and arguments, which are
-    checked before, are left out.
+    Constants are omitted, and so are arguments, which the function compares earlier.
     """
     results = [row for port in program.outputs for row in port.rows]
     compared_rows = dict.fromkeys([*results, *hiding_rows(program, live)])
@@ -115,8 +115,9 @@ def finite_rows(program: Program, live: Iterable[int]) -> list[int]:
 
 
 def hiding_rows(program: Program, live: Iterable[int]) -> list[int]:
-    """Operands from which an infinite number gives a finite result: divisors, and both arguments of
-    atan2.
+    """Return operands that may be infinite although the result is finite.
+
+    These are divisors and both operands of atan2.
     """
     operands: list[int] = []
     for i in live:
@@ -126,22 +127,22 @@ def hiding_rows(program: Program, live: Iterable[int]) -> list[int]:
 
 
 def angles(program: Program, live: Iterable[int]) -> list[int]:
-    """The rows whose sine or cosine is taken, each once."""
+    """Return the operands of sines and cosines, each once."""
     return list(
         dict.fromkeys(program.rows[i].args[0] for i in live if program.rows[i].op in ("sin", "cos"))
     )
 
 
 def ancestors(program: Program, rows: Iterable[int]) -> set[int]:
-    """Rows and everything that they are computed from."""
-    reached: set[int] = set()
-    open_ = list(rows)
-    while open_:
-        row = open_.pop()
-        if row not in reached:
-            reached.add(row)
-            open_ += program.rows[row].args
-    return reached
+    """Return rows and all rows that they depend on."""
+    visited: set[int] = set()
+    pending = list(rows)
+    while pending:
+        row = pending.pop()
+        if row not in visited:
+            visited.add(row)
+            pending += program.rows[row].args
+    return visited
 
 
 def conditions(
@@ -151,9 +152,10 @@ def conditions(
     compared: Comparisons,
     results: Iterable[str],
 ) -> dict[str, str]:
-    """Return the conditions of a checked function by name.
+    """Return the conditions of a checked function as text, by name.
 
-    `text` holds the rows as the function writes them, `results` the numbers that must be finite.
+    `text` has the text of each row, `results` the texts of the numbers that must be finite. An
+    empty text is no condition.
     """
     language, real = spelling.language, REALS[program.real]
 
@@ -167,12 +169,12 @@ def conditions(
         return language.at(spelling.inputs[port], index)
 
     def length_error(port: int, first: int) -> str:
-        """Write by how much the square of a quaternion's length differs from 1."""
+        """Return the text of the difference between 1 and the squared length of a quaternion."""
         entries = [element(port, k) for k in range(first, first + 4)]
         square = " + ".join(f"{entry}*{entry}" for entry in entries)
         return magnitude(f"{square} - {number(1)}")
 
-    def guarded(guard: Guard) -> str:
+    def comparison(guard: Guard) -> str:
         value, least = text[guard.row], guard.bound
         left = magnitude(value) if guard.magnitude else value
         right = element(*least) if isinstance(least, Element) else number(least)
@@ -193,14 +195,15 @@ def conditions(
         "zeros": lines(zeros, "+", 8),
         "units": lines(units, "&&", 8),
         "ranges": lines(ranges, "&&", 8),
-        "divisors": lines([guarded(guard) for guard in compared.guards], "&&", 12),
+        "divisors": lines([comparison(guard) for guard in compared.guards], "&&", 12),
         "finite": _finite(list(results), number(0), 16),
     }
 
 
 def _finite(numbers: Sequence[str], zero: str, indent: int) -> str:
-    """The condition that all `numbers` are finite, "" without any: products with zero add up to
-    zero, or to NaN.
+    """Return the condition that all `numbers` are finite; "" without numbers.
+
+    The sum of their products with zero is zero if all are finite, and NaN otherwise.
     """
     products = [f"({zero}*{x})" for x in numbers]
     sums = [
@@ -214,9 +217,7 @@ def _finite(numbers: Sequence[str], zero: str, indent: int) -> str:
 
 
 def statuses(forms: Iterable[Form], target: Target) -> list[dict[str, Any]]:
-    """Return the statuses that some of the functions can return, by `name`, `value` and meaning
-    (`what`).
-    """
+    """Return `name`, `value` and meaning (`what`) of each status that the functions can return."""
     forms = list(forms)
     divides = any(guards(step, live_rows(step), {}) for form in forms for step in form.programs)
     computes = any(finite_rows(step, live_rows(step)) for form in forms for step in form.programs)
@@ -237,13 +238,12 @@ def statuses(forms: Iterable[Form], target: Target) -> list[dict[str, Any]]:
 
 
 def lines(parts: Sequence[str], operator: str, indent: int) -> str:
-    """`parts` joined by an operator, in parentheses where there are several, over lines that are
-    indented.
+    """Return `parts` joined by an operator, on lines with an indentation.
+
+    Several parts are in parentheses, and a line ends only between two parts.
     """
     grouped = [f"({part})" for part in parts] if len(parts) > 1 else parts
-    joined = f" {operator} ".join(
-        part.replace(" ", "\0") for part in grouped
-    )  # a line ends between parts only
+    joined = f" {operator} ".join(part.replace(" ", "\0") for part in grouped)
     return f"\n{' ' * indent}".join(
         textwrap.wrap(joined, WIDTH - indent, break_long_words=False)
     ).replace("\0", " ")

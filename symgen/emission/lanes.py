@@ -116,7 +116,7 @@ def _writer(
         printed.spelling,
         language=replace(LANES, shared_arrays=frozenset(shared_arrays)),
         inputs=printed.inputs,
-        taken=(printed.reserved_names - {"value"}) | {LANE},
+        reserved_names=(printed.reserved_names - {"value"}) | {LANE},
     )
     guarded = [guard.row for guard in compared.guards]
     angles = [row for rows in angles_of_lanes for row in rows]

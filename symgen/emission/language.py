@@ -1,4 +1,4 @@
-"""A language with expressions, as far as the writer of statements must know it."""
+"""Syntax of a language of expressions, with which `writer` writes rows as statements."""
 
 from __future__ import annotations
 
@@ -10,20 +10,26 @@ from fractions import Fraction
 from symgen.vocabulary.reals import Real
 
 SUM, PRODUCT, UNARY, ATOM = range(4)
-"""How tightly an expression binds."""
+"""Precedence of an expression, from the lowest to the highest."""
 
 
 @dataclass(frozen=True)
 class Language:
-    """How rows are spelt.
+    """Syntax of a language.
 
-    No local is called as one of `reserved`. `operators` hold, by operation, the sign with the
-    blanks around it and how tightly it binds; what binds alike is grouped from the left. (around,
-    inside) in `apart`: an operation that stands in parentheses inside another one though the
-    grammar asks for none. `declaration` is the line of a local: {kind}, {name}, {value}. `element`
-    is that of an array: {array}, {index}, which counts from `first`. A line stays within `width`
-    columns, and an expression of more than `inline` becomes a local of its own. `storage` stands
-    before the type of a function: a public one, a static one, and a part of one.
+    - `reserved`: names that no local may have.
+    - `operators`: sign with its blanks and precedence of each operation; operators of one
+      precedence are left-associative.
+    - `literal`: text of a number in a real type. `call`: name of a mathematical function in a real
+      type. `comment`: text that is valid in a comment.
+    - `declaration`: pattern of the declaration of a local, with {kind}, {name} and {value}.
+    - `element`: pattern of an element, with {array} and {index}. `first`: index of the first
+      element.
+    - `parenthesized`: pairs (outer, inner) of precedences: an operation of the inner precedence as an
+      operand of one of the outer precedence is in parentheses, although the grammar needs none.
+    - `width`: largest number of columns of a line. `inline`: largest number of columns of an
+      expression that is not declared as a local.
+    - `storage`: text before the type of a public function, of a static function, and of a part.
     """
 
     reserved: frozenset[str]
@@ -34,7 +40,7 @@ class Language:
     declaration: str
     element: str = "{array}[{index}]"
     first: int = 0
-    apart: frozenset[tuple[int, int]] = frozenset()
+    parenthesized: frozenset[tuple[int, int]] = frozenset()
     width: int = 110
     inline: int = 80
     storage: Mapping[str, str] = field(
@@ -51,9 +57,9 @@ class Language:
         return text
 
     def at(self, array: str, index: int) -> str:
-        """An element of an array."""
+        """Return an element of an array."""
         return self.element.format(array=array, index=index + self.first)
 
     def declared(self, kind: str, name: str, value: str) -> str:
-        """The line of a local."""
+        """Return the declaration of a local."""
         return self.declaration.format(kind=kind, name=name, value=value)

@@ -1,4 +1,4 @@
-"""Facts for readers of the C: papers that the comments cite, and the order of vectors of six."""
+"""Legend of the C: papers that the comments cite, and the conventions of spatial vectors."""
 
 from __future__ import annotations
 
@@ -23,73 +23,75 @@ PAPERS = {
         " Chains Composed of Rigid Bodies"
     ),
 }
-"""In ASCII; docs/explanation/mathematics.md has them in full."""
-OWN = {
+"""Papers in ASCII, by the abbreviation that comments use; docs/explanation/mathematics.md has them
+with all details.
+"""
+SECTIONS = {
     "B": "The bias force from composite bodies",
     "C": "The Coriolis matrix",
     "D": "Derivatives of the dynamics",
     "G": "Arms that hold one object",
 }
-"""Letters of equations that symgen derived itself, and the section of
-docs/explanation/mathematics.md that has them.
+"""Sections of docs/explanation/mathematics.md with symgen's own derivations, by the letter of their
+equations.
 """
 _CITED = re.compile(rf"\b({'|'.join(PAPERS)})\b")
-_OWN_CITED = re.compile(rf"\(([{''.join(OWN)}])\d+\)")
+_SECTION_CITED = re.compile(rf"\(([{''.join(SECTIONS)}])\d+\)")
 _SUM = re.compile(r"c_\d+([pm]\d+)+")
-"""A cosine of several joints' angles, as `symgen.derivation.linkage` names it."""
+"""Name of the cosine of a sum of joint angles, given by `symgen.derivation.linkage`."""
 
 
 def legend(programs: Iterable[Form]) -> dict[str, Any]:
-    """`papers` that the comments cite, as "RK: …"; `six`, what is made of vectors of six; of these
-    `at_the_centre` of mass; `sums`, the first name of the cosine of a sum of angles.
+    """Return the facts of the legend.
 
-    What is stated by another convention is no part of `six` but of `otherwise`, and `stated` says
-    how.
+    - `papers`: papers and sections that comments cite, for example "RK: …".
+    - `spatial`: names of spatial vectors, and of matrices of them, in the usual convention.
+    - `centroidal`: those of `spatial` that are about the centre of mass.
+    - `unusual`: results in another convention, which `convention` describes.
+    - `sums`: the first name of the cosine of a sum of angles; "" without one.
     """
     programs = list(programs)
     steps = [step for program in programs for step in program.programs]
     usual = [program for program in programs if program.convention == USUAL]
     unusual = [program for program in programs if program.convention != USUAL]
-    six = _of_six(usual)
+    spatial = _spatial(usual)
     return {
         "papers": _cited([heading for step in steps for heading in step.steps]),
-        "six": six,
+        "spatial": spatial,
         "sums": _first_sum(steps),
-        "at_the_centre": [f"`{name}`" for name in six if name in CENTROIDAL],
-        "otherwise": [port.name for program in unusual for port in program.outputs],
-        "stated": unusual and in_words(unusual[0].convention),
+        "centroidal": [f"`{name}`" for name in spatial if name in CENTROIDAL],
+        "unusual": [port.name for program in unusual for port in program.outputs],
+        "convention": unusual and describe_convention(unusual[0].convention),
     }
 
 
 def _cited(headings: Iterable[str]) -> list[str]:
-    """Return the papers, and the sections of docs/explanation/mathematics.md, whose equations the
-    headings of steps cite.
-    """
+    """Return the papers and the sections of SECTIONS whose equations the headings of steps cite."""
     text = "\n".join(headings)
-    papers, letters = set(_CITED.findall(text)), set(_OWN_CITED.findall(text))
+    papers, letters = set(_CITED.findall(text)), set(_SECTION_CITED.findall(text))
     return [
         *(f"{paper}: {title}" for paper, title in PAPERS.items() if paper in papers),
         *(
             f"({letter}1) ...: symgen's own derivation, docs/explanation/mathematics.md, {section}"
-            for letter, section in OWN.items()
+            for letter, section in SECTIONS.items()
             if letter in letters
         ),
     ]
 
 
-def _of_six(programs: Iterable[Form]) -> list[str]:
-    """Return the names of the arguments and results that are twists, wrenches or made of them."""
+def _spatial(programs: Iterable[Form]) -> list[str]:
+    """Return the names of arguments and results that are spatial vectors or matrices of them."""
     ports = (port for program in programs for port in (*program.inputs, *program.outputs))
-    return [*dict.fromkeys(port.name for port in ports if 6 in port.shape and port.name in SIX)]
+    return [*dict.fromkeys(port.name for port in ports if 6 in port.shape and port.name in SPATIAL)]
 
 
 def _first_sum(steps: Iterable[Program]) -> str:
-    """Return the first name of a row that is the cosine of a sum of angles, "" without one."""
+    """Return the first name of a row that is the cosine of a sum of angles; "" without one."""
     return next((row.name for step in steps for row in step.rows if _SUM.fullmatch(row.name)), "")
 
 
-def in_words(convention: Convention) -> str:
-    """How J and J̇ v are stated, with Pinocchio's word for it."""
+def describe_convention(convention: Convention) -> str:
+    """Describe the convention of J and J̇ v, with Pinocchio's name of the reference frame."""
     return (
         f"the {convention.order} part first, {JACOBIAN_FRAMES[convention.frame]} "
         f"(Pinocchio's {PINOCCHIO[convention.frame]})"
@@ -97,12 +99,12 @@ def in_words(convention: Convention) -> str:
 
 
 PINOCCHIO = {"aligned": "LOCAL_WORLD_ALIGNED", "local": "LOCAL", "world": "WORLD"}
-"""Pinocchio's names of these frames of a Jacobian; its linear part is always first."""
+"""Pinocchio's names of the reference frames of a Jacobian. Pinocchio has the linear part first."""
 
 
-SIX = frozenset(
+SPATIAL = frozenset(
     ("J", "Lambda_inv", "alpha", "alpha_tip", "F", "wrench", "Jdot_v", "h", "A_G", "hdot")
 )
-"""Arrays that are twists, wrenches or made of them; a joint vector of six joints is not."""
+"""Twists, wrenches and matrices of them. A vector of six joints is not a spatial vector."""
 CENTROIDAL = frozenset(("h", "A_G", "hdot"))
-"""Arrays of these that are about the robot's mass centre, not about the origin of a frame."""
+"""Arrays of SPATIAL about the robot's centre of mass, not about the origin of a frame."""

@@ -1,6 +1,4 @@
-"""The declaration of a loop function: the workspace that the caller provides, and whether results
-may alias arguments.
-"""
+"""Declaration of a loop function: its workspace, and the aliasing that it allows."""
 
 from __future__ import annotations
 
@@ -14,14 +12,14 @@ from symgen.ir.program import POSITIONS
 from symgen.vocabulary.target import Target
 
 SIZE = "size"
-"""The parameter of a checked function for the size of the workspace."""
+"""Parameter of a checked function with the size of the workspace."""
 
 
 def work(form: LoopProgram, checked: bool = False) -> int:
-    """Return the size of the workspace: saved values, the carries of a tree, and the results of a
-    checked function.
+    """Return the size of the workspace.
 
-    A checked function stores its results when all of them are known to be finite.
+    It has saved values, the carries of a tree, and the results of a checked function, which stores
+    them after all have been found to be finite.
     """
     results = sum(port.size for port in form.outputs if checked)
     if form.part_count:
@@ -37,23 +35,23 @@ def widest(form: LoopProgram) -> int:
 
 
 def may_alias(form: LoopProgram) -> bool:
-    """Return True if a result may lie over an argument, both from their first elements on.
+    """Return True if a result may be the same array as an argument.
 
     No sweep may read an argument after another sweep has stored a result. A sweep that reads and
-    stores must read and store the same elements. Parallel scans store results when all arguments
-    have been read.
+    stores must read and store the same elements. Parallel scans store results after they have read
+    all arguments.
     """
     if form.maps:
         return True
     reads, stores = _accesses(form)
     if form.part_count:
         return max(s for s, _ in reads) <= min(s for s, _ in stores)
-    as_many = all(kind.nq == kind.nv for kind in form.link_classes)
-    no_joints = {name for name, _ in (*form.per_link, *form.columns)}
+    equal_sizes = all(kind.nq == kind.nv for kind in form.link_classes)
+    not_of_joints = {name for name, _ in (*form.per_link, *form.columns)}
 
     def have_same_elements(read: str, store: str) -> bool:
-        of_joints = not {read, store} & no_joints
-        return of_joints and (as_many or (read in POSITIONS) == (store in POSITIONS))
+        are_of_joints = not {read, store} & not_of_joints
+        return are_of_joints and (equal_sizes or (read in POSITIONS) == (store in POSITIONS))
 
     last_read = max((s for s, _ in reads), default=0)
     return all(last_read <= end.sweep for end in form.final_carries) and all(
@@ -64,9 +62,7 @@ def may_alias(form: LoopProgram) -> bool:
 
 
 def _accesses(form: LoopProgram) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
-    """Return the arguments that steps read and the results that steps store, each with the sweep of
-    the step.
-    """
+    """Return (sweep, argument) of each read of a step, and (sweep, result) of each store."""
     arguments, results = ({port.name for port in ports} for ports in (form.inputs, form.outputs))
     steps = [(s, step) for s, sweep in enumerate(form.sweeps) for step in sweep.steps]
     reads = [(s, port.name) for s, step in steps for port in step.inputs if port.name in arguments]
@@ -80,7 +76,7 @@ def prototype(form: LoopProgram, target: Target) -> dict[str, Any]:
 
 
 def with_work(form: LoopProgram, target: Target) -> dict[str, Any]:
-    """Return the facts of the declaration of a function whose caller provides a workspace."""
+    """Return the facts of the declaration of a function with a workspace."""
     facts = definition.prototype(form, target)
     used_names = definition.macros(target) | {
         parameter["name"] for parameter in facts["parameters"]

@@ -1,14 +1,14 @@
-"""A function as a loop over links: NAME_<function>.c with a static function for each step, tables,
-and the loops that call the steps.
+"""Functions as loops over links: NAME_<function>.c with a static function for each step, tables, and
+the loops that call the steps.
 
-The length of the text does not depend on the number of links, except for the tables. The workspace
-of the caller holds the saved values of the links, and in a tree the carries. Along a chain the
-carry is a local array.
+The length of the text, except for the tables, does not depend on the number of links. The workspace
+has the saved values of the links, and the carries of a tree. The carry along a chain is a local
+array.
 
-Where all links are of one class and follow each other, the number of a link is the index of its
-constants and elements. Elsewhere tables have its class, its row in the constants of the class, its
-first elements and its parent. The carries of a tree begin with the base's; that of link i stands
-behind i + 1 others.
+In a chain whose links are of one class, the number of a link is the index of its constants and
+elements. Otherwise tables have the class of a link, its row in the constants of the class, its
+first elements and its parent. The first carry of a tree is that of the base; the carry of link i
+has index i + 1.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = ["may_alias", "prototype", "source", "tables_and_loops", "work"]
 
 
 def source(form: LoopProgram, target: Target) -> str:
-    """Return the text of NAME_<function>.c; RequestError where the form cannot be checked."""
+    """Return the text of NAME_<function>.c. Raises RequestError if the form cannot be checked."""
     loops = LoopFunction(guarded(form, target) if target.checked else form, target)
     tables, function = tables_and_loops(loops)
     return render(
@@ -52,8 +52,8 @@ def source(form: LoopProgram, target: Target) -> str:
             "constant_comments": constant_heads(form),
             "arrays": tables,
             "bytes": sum(table.bytes for table in tables),
-            "doubles": work(form, target.checked),
-            "functions": [_step_text(loops, step) for step in loops.functions],
+            "work_size": work(form, target.checked),
+            "steps": [_step_text(loops, step) for step in loops.functions],
             "loops": function,
         },
     )
@@ -64,17 +64,15 @@ def tables_and_loops(loops: LoopFunction, language: Language = C) -> tuple[list[
     function = lower(loops)
     tables = list(loops.link_tables.tables.values())
     name = loops.target.name
-    known_names: dict[str, tuple[int | str, ...]] = {table.name: table.size for table in tables}
-    known_names |= dict.fromkeys(map(loops.symbol, loops.functions), ())
-    known_names |= dict.fromkeys([*definition.macros(loops.target), f"{name}_sincos"], ())
-    check([function], known_names)
+    file_names: dict[str, tuple[int | str, ...]] = {table.name: table.size for table in tables}
+    file_names |= dict.fromkeys(map(loops.symbol, loops.functions), ())
+    file_names |= dict.fromkeys([*definition.macros(loops.target), f"{name}_sincos"], ())
+    check([function], file_names)
     return tables, write([function], language)
 
 
 def _step_text(loops: LoopFunction, step: Program) -> str:
-    """Return the static function of a step; of one angle <math.h> serves as well as a loop over one
-    angle.
-    """
+    """Return the text of a step's static function; <math.h> computes the sine of a single angle."""
     unchecked_target = replace(loops.target, text=replace(loops.target.text, checked=False))
     turn = definition.turn_of(step, loops.target)
     if turn and turn.lanes:
@@ -84,24 +82,28 @@ def _step_text(loops: LoopFunction, step: Program) -> str:
 
 
 def step_heads(loops: LoopFunction) -> list[str]:
-    """Return a line for the head of the file for each step: its order along the links, and its
-    operations.
+    """Return a line about each step for the comment at the start of the file.
+
+    It has the direction of the step's sweep and its number of operations.
     """
     form, heads = loops.form, []
     for (s, c), step in loops.steps.items():
-        order = "inward" if form.sweeps[s].inward else "outward"
+        direction = "inward" if form.sweeps[s].inward else "outward"
         kind = f", {C.comment(form.link_classes[c].name)}" if len(form.link_classes) > 1 else ""
         if c == BASE:
             kind = ", first link"
         operations = operations_text(loops.step_of(s, c))
-        heads.append(f"{loops.symbol(step)}, {order}{kind}: {operations}")
+        heads.append(f"{loops.symbol(step)}, {direction}{kind}: {operations}")
     if loops.epilogue:
         heads.append(f"{loops.symbol(loops.epilogue)}, once: {operations_text(loops.epilogue)}")
     return heads
 
 
 def constant_heads(form: LoopProgram) -> list[str]:
-    """Return lines for the file's head with the names of the constants in a row of each table."""
+    """Return lines about the link constants for the comment at the start of the file.
+
+    They have the names of the constants in a row of each table.
+    """
     kinds = [kind for kind in form.link_classes if kind.columns]
     rows = [
         f"Link constants{f' of a {kind.name} link' * (len(form.link_classes) > 1)}, one row of the"

@@ -1,10 +1,9 @@
-"""A loop over links for many states: NAME_<function>_batch.c, where each state is a lane of a
-vector.
+"""Batch functions with loops over links, NAME_<function>_batch.c: each state of a block is one lane of
+a vector.
 
-The sweeps and tables are those of the function of one state. A step is a loop over lanes, as a
-function of many states is (`lanes`), with the same operations in the same order as for one state.
-The workspace of the caller holds the states of a block, the carries of a tree and the saved values
-of the links: element k of lane l is x[k][l].
+The sweeps and tables are those of the function for one state. A step is a loop over lanes (`lanes`)
+with the operations of the step for one state, in the same order. The workspace has the states of a
+block, the carries of a tree and the saved values of the links; element k of lane l is x[k][l].
 """
 
 from __future__ import annotations
@@ -29,9 +28,7 @@ from symgen.vocabulary.target import Target
 
 
 def work(form: LoopProgram) -> int:
-    """Return the size of the workspace: the arguments, results and workspace of one state for each
-    lane.
-    """
+    """Return the size of the workspace: arguments, results and workspace of a state, by the lanes."""
     ports = (*form.inputs, *form.outputs)
     numbers = sum(port.size for port in ports) + loop_work.work(form)
     return _lanes.lanes(form.real) * numbers
@@ -46,7 +43,7 @@ def function(form: LoopProgram, target: Target) -> dict[str, Any]:
     arrays, names = _lanes.driver(form, parameters(form, target))
     offset = lanes * loop_work.work(form)
     for array in arrays:
-        array["at"] = offset
+        array["offset"] = offset
         offset += lanes * int(array["count"])
     vectors = Vectors(form.real, lanes, target.name, calls(form.real, target))
     return (
@@ -68,16 +65,17 @@ def function(form: LoopProgram, target: Target) -> dict[str, Any]:
 
 
 def _block(form: LoopProgram, target: Target) -> dict[str, Any]:
-    """Return the facts of a block of states of a form that is one piece; `local` are the numbers of
-    one state in local arrays.
+    """Return the facts of the function of a block of states, for a form without parts.
+
+    `local` is the number of elements of local arrays for one state.
     """
     loops = LoopFunction(
         guarded(form, target) if target.checked else form, target, _lanes.lanes(form.real)
     )
     unchecked_target = replace(target, text=replace(target.text, checked=False))
     steps = [
-        lane_step(p, unchecked_target, "", (CONSTANTS,), _has_own_sines(loops, p))
-        for p in loops.functions
+        lane_step(step, unchecked_target, "", (CONSTANTS,), _uses_sincos_loop(loops, step))
+        for step in loops.functions
     ]
     tables, block = tables_and_loops(loops)
     return {
@@ -90,17 +88,19 @@ def _block(form: LoopProgram, target: Target) -> dict[str, Any]:
 
 
 def _local_numbers(loops: LoopFunction) -> int:
-    """Return the numbers of one state in local arrays: two halves of each carry, and the columns of
-    a joint.
+    """Return the number of elements of local arrays for one state.
+
+    The local arrays are the two halves of each carry, and the columns of a joint.
     """
     form = loops.form
     columns = [rows * kind.nv for _, rows in form.columns for kind in form.link_classes]
     return sum(2 * len(sweep.initial) for sweep in form.sweeps) + max(columns, default=0)
 
 
-def _has_own_sines(loops: LoopFunction, program: Program) -> bool:
-    """True if the function of one state takes the text's own sines in this step: of many angles at
-    once.
+def _uses_sincos_loop(loops: LoopFunction, program: Program) -> bool:
+    """Return True if NAME_sincos.h computes the sines of the step in the function for one state.
+
+    Lanes and the function for one state then have the same bits.
     """
     if angles_together(program):
         return True

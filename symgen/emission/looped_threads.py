@@ -60,7 +60,7 @@ def function(form: LoopProgram, target: Target, language: Language) -> dict[str,
 
 
 def _step_text(loops: LoopFunction, step: Program, language: Language) -> str:
-    """Return the device code of one step. It computes sine and cosine of one angle at a time."""
+    """Return the device function of one step; each call computes sine and cosine of one angle."""
     target = loops.target
     unchecked_target = replace(target, text=replace(target.text, checked=False))
     turn = Turn(f"{target.name}_pair", f"{target.name}_sincos") if initial_angles(step) else None

@@ -1,11 +1,11 @@
-"""A chain in parts in C: NAME_<function>.c, where every part is a lane of a vector, and a block of
-states, where every state is.
+"""Chains in parts: NAME_<function>.c, where each part is one lane of a vector, and blocks of states,
+where each state is one lane.
 
-Saved values, carries and link constants have element k of lane l in x[k][l]. A step of a sweep, of
-a map or of a pair stands in a loop over the lanes (`lanes`) and is called row by row. A step of a
-sequential scan, or of a pair of parts, is a straight-line function of one state, and one more step
-over the lanes of a block. `lowering` gives the stages; templates hold head, tables and steps. The
-groups of a stage run at the same time where the compiler knows OpenMP.
+Element k of lane l of saved values, carries and link constants is x[k][l]. A step of a sweep, of a
+map or of a pair of rows is a loop over lanes (`lanes`), which is called for each row. A step of a
+sequential scan or of a pair of parts is a straight-line function for one state, and a loop over
+lanes for a block of states. The package `lowering` has the stages; templates have the tables and
+the text around functions. The groups of a stage run in parallel if the compiler has OpenMP.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ from symgen.vocabulary.target import Target
 
 
 class Lowered(NamedTuple):
-    """A form in parts as functions: its chain with the steps, the tables of integers, and the
-    stages.
+    """A form in parts as functions: the chain with its steps, the tables of integers, and the
+    functions of the stages.
     """
 
     chain: Chain
@@ -52,7 +52,7 @@ class Lowered(NamedTuple):
 
 
 def lower(form: LoopProgram, target: Target, states: bool) -> Lowered:
-    """Return the function of one state, or that of a block of `states`."""
+    """Return the functions of a form for one state, or for a block of states if `states`."""
     chain = Chain(guarded(form, target) if target.checked else form, target, states)
     lowering: parallel_scan.Lowering | sequential_scan.Lowering
     if form.maps:
@@ -64,13 +64,16 @@ def lower(form: LoopProgram, target: Target, states: bool) -> Lowered:
     lanes = [] if states else [chain.lanes]
     sizes_by_name: dict[str, Sizes] = {table.name: table.size for table in lowering.tables}
     sizes_by_name |= {chain.constants: (rows, width, *lanes)}
-    called = [step["symbol"] for step in chain.steps] + [name for name, _ in chain.functions]
-    sizes_by_name |= dict.fromkeys([*called, *definition.macros(target)], ())
+    step_names = [step["symbol"] for step in chain.steps] + [name for name, _ in chain.functions]
+    sizes_by_name |= dict.fromkeys([*step_names, *definition.macros(target)], ())
     return Lowered(chain, lowering.tables, check(functions, sizes_by_name))
 
 
 def source(form: LoopProgram, target: Target) -> str:
-    """Return the text of NAME_<function>.c. RequestError if the parts are no whole groups."""
+    """Return the text of NAME_<function>.c.
+
+    Raises RequestError if the number of parts is no multiple of the number of lanes.
+    """
     lanes = REALS[form.real].lanes
     if form.part_count % lanes:
         raise RequestError(
@@ -80,12 +83,12 @@ def source(form: LoopProgram, target: Target) -> str:
     chain, tables, functions = lower(form, target, states=False)
     if form.maps:
         title = "for {} links, by cyclic reduction over {} segments"
-        about = (
+        description = (
             "a row is a joint and the link before it; the link before the first joint is the base."
         )
     else:
         title = "for {} links in {} segments"
-        about = (
+        description = (
             f"{form.link_cost} operations for each link, plus operations once for each segment."
             " Operations for one link:"
         )
@@ -98,10 +101,10 @@ def source(form: LoopProgram, target: Target) -> str:
         symbol=chain.symbol,
         title=title.format(len(form), form.part_count),
         method=C.comment(form.method),
-        about=about,
+        description=description,
         real=form.real,
         lanes=lanes,
-        doubles=loop_work.work(form, target.checked),
+        work_size=loop_work.work(form, target.checked),
         width=form.link_classes[0].width,
         constants=wrapped([*_constants(form, lanes)]),
         tables=[table.context() for table in tables],
@@ -116,8 +119,9 @@ def source(form: LoopProgram, target: Target) -> str:
 
 
 def block(form: LoopProgram, target: Target) -> dict[str, Any]:
-    """Return the facts of a block of states for the template `looped_batch.c.j2`; `local` are the
-    numbers in local arrays.
+    """Return the facts of the function of a block of states for the template `looped_batch.c.j2`.
+
+    `local` is the number of elements of local arrays for one state.
     """
     chain, tables, functions = lower(form, target, states=True)
     constants = [
@@ -141,7 +145,7 @@ def block(form: LoopProgram, target: Target) -> dict[str, Any]:
 
 
 def _local_numbers(statements: Iterable[Statement]) -> int:
-    """Return the numbers in arrays that statements declare."""
+    """Return the number of elements of the arrays of reals that statements declare."""
     count = 0
     for statement in statements:
         match statement:
@@ -156,7 +160,7 @@ def _local_numbers(statements: Iterable[Statement]) -> int:
 
 
 def _constants(form: LoopProgram, lanes: int) -> Iterator[str]:
-    """Give the table of link constants: for each row of a group, the vector of each constant."""
+    """Yield the rows of the table of link constants: the vectors of constants of a group's row."""
     for first in range(0, form.part_count, lanes):
         for row in range(form.longest_part):
             links = [_constants_of(form, part, row) for part in range(first, first + lanes)]
@@ -169,9 +173,7 @@ def _constants(form: LoopProgram, lanes: int) -> Iterator[str]:
 
 
 def _constants_of(form: LoopProgram, part: int, row: int) -> tuple[Fraction, ...]:
-    """Return the constants in a row of a part; an idle row has those of a link of the part before
-    it.
-    """
+    """Return the link constants of a row of a part; an idle row has those of an earlier link."""
     if form.maps:
         return form.constants_of(form.longest_part * part + row)
     links = form.parts[part]

@@ -1,4 +1,4 @@
-"""Arguments in C, and sentences about arguments and results with the forces on the joints."""
+"""Arguments in C, and descriptions of arguments and results with the terms of all joint forces."""
 
 from __future__ import annotations
 
@@ -10,33 +10,32 @@ from symgen.vocabulary.functions import PREPARED
 from symgen.vocabulary.target import Target
 
 _BODIES = re.compile(r"C\(q,v\) ?v \+ g\(q\)")
-"""The bias force of the bodies alone."""
+"""Bias force without the terms of other forces."""
 _BIAS = re.compile(r"M a \+ c\b|\(tau - c\)|\bc\(q,v\)")
-"""Words that mention a bias force without its terms."""
+"""Mention of a bias force without its terms."""
 
 
 def struct_of(port: Port, name: str) -> str:
-    """The struct by whose address the C of the robot `name` takes an argument, a vector called
-    `value`; "" for an array.
+    """Return the struct whose address the C of the robot `name` takes; "" for an array.
+
+    The field `value` of the struct has the numbers of the argument.
     """
     return f"{name}_{PREPARED.name}" if port.name == PREPARED.name else ""
 
 
 def cast_array(port: Port, array: str, name: str) -> str:
-    """An array of numbers as the C of the robot `name` takes it for an argument."""
+    """Return `array`, cast to the type that the C of the robot `name` takes for an argument."""
     struct = struct_of(port, name)
     return f"(const {struct} *){array}" if struct else array
 
 
 def with_forces(text: str, target: Target, inputs: Iterable[Port]) -> str:
-    """Return a sentence about a function, or about one of its arrays, with all forces that the
-    function computes.
-    """
+    """Return a description of a function or array with all forces that the function computes."""
     wrench = " - J^T wrench" if any(port.name == "wrench" for port in inputs) else ""
-    more = f"{target.forces}{wrench}"
-    if more:
+    terms = f"{target.forces}{wrench}"
+    if terms:
         text = f"{text}; c = C(q,v) v + g(q)" if _BIAS.search(text) else text
-        text = _BODIES.sub(f"C(q,v) v + g(q){more}", text)
+        text = _BODIES.sub(f"C(q,v) v + g(q){terms}", text)
     if target.forces:
         text = text.replace("C v = c - g", f"C v + g{target.forces} = c").replace(
             "= Y pi,", "= Y pi of the bodies alone,"

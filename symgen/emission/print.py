@@ -1,6 +1,6 @@
-"""Statements as text: `write` spells them in a language whose grammar is that of C.
+"""Text of statements in a language with the grammar of C.
 
-The layout is one: four columns an indentation, one statement a line, braces around every body.
+An indentation has four columns. Each statement is on its own line, and each body is in braces.
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ INDENT = " " * 4
 
 
 def write(statements: Iterable[s.Statement], language: Language, depth: int = 0) -> str:
-    """Return the text of statements inside `depth` bodies; between two functions there is an empty
-    line.
-    """
+    """Return the text of statements inside `depth` bodies, with an empty line between functions."""
     return "".join(f"{line}\n" for line in _lines(tuple(statements), language, INDENT * depth))
 
 
@@ -45,6 +43,7 @@ def value(expression: s.Value, language: Language) -> str:
 
 
 def _element(array: str, index: s.Value | None, language: Language) -> str:
+    """Return the text of an element of an array; without an index, that of the array."""
     if index is None:
         return array
     return language.element.format(array=array, index=value(index, language))
@@ -62,7 +61,7 @@ def declarator(declared: s.Declare) -> str:
 
 
 def _lines(statements: Sequence[s.Statement], language: Language, margin: str) -> Iterator[str]:
-    """Give the lines of statements."""
+    """Yield the lines of statements."""
     for n, statement in enumerate(statements):
         if n and isinstance(statement, s.Function):
             yield ""
@@ -70,10 +69,10 @@ def _lines(statements: Sequence[s.Statement], language: Language, margin: str) -
 
 
 def _statement(statement: s.Statement, language: Language, margin: str) -> Iterator[str]:
-    """Give the lines of a statement."""
+    """Yield the lines of a statement."""
 
     def text(expression: s.Value) -> str:
-        """Return a value; a vertical tab in it starts a line at column 0."""
+        """Return the text of a value; a vertical tab in it starts a line at column 0."""
         return value(expression, language).replace("\n", f"\n{margin}").replace("\v", "\n")
 
     def body(statements: Sequence[s.Statement]) -> Iterator[str]:
@@ -82,20 +81,19 @@ def _statement(statement: s.Statement, language: Language, margin: str) -> Itera
     def comment(words: str) -> str:
         return f" /* {words} */" if words else ""
 
-    # One switch over the kinds of statements.
     match statement:
         case s.Declare():
             initial = "" if statement.value is None else f" = {text(statement.value)}"
             yield f"{margin}{declarator(statement)}{initial};{comment(statement.comment)}"
-        case s.Assign(target, changed, sign):
+        case s.Assign(target, assigned, sign):
             yield (
-                f"{margin}{_assigned(text(target), text(changed), sign)};"
+                f"{margin}{_assignment(text(target), text(assigned), sign)};"
                 f"{comment(statement.comment)}"
             )
         case s.Call():
             yield from _call(statement, language, margin)
         case s.For():
-            yield f"{margin}for ({_head(statement, text)}) {{"
+            yield f"{margin}for ({_loop_control(statement, text)}) {{"
             yield from body(statement.body)
             yield f"{margin}}}"
         case s.While(condition):
@@ -142,25 +140,25 @@ def _statement(statement: s.Statement, language: Language, margin: str) -> Itera
             yield f"{margin}}}"
 
 
-def _assigned(target: str, changed: str, sign: str) -> str:
-    """Return an assignment; a step by one is `++` or `--`."""
-    if changed == "1" and sign in ("+=", "-="):
+def _assignment(target: str, assigned: str, sign: str) -> str:
+    """Return the text of an assignment; an increment by one is `++`, a decrement `--`."""
+    if assigned == "1" and sign in ("+=", "-="):
         return f"{sign[0] * 2}{target}"
-    return f"{target} {sign} {changed}"
+    return f"{target} {sign} {assigned}"
 
 
-def _head(loop: s.For, text: Callable[[s.Value], str]) -> str:
-    """Return what stands in the parentheses of a loop."""
+def _loop_control(loop: s.For, text: Callable[[s.Value], str]) -> str:
+    """Return the initialization, the condition and the increment of a loop."""
     comparison = ("<" if loop.step > 0 else ">") + ("=" if loop.inclusive else "")
-    more = f"{loop.index} {comparison} {text(loop.last)}"
+    condition = f"{loop.index} {comparison} {text(loop.last)}"
     if loop.condition:
-        more = f"({text(loop.condition)}) && ({more})"
-    step = _assigned(loop.index, str(abs(loop.step)), "+=" if loop.step > 0 else "-=")
-    return f"{loop.index} = {text(loop.first)}; {more}; {step}"
+        condition = f"({text(loop.condition)}) && ({condition})"
+    step = _assignment(loop.index, str(abs(loop.step)), "+=" if loop.step > 0 else "-=")
+    return f"{loop.index} = {text(loop.first)}; {condition}; {step}"
 
 
 def _call(call: s.Call, language: Language, margin: str) -> Iterator[str]:
-    """Give the lines of a call; a line of a wrapped one ends behind an argument."""
+    """Yield the lines of a call; those of a wrapped call end after an argument."""
     arguments = [value(argument, language) for argument in call.arguments]
     if not call.wrapped:
         yield f"{margin}{call.function}({', '.join(arguments)});"

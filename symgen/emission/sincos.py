@@ -1,16 +1,16 @@
-"""A sine and cosine of our own: NAME_sincos.h, text without a branch, a table, a call or an
-integer; and the same in a loop.
+"""Sine and cosine of NAME_sincos.h: for one angle without branches, tables, calls and integers, or
+in a loop over several angles.
 
-x is brought to r = x - k·pi/2 in [-pi/4, pi/4] (Cody and Waite): pi/2 is a sum of short parts,
-whose products with k are exact, and one long part. Polynomials in y = r² give the sine and the
-cosine of r, and k modulo 4 says by products with 0, 1 and -1 which of the two goes where. Sine and
-cosine of one angle share all of this.
+The argument x is reduced to r = x - k·pi/2 in [-pi/4, pi/4] (Cody and Waite). Here pi/2 is the sum
+of short parts, whose products with k are exact, and one long part. Polynomials in y = r² compute
+sine and cosine of r. Products with 0, 1 and -1, which depend on k modulo 4, select sine and cosine
+of x from them. Sine and cosine of one angle share this computation.
 
-The loop is over all angles of a call at once (`--trig auto`): how often it runs is known to the
-compiler, and a whole number of vectors of 16 bytes, so that gcc vectorises it at -O2 for any x86-64
-and AArch64. Each operation is the same, and so are the bits. Angles beyond the range are then given
-to <math.h>, each for itself. That one is among them shows in the sum of their sizes, which is no
-less than any of them: rounding keeps the order, and nothing negative is added.
+By `--trig auto` one loop computes all angles of a call. The number of iterations is constant, and
+vectors of 16 bytes divide it without remainder. Therefore gcc vectorises the loop at -O2 for any
+x86-64 and AArch64. Each angle has the operations of the function of one angle, and the same bits.
+<math.h> then computes the angles beyond the range one by one. The loop detects them by the sum of
+the magnitudes of all angles: rounding is monotonic, so that the sum is not less than any magnitude.
 
 `python -m tests.sincos_constants` computes the constants in `symgen.vocabulary.sines`.
 `tests/sincos_proof.py` proves the bound `ULPS` from the printed text.
@@ -26,15 +26,18 @@ from symgen.vocabulary.reals import REALS, SINE_RANGE, SINE_ULPS
 from symgen.vocabulary.sines import CONSTANTS
 
 RANGE = SINE_RANGE
-"""The largest |x| (rad) for which the bound holds."""
+"""Largest |x| (rad) for which the error bound ULPS holds."""
 ULPS = SINE_ULPS["inline"]
-"""The bound: units in the last place of the exact sine or cosine."""
+"""Error bound in units in the last place of the exact sine or cosine."""
 DOMAIN = (5, 8)
-"""The polynomials are fitted over y from 0 to 5/8, a little more than (pi/4)²."""
+"""Fraction 5/8, the end of the interval of y over which the polynomials are fitted.
+
+It is a little more than (pi/4)².
+"""
 
 
 def context(real: str) -> dict[str, Any]:
-    """Return the facts of the template about one real type."""
+    """Return the template's facts about the sine and cosine of one real type."""
     constants = CONSTANTS[real]
     numbers = {
         name: literal(Fraction(value), REALS[real])
@@ -60,21 +63,22 @@ def context(real: str) -> dict[str, Any]:
 
 
 def lanes(angles: int, real: str) -> int:
-    """How often the loop over that many angles runs: a whole number of vectors of 16 bytes."""
-    together = 16 // REALS[real].size
-    return -(-angles // together) * together
+    """Return the number of iterations of the loop: `angles`, rounded up to vectors of 16 bytes."""
+    vector = 16 // REALS[real].size
+    return -(-angles // vector) * vector
 
 
 def _horner(letter: str, coefficients: tuple[str, ...]) -> list[dict[str, str]]:
-    """The statements of Horner's rule, innermost first: the i-th is coefficient i and y times what
-    stands before.
+    """Return the statements of Horner's rule, innermost first.
+
+    The statement with number i adds coefficient i to y times the value of the statement before it.
     """
-    last, statements = coefficients[-1], []
+    inner, statements = coefficients[-1], []
     for i in reversed(range(len(coefficients) - 1)):
-        sign = "-" if last.startswith("-") else "+"
+        sign = "-" if inner.startswith("-") else "+"
         name = f"{letter}_{i}"
         statements.append(
-            {"name": name, "value": f"{coefficients[i]} {sign} (y*{last.removeprefix('-')})"}
+            {"name": name, "value": f"{coefficients[i]} {sign} (y*{inner.removeprefix('-')})"}
         )
-        last = name
+        inner = name
     return statements

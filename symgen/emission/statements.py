@@ -1,30 +1,27 @@
-"""Statements of a generated function: a closed set of values that `print.write` spells in a
-language.
+"""Statements of generated functions: a small syntax tree, whose text `print.write` returns.
 
-A function with loops is lowered to these statements, one function of Python a stage, instead of
-being written in a template.
+The modules of `lowering` return these statements; templates have the text around functions.
 
 **Values.** A value is text, a number, an `Element` (`x[i]`), an `Address` (`&x[i]`), a `Row`
 (`x[i]` of an array of rows, which is passed as an array), a `Cast`, `All` of several conditions, or
-a tuple of values, which stand one behind the other. Text holds names, numbers and operators and no
-square bracket, so every access to an array is visible to `check` and `in_lanes`. `expression("{} +
-{}", a, b)` builds a tuple by a pattern. A line break in text starts a new line at the indentation
-of the statement.
+a tuple of values, whose texts follow each other. Text contains names, numbers and operators, but no
+square bracket, so that `check` and `in_lanes` find every access to an array. `expression("{} + {}",
+a, b)` builds a tuple by a pattern. A line break in text starts a new line with the indentation of
+the statement.
 
-**Statements.** `Function`, `Declare` (of a local, and of a parameter where it stands in
-`Function.parameters`), `Assign`, `Call`, `For`, `While`, `If`, `Block`, `Return`, `Unused` (a
-parameter that is not read), `Comment`, `Blank`, `Pragma`. `body(a, b, c)` builds a body whose parts
-may be several statements, or None.
+**Statements.** `Function`, `Declare` (a local, or a parameter in `Function.parameters`), `Assign`,
+`Call`, `For`, `While`, `If`, `Block`, `Return`, `Unused` (a parameter that is not read), `Comment`,
+`Blank`, `Pragma`. `body(a, b, c)` builds a body; each part is a statement, several, or None.
 
 **Lanes.** `in_lanes(statements, arrays, count)` makes a vector of `count` lanes of every element of
 `arrays`: declarations get a last dimension, elements get the index `lane`, and each run of
 statements that depend on a lane gets a loop over lanes. Such a statement is an `Assign`, an `If` or
 a `Declare`. It reads or writes an element of `arrays`, names `lane`, or names a local that an
-earlier statement of the run declared. An `Element` of `arrays` with a `column` names one lane by
-itself and stays.
+earlier statement of the run declared. An `Element` of `arrays` with a `column` is an element of one
+lane and stays unchanged.
 
-**Checks.** `check(statements, known_names)` returns the statements unchanged, or raises
-ProgramError: see there.
+**Checks.** `check(functions, names)` returns the functions unchanged, or raises ProgramError if
+they break a rule of C.
 """
 
 from __future__ import annotations
@@ -38,14 +35,14 @@ from symgen.support.errors import ProgramError
 from symgen.vocabulary.identifiers import KEYWORDS, MATH
 
 LANE = "lane"
-"""The index of a loop over lanes."""
+"""Index of a loop over lanes."""
 POINTER, FIXED = "*", "*const"
-"""How a local is declared that points into an array; a FIXED one is never assigned again."""
+"""Signs of the declaration of a pointer; a FIXED pointer is constant."""
 
 
 @dataclass(frozen=True)
 class Element:
-    """One element of an array; of an array of rows, that in a `column` of a row."""
+    """One element of an array; `column` is the second index in an array of rows."""
 
     array: str
     index: Value
@@ -54,7 +51,7 @@ class Element:
 
 @dataclass(frozen=True)
 class Address:
-    """The array that begins with one element of another array."""
+    """Address of an element of an array."""
 
     array: str
     index: Value
@@ -62,7 +59,7 @@ class Address:
 
 @dataclass(frozen=True)
 class Row:
-    """One row of an array of rows, as an array."""
+    """One row of an array of rows."""
 
     array: str
     index: Value
@@ -70,7 +67,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Cast:
-    """The array of numbers `value` as an array of rows, each of `count` numbers of type `kind`."""
+    """Array of numbers `value`, cast to an array of rows with `count` numbers of type `kind`."""
 
     kind: str
     count: int
@@ -79,9 +76,7 @@ class Cast:
 
 @dataclass(frozen=True)
 class All:
-    """Conditions that hold together, on as many lines as the language asks for; further lines begin
-    at `column`.
-    """
+    """Conjunction of conditions; a long one has several lines, which begin at `column`."""
 
     conditions: tuple[Value, ...]
     column: int
@@ -92,11 +87,12 @@ Value = Union[str, int, Element, Address, Row, Cast, All, "tuple[Value, ...]"]
 
 @dataclass(frozen=True)
 class Declare:
-    """A local or a parameter of type `kind`, which may begin with `const`. An array has a `size`; a
-    parameter's may be empty text.
+    """Declaration of a local or a parameter of type `kind`, which may begin with `const`.
 
-    `pointer` is POINTER or FIXED for a local that points into an array: then `size` is that of a
-    row of the array. `attribute` stands behind the size; `comment` stands behind the statement.
+    - `value`: initial value of a local.
+    - `size`: dimensions of an array. The first dimension of a parameter may be empty text.
+    - `pointer`: POINTER or FIXED for a pointer; then `size` has the dimensions of a row.
+    - `attribute`: text after the size. `comment`: comment after the statement.
     """
 
     kind: str
@@ -110,7 +106,7 @@ class Declare:
 
 @dataclass(frozen=True)
 class Assign:
-    """`target` gets `value`, by the operator `sign`: =, +=, -=, *= or /=."""
+    """Assignment of `value` to `target` with the operator `sign`: =, +=, -=, *= or /=."""
 
     target: Value
     value: Value
@@ -120,10 +116,10 @@ class Assign:
 
 @dataclass(frozen=True)
 class Call:
-    """A function that returns nothing; where it is `wrapped`, its arguments stand on as many lines
-    as the language asks for.
+    """Call of a function that returns no value.
 
-    `continuation` is the indentation of further lines.
+    The arguments of a `wrapped` call are on several lines if they are long; `continuation` is the
+    indentation of further lines.
     """
 
     function: str
@@ -134,10 +130,9 @@ class Call:
 
 @dataclass(frozen=True)
 class For:
-    """A loop: `index`, an int declared before, goes from `first` by `step` up or down to `last`,
-    exclusive unless `inclusive`.
+    """Loop over an `index`, an int that is declared before, from `first` to `last` by `step`.
 
-    The loop ends as soon as `condition` does not hold.
+    `last` is exclusive unless `inclusive`. The loop ends when `condition` does not hold.
     """
 
     index: str
@@ -151,7 +146,7 @@ class For:
 
 @dataclass(frozen=True)
 class While:
-    """A loop while `condition` holds."""
+    """Loop that repeats while `condition` holds."""
 
     condition: Value
     body: tuple[Statement, ...]
@@ -159,9 +154,7 @@ class While:
 
 @dataclass(frozen=True)
 class If:
-    """`body` where `condition` holds, `otherwise` where it does not. An `If` as `otherwise` is an
-    `else if`.
-    """
+    """Branch: `body` if `condition` holds, else `otherwise`. An `If` as `otherwise` is `else if`."""
 
     condition: Value
     body: tuple[Statement, ...]
@@ -171,51 +164,51 @@ class If:
 
 @dataclass(frozen=True)
 class Block:
-    """A scope."""
+    """Block of statements in braces, which is a scope."""
 
     body: tuple[Statement, ...]
 
 
 @dataclass(frozen=True)
 class Return:
-    """The end of a function that returns a value."""
+    """Return of a value."""
 
     value: Value
 
 
 @dataclass(frozen=True)
 class Unused:
-    """A parameter that the function does not read."""
+    """Cast to void of a parameter that the function does not read."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Comment:
-    """A comment on a line of its own."""
+    """Comment on its own line."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Blank:
-    """An empty line."""
+    """Empty line."""
 
 
 @dataclass(frozen=True)
 class Pragma:
-    """A directive about the next statement, for compilers that define the macro `where`."""
+    """Pragma about the next statement, for compilers that define the macro `macro`."""
 
     text: str
-    where: str
+    macro: str
 
 
 @dataclass(frozen=True)
 class Function:
-    """A function; a `static` one is called from its own file alone, and so is a `part` of a long
-    function.
+    """Definition of a function.
 
-    `comment` and `attribute` stand above it.
+    A `static` function and a `part` of a long function are local to their file. `comment` and
+    `attribute` are on the lines above the function.
     """
 
     name: str
@@ -244,7 +237,7 @@ Statement = (
     | Function
 )
 PARALLEL = Pragma("omp parallel for schedule(static, 1)", "_OPENMP")
-"""The rounds of the next loop run at the same time, where the compiler knows OpenMP."""
+"""Pragma by which the iterations of the next loop run in parallel, if the compiler has OpenMP."""
 
 
 def expression(pattern: str, *values: Value) -> Value:
@@ -259,9 +252,7 @@ def expression(pattern: str, *values: Value) -> Value:
 
 
 def body(*parts: Statement | Iterable[Statement] | None) -> tuple[Statement, ...]:
-    """Return the statements of a body: each of `parts` is one, several, or None where a body does
-    without it.
-    """
+    """Return the statements of a body; each of `parts` is one statement, several, or None."""
     statements: list[Statement] = []
     for part in parts:
         if isinstance(part, Statement):
@@ -272,7 +263,7 @@ def body(*parts: Statement | Iterable[Statement] | None) -> tuple[Statement, ...
 
 
 def integers(*names: str) -> Iterator[Declare]:
-    """Give the declarations of integers, which loops count with."""
+    """Yield the declarations of integers."""
     return (Declare("int", name) for name in names)
 
 
@@ -285,7 +276,7 @@ Access = Element | Address | Row
 
 
 def parts(value: Value) -> Iterator[str | int | Access | Cast]:
-    """Give the texts, numbers and accesses that a value consists of, those of indices included."""
+    """Yield the texts, numbers and accesses of a value, including those of indices."""
     if isinstance(value, tuple):
         for part in value:
             yield from parts(part)
@@ -303,9 +294,7 @@ def parts(value: Value) -> Iterator[str | int | Access | Cast]:
 
 
 def values(statement: Statement) -> list[Value]:
-    """Return the values that a statement itself reads or writes, those of statements inside it left
-    out.
-    """
+    """Return the values that a statement reads or writes, without those of statements inside it."""
     match statement:
         case Declare():
             return [] if statement.value is None else [statement.value]
@@ -334,8 +323,9 @@ _WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 def in_lanes(
     statements: Iterable[Statement], arrays: Collection[str], count: int
 ) -> tuple[Statement, ...]:
-    """Return the statements with every element of `arrays` as a vector of `count` lanes; see the
-    module docstring.
+    """Return the statements with every element of `arrays` as a vector of `count` lanes.
+
+    The module's docstring describes the result.
     """
     return _Lanes(frozenset(arrays), count).statements(statements)
 
@@ -372,11 +362,11 @@ class _Lanes:
         return tuple(result)
 
     def _inside_loop(self, statements: Iterable[Statement]) -> tuple[Statement, ...]:
-        """Return the statements of a loop over lanes."""
+        """Return statements inside a loop over lanes."""
         return tuple(self._statement(statement, self._inside_loop) for statement in statements)
 
     def _depends_on_lane(self, statement: Statement, names: set[str]) -> bool:
-        """True if a statement belongs in a loop over lanes; `names` differ from lane to lane."""
+        """Return True if a statement needs a loop over lanes; lanes differ in the `names`."""
         return isinstance(statement, Assign | If | Declare) and any(
             self._is_vector(part)
             or (isinstance(part, str) and not names.isdisjoint(_WORD.findall(part)))
@@ -385,15 +375,13 @@ class _Lanes:
         )
 
     def _is_vector(self, part: object) -> bool:
-        """True if a part of a value is an element with one value a lane."""
+        """Return True if a part of a value is an element that becomes a vector."""
         return isinstance(part, Element) and part.array in self.arrays and part.column is None
 
     def _statement(
         self, statement: Statement, body: Callable[[Iterable[Statement]], tuple[Statement, ...]]
     ) -> Any:
-        """Return a statement with its values in lanes and `body` applied to the statements inside
-        it.
-        """
+        """Return a statement with its values in lanes; `body` converts the statements inside it."""
 
         def changed(content: Any) -> Any:
             if isinstance(content, Statement):
@@ -414,7 +402,7 @@ class _Lanes:
         return result
 
     def _value(self, value: Any) -> Any:
-        """Return a value with the lane of each element that has one a lane."""
+        """Return a value with the index of the lane in each element that becomes a vector."""
         if isinstance(value, tuple):
             return tuple(map(self._value, value))
         if isinstance(value, Access | Cast | All):
@@ -423,8 +411,9 @@ class _Lanes:
         return value
 
     def _as_rows(self, pointer: Declare) -> Value | None:
-        """Return the value of a pointer to vectors: the address of a number is that of the first
-        lane of a vector.
+        """Return the value of a pointer to vectors.
+
+        An address in an array of numbers is cast: the number is the first lane of a vector.
         """
         first, *offsets = pointer.value if isinstance(pointer.value, tuple) else (pointer.value,)
         if not isinstance(first, Address) or first.array in self.arrays:
@@ -439,8 +428,9 @@ class _Lanes:
 def with_strides(
     statements: Iterable[Statement], strides: Mapping[str, str]
 ) -> tuple[Statement, ...]:
-    """Return the statements with the elements of some arrays as far apart as a variable says, by
-    the name of the array.
+    """Return the statements with strides: indices of an array are multiplied by its stride.
+
+    `strides` has the variable with the stride of each array.
     """
     return tuple(_with_strides(statement, strides) for statement in statements)
 
@@ -469,20 +459,22 @@ def _scaled(index: Value, stride: str) -> Value:
 
 
 Sizes = tuple[int | str, ...]
-"""The dimensions of an array, text where the number is not known; () of a number."""
+"""Dimensions of an array, as text if the number is unknown; () for a variable that is no array."""
 
 
-def check(functions: Iterable[Function], known_names: Mapping[str, Sizes]) -> tuple[Function, ...]:
-    """Return the functions unchanged; raise ProgramError with the function and the name at fault.
+def check(functions: Iterable[Function], file_names: Mapping[str, Sizes]) -> tuple[Function, ...]:
+    """Return the functions unchanged; raise ProgramError with the function and name of an error.
 
-    `known_names` are the tables of the file with their sizes, and its macros and functions. The
-    rules: a local is declared once in its scope and those around it, before its use, and its name
-    is no keyword and nothing that <math.h> declares; an array has elements, and as many indices as
-    dimensions; an index that is a number, or counts between two numbers, is within the size; what
-    is constant is not assigned, nor is an index inside its loop; a function that returns a value
-    does so in its last statement, and nowhere else.
+    `file_names` are the tables of the file with their dimensions, its macros and its functions.
+
+    - A local is declared before its use, and once in its scope and all enclosing scopes. Its name
+      is no keyword and no name of <math.h>.
+    - An array has elements, and an access has as many indices as the array has dimensions.
+    - An index that is a number, or counts between two numbers, is within the dimension.
+    - Constants are not assigned, and an index is not assigned inside its loop.
+    - A function that returns a value returns it in its last statement only.
     """
-    functions, names = tuple(functions), dict(known_names)
+    functions, names = tuple(functions), dict(file_names)
     for function in functions:
         _Checker(function, names).check()
         names[function.name] = ()
@@ -490,10 +482,10 @@ def check(functions: Iterable[Function], known_names: Mapping[str, Sizes]) -> tu
 
 
 class _Checker:
-    """The names that are in scope in a function, innermost scope last."""
+    """Check of one function: `scopes` are the scopes at a statement, the innermost scope last."""
 
-    def __init__(self, function: Function, known: Mapping[str, Sizes]) -> None:
-        self.function, self.known = function, known
+    def __init__(self, function: Function, file_names: Mapping[str, Sizes]) -> None:
+        self.function, self.file_names = function, file_names
         self.scopes: list[dict[str, Declare]] = []
         self.ranges: dict[str, range] = {}
 
@@ -508,10 +500,11 @@ class _Checker:
         self._scope((*self.function.parameters, *inner), last)
 
     def _fail(self, name: str, fact: str) -> NoReturn:
+        """Raise ProgramError about a name."""
         raise ProgramError(f"{self.function.name}: '{name}' {fact}")
 
     def _scope(self, statements: Iterable[Statement], last: Iterable[Statement] = ()) -> None:
-        """Check statements in a scope of their own; `last` may return."""
+        """Check statements in a new scope; only `last` may have a return."""
         self.scopes.append({})
         for statement in statements:
             if isinstance(statement, Return):
@@ -536,7 +529,7 @@ class _Checker:
                 self.scopes[-1][statement.name] = statement
             case Assign():
                 self._assigned(statement.target)
-            case Call() if statement.function not in self.known:
+            case Call() if statement.function not in self.file_names:
                 self._fail(statement.function, "is called and not known")
             case For():
                 self._loop(statement)
@@ -548,7 +541,7 @@ class _Checker:
                 self._scope((otherwise,) if isinstance(otherwise, If) else otherwise)
 
     def _loop(self, loop: For) -> None:
-        """Check a loop; its index takes no other value inside it."""
+        """Check a loop, whose body does not assign its index."""
         declared = self._declared(loop.index)
         if declared is None or declared.kind != "int" or declared.size or loop.index in self.ranges:
             self._fail(loop.index, "is no free index of a loop")
@@ -560,7 +553,7 @@ class _Checker:
         """Check a name that is declared."""
         if not _WORD.fullmatch(name) or name in KEYWORDS or name in MATH:
             self._fail(name, "is no name of a local")
-        if name in self.known or self._declared(name):
+        if name in self.file_names or self._declared(name):
             self._fail(name, "is declared twice")
 
     def _declared(self, name: str) -> Declare | None:
@@ -568,9 +561,7 @@ class _Checker:
         return next((scope[name] for scope in reversed(self.scopes) if name in scope), None)
 
     def _assigned(self, target: Value) -> None:
-        """Check a target: an element that is not constant, or a local that is a number or a
-        pointer.
-        """
+        """Check the target of an assignment: an element, a number or a pointer, not constant."""
         element = isinstance(target, Element)
         name = target.array if isinstance(target, Element) else str(target)
         declared = self._declared(name.partition(".")[0])
@@ -592,20 +583,18 @@ class _Checker:
                 if "[" in part:
                     self._fail(part, "accesses an array in text")
                 for word in _WORD.findall(part):
-                    if word not in self.known and word not in MATH and not self._declared(word):
+                    if not (word in self.file_names or word in MATH or self._declared(word)):
                         self._fail(word, "is used and not declared")
 
     def _access(self, access: Access) -> None:
-        """Check an access: a declared array, as many indices as it has dimensions, and each within
-        its size.
-        """
+        """Check an access: the array is declared, and its indices fit the dimensions."""
         name, _, member = access.array.partition(".")
         declared = self._declared(name)
-        if declared is None and name not in self.known:
+        if declared is None and name not in self.file_names:
             self._fail(name, "is used and not declared")
         if member:
             return
-        sizes = self.known[name] if declared is None else _sizes(declared)
+        sizes = self.file_names[name] if declared is None else _sizes(declared)
         column = access.column if isinstance(access, Element) else None
         indices = [access.index] if column is None else [access.index, column]
         dimension_counts = {Element: {len(indices)}, Row: {2, 3}, Address: {1, 2}}[type(access)]
@@ -617,21 +606,21 @@ class _Checker:
                     self._fail(name, f"has no element {end}")
 
     def _ends(self, index: Value) -> tuple[int, ...]:
-        """Return the least and greatest value of an index, in any order, where they are known."""
-        reached = self.ranges.get(str(index), range(0))
+        """Return the first and the last value of an index; () if they are unknown."""
+        index_range = self.ranges.get(str(index), range(0))
         number = _number(index)
-        return (*reached[:1], *reached[-1:]) if number is None else (number,)
+        return (*index_range[:1], *index_range[-1:]) if number is None else (number,)
 
 
 def _number(value: Value) -> int | None:
-    """Return the number that a value is by itself, if it is one."""
+    """Return the number that a value consists of; None for other values."""
     return (
         int(value) if isinstance(value, str | int) and re.fullmatch(r"-?\d+", str(value)) else None
     )
 
 
 def _range(loop: For) -> range:
-    """Return the numbers that the index of a loop takes, where its ends are numbers."""
+    """Return the values of the index of a loop; an empty range if they are unknown."""
     first, last = _number(loop.first), _number(loop.last)
     if first is None or last is None:
         return range(0)
@@ -639,5 +628,5 @@ def _range(loop: For) -> range:
 
 
 def _sizes(declared: Declare) -> Sizes:
-    """Return the dimensions of what is declared."""
+    """Return the dimensions of a declared variable; a pointer has one of unknown size."""
     return ("", *declared.size) if declared.pointer else declared.size

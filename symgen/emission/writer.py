@@ -1,9 +1,8 @@
-"""Rows as statements of a language: which of them become locals and under which names, and where
-parentheses stand.
+"""Rows of a Program as statements of a language: locals, their names, and parentheses.
 
-Parentheses are written where the grammar would group otherwise, and where the language asks for
-more (`Language.apart`). `symgen.readback.rows` proves of the C that the text means the rows,
-operand by operand.
+There are parentheses where the grammar needs them, and where the language requires more
+(`Language.parenthesized`). `symgen.readback.rows` proves that the C has the rows, operand by
+operand.
 """
 
 from __future__ import annotations
@@ -19,15 +18,15 @@ from symgen.support.errors import RequestError
 from symgen.vocabulary.reals import REALS
 
 CALLED = ("sin", "cos", "sqrt", "log", "atan2")
-"""Operations that are calls."""
+"""Operations that are calls of functions."""
 _PARTS = {"sin": "sine", "cos": "cosine"}
 
 
 class Turn(NamedTuple):
-    """A function for the sine and the cosine of one angle or of several: the type that holds both,
-    and the name.
+    """A function of NAME_sincos.h that returns sine and cosine of one angle or of several.
 
-    For several angles it takes an array of `lanes` angles, whose size is spelt `size`.
+    `kind` is the type of its result, and `function` its name. A function of several angles takes an
+    array of `lanes` angles; `size` is the macro with this number.
     """
 
     kind: str
@@ -37,7 +36,7 @@ class Turn(NamedTuple):
 
 
 def live_rows(program: Program) -> list[int]:
-    """The rows that a result depends on, ascending."""
+    """Return the rows that a result depends on, ascending."""
     needed = {row for port in program.outputs for row in port.rows}
     for i in reversed(range(len(program.rows))):
         if i in needed:
@@ -47,24 +46,25 @@ def live_rows(program: Program) -> list[int]:
 
 @dataclass(frozen=True)
 class Spelling:
-    """How one function spells its arguments and calls: names of `inputs`, and `calls` by operation.
+    """Names in the text of one function.
 
-    No local is called as one of `taken`. `turn` gives sines and cosines where the text has its own.
+    - `inputs`: names of the arguments. `calls`: names of mathematical functions, by operation.
+    - `reserved_names`: further names that no local may have.
+    - `turn`: function of NAME_sincos.h that computes sines and cosines; None to use `calls`.
     """
 
     language: Language
     inputs: Sequence[str]
     calls: Mapping[str, str]
-    taken: Collection[str] = ()
+    reserved_names: Collection[str] = ()
     turn: Turn | None = None
 
 
 class Writer:
-    """Turns rows into statements: `text[i]` is how row i is written where it is used, `rank[i]` how
-    tightly it binds.
+    """Writes rows as statements.
 
-    The rows in `forced` become locals although nothing else asks for it; lines are indented by
-    `indent` more columns.
+    `text[i]` is the text of row i as an operand, and `rank[i]` its precedence. The rows in `forced`
+    always become locals. `indent` is the additional indentation of the statements.
     """
 
     def __init__(
@@ -85,18 +85,19 @@ class Writer:
         self.pairs: dict[str | int, dict[str, str]] = {}
         self.step = -1
         self.temporaries = 0
-        self.taken = {*spelling.taken, *spelling.inputs}
+        self.used_names = {*spelling.reserved_names, *spelling.inputs}
         self.names = self._names()
 
     def local(self, name: str) -> str:
-        """A name near `name` that nothing else gets."""
-        local = self.language.local(name, self.taken)
-        self.taken.add(local)
+        """Return a name that is derived from `name` and not used yet, and reserve it."""
+        local = self.language.local(name, self.used_names)
+        self.used_names.add(local)
         return local
 
     def statements(self, rows: Collection[int] | None = None) -> list[dict[str, Any]]:
-        """Return the statements of `rows` (None: of all) that are not written yet, in order,
-        grouped under the comment of their step.
+        """Return the statements of those of `rows` (None: of all) that are not written yet.
+
+        They are in order, and grouped under the comments of their steps.
         """
         for i in self._unwritten(rows):
             self._write(i)
@@ -105,8 +106,9 @@ class Writer:
         return groups
 
     def write_sines(self, angles: Sequence[int], rows: Collection[int]) -> None:
-        """Write `rows`, which hold the rows `angles` and all that these need, then the sines and
-        cosines of all of them.
+        """Write `rows`, then one call that computes the sines and cosines of the rows `angles`.
+
+        The `rows` include `angles` and all rows that they depend on.
         """
         assert self.turn is not None
         for i in self._unwritten(rows):
@@ -132,20 +134,18 @@ class Writer:
         return [i for i in self.live if i not in self.text and (rows is None or i in rows)]
 
     def _listed(self, values: Sequence[str]) -> str:
-        """The elements of an array, on a line of their own each where they are long together."""
+        """Return the initializer of an array: on one line, or with one value on each line."""
         if sum(len(value) + 2 for value in values) <= self.language.inline:
             return f"{{{', '.join(values)}}}"
         margin = " " * (self.indent + 8)
         return "{\n" + ",\n".join(f"{margin}{value}" for value in values) + f"\n{margin[4:]}}}"
 
     def angle(self, row: int) -> str | int:
-        """Return a key of an angle: all rows of one argument are one angle."""
+        """Return the key of an angle; rows of the same argument have one key."""
         return self.text[row] if self.rows[row].op == "input" else row
 
     def _names(self) -> dict[int, str]:
-        """Names of the rows that become locals for a reason known beforehand: named by the
-        derivation, or a result.
-        """
+        """Return the names of the rows that are named by the derivation or are results."""
         names: dict[int, str] = {}
         for i in self.live:
             if self.rows[i].name and self.rows[i].op not in ("const", "input"):
@@ -164,12 +164,10 @@ class Writer:
         return names
 
     def _write(self, i: int) -> None:
-        """Write row i: its text where it is used, or a local of its own; long operands of a long
-        text become locals.
-        """
+        """Write row i as text or as a local; long operands of a long text become locals."""
         row = self.rows[i]
         named = i in self.names
-        room = (
+        limit = (
             self.language.width
             - self.indent
             - len(self.language.declared(self.real.name, self.names[i], ""))
@@ -177,7 +175,7 @@ class Writer:
             else self.language.inline
         )
         text = self._expression(i)
-        while len(text) > room:
+        while len(text) > limit:
             inline = [a for a in row.args if self.rank[a] != ATOM or "(" in self.text[a]]
             if not inline:
                 break
@@ -189,18 +187,18 @@ class Writer:
             self._declare(i, self.names.get(i, ""), row.step)
 
     def _declare(self, i: int, name: str, step: int) -> None:
-        """Give row i a local of its own, from here on written by its name."""
+        """Declare a local for row i; its name becomes the text of the row."""
         while not name:
             self.temporaries += 1
-            if (free := f"t{self.temporaries}") not in self.taken:
-                name = free
+            if (candidate := f"t{self.temporaries}") not in self.used_names:
+                name = candidate
         self._statement(self.real.name, name, self.text[i], step)
         self.text[i], self.rank[i] = name, ATOM
 
     def _turn(self, angle: int, step: int) -> dict[str, str]:
-        """Sine and cosine of row `angle`. Where they are given one angle at a time, their local is
-        declared when first asked for; of an angle that is not among those given at once there is
-        none.
+        """Return the texts of sine and cosine of row `angle`; {} if `calls` compute them.
+
+        The first use of an angle declares a local with both, if `turn` is a function of one angle.
         """
         key, turn = self.angle(angle), self.turn
         if key not in self.pairs and turn is not None and not turn.lanes:
@@ -210,6 +208,7 @@ class Writer:
         return self.pairs.get(key, {})
 
     def _statement(self, kind: str, name: str, value: str, step: int) -> None:
+        """Add the declaration of a local under the comment of its step; -1 is no step."""
         if not self.steps or (step != self.step and step >= 0):
             self.steps.append(
                 (self.language.comment(self.program.steps[step]) if step >= 0 else "", [])
@@ -218,13 +217,13 @@ class Writer:
         self.steps[-1][1].append({"kind": kind, "name": name, "value": value})
 
     def _rank(self, op: str, text: str) -> int:
-        """Return how tightly the text of an operation binds."""
+        """Return the precedence of the text of an operation."""
         if text.startswith("-") and op in ("const", "neg"):
             return UNARY
         return self.language.operators[op][1] if op in self.language.operators else ATOM
 
     def _expression(self, i: int) -> str:
-        """Return row i as text of its operands."""
+        """Return row i as an expression of the texts of its operands."""
         op, args, value, _, _ = self.rows[i]
         if op == "const":
             return self.language.literal(value, self.real)
@@ -239,24 +238,25 @@ class Writer:
         if op == "div":
             self._reject_vanishing_divisor(args[1])
         sign, rank = self.language.operators[op]
-        # What binds alike is grouped from the left, and a sign directly behind an operator reads
-        # badly.
+        # Operators of one precedence are left-associative, so that a right operand of the same
+        # precedence is in parentheses. A negative right operand is, too, for readability.
         right = self._operand(args[1], ATOM if self.rank[args[1]] == UNARY else rank + 1, rank)
         return f"{self._operand(args[0], rank, rank)}{sign}{right}"
 
     def _reject_vanishing_divisor(self, i: int) -> None:
-        """Raise RequestError where row i is a constant that is zero in the real type."""
+        """Raise RequestError if row i is a constant that is zero in the real type."""
         if self.rows[i].op == "const" and self.real.nearest(self.rows[i].value) == 0:
             raise RequestError(
                 f"{self.program.function} divides by a constant that is zero as a"
                 f" {self.program.real}; use other units or --real double"
             )
 
-    def _operand(self, i: int, rank: int, around: int = ATOM) -> str:
-        """Row i as an operand that must bind as tightly as `rank`, in an operation of rank
-        `around`.
+    def _operand(self, i: int, rank: int, outer: int = ATOM) -> str:
+        """Return row i as an operand of an operation with precedence `outer`.
+
+        The operand is in parentheses if its precedence is less than `rank`.
         """
         needs_no_parentheses = (
-            self.rank[i] >= rank and (around, self.rank[i]) not in self.language.apart
+            self.rank[i] >= rank and (outer, self.rank[i]) not in self.language.parenthesized
         )
         return self.text[i] if needs_no_parentheses else f"({self.text[i]})"

@@ -36,7 +36,7 @@ def test_fields_have_the_numbers_of_their_parameters_in_order() -> None:
         ("link_1_mass_", "", True),
         ("gravity", "[3]", False),
     ]
-    copies = [(copy["to"], copy["field"]) for field in fields for copy in field["copies"]]
+    copies = [(copy["index"], copy["field"]) for field in fields for copy in field["copies"]]
     assert copies == [
         (0, "link_1_mass"),
         (1, "link_1_mass_"),
@@ -124,15 +124,27 @@ def test_numbers_of_the_driver_are_those_of_the_real_type(real: str, eps: float)
     suffix = {"double": "", "float": "f"}[real]
     numbers = {
         key: float(context[key].removesuffix(suffix or "d"))
-        for key in ("most", "least", "longest", "gain", "zero", "one", "tolerance")
+        for key in (
+            "damping_factor",
+            "least_damping",
+            "longest_step",
+            "gain",
+            "zero",
+            "one",
+            "tolerance",
+        )
     }
-    assert numbers["least"] == pytest.approx(assembling.FLOOR * eps, rel=1e-6)
-    assert 0 == numbers["zero"] < numbers["least"] < numbers["most"] < numbers["one"] == 1
+    least, factor = numbers["least_damping"], numbers["damping_factor"]
+    assert least == pytest.approx(assembling.FLOOR * eps, rel=1e-6)
+    assert 0 == numbers["zero"] < least < factor < numbers["one"] == 1
     assert 0 < numbers["gain"] < 1
     assert numbers["tolerance"] == pytest.approx(facts["tolerance"], rel=1e-6)
     assert numbers["tolerance"] > 50 * eps
     assert (context["rows"], context["turns"], context["real"]) == (5, assembling.TURNS, real)
-    assert (context["step"], context["move"]) == ("arm_assembly_step", "arm_integrate")
+    assert (context["step_symbol"], context["integrate_symbol"]) == (
+        "arm_assembly_step",
+        "arm_integrate",
+    )
     assert context["fabs"] == f"fabs{suffix}"
     statuses = {status["name"]: status["value"] for status in facts["statuses"]}
     assert statuses == assembling.STATUSES

@@ -292,15 +292,15 @@ def test_vectors_of_six_are_listed_by_their_convention() -> None:
     jacobian = of("jacobian", {"q": (7,)}, {"J": (6, 6)})
     momentum = of("centroidal_momentum", {"q": (7,), "v": (6,)}, {"h": (6,)})
     facts = legend.legend(iter([jacobian, momentum, jacobian, ENERGY]))
-    assert (facts["six"], facts["at_the_centre"]) == (["J", "h"], ["`h`"])
-    assert (facts["otherwise"], bool(facts["stated"])) == ([], False)
+    assert (facts["spatial"], facts["centroidal"]) == (["J", "h"], ["`h`"])
+    assert (facts["unusual"], bool(facts["convention"])) == ([], False)
     local = replace(jacobian, convention=Convention("local", "linear"))
     facts = legend.legend([local, momentum])
-    assert (facts["six"], facts["otherwise"]) == (["h"], ["J"])
-    assert facts["stated"] == (
+    assert (facts["spatial"], facts["unusual"]) == (["h"], ["J"])
+    assert facts["convention"] == (
         "the linear part first, axes of the frame, at its origin (Pinocchio's LOCAL)"
     )
-    assert legend.legend([of("jacobian", {"q": (7,)}, {"J": (3, 7)})])["six"] == []
+    assert legend.legend([of("jacobian", {"q": (7,)}, {"J": (3, 7)})])["spatial"] == []
 
 
 def test_the_first_cosine_of_a_sum_of_angles_is_named() -> None:

@@ -86,7 +86,8 @@ def test_a_language_may_count_from_one() -> None:
 
 def test_optional_parentheses_are_the_languages_choice() -> None:
     (text, _), (plain, _) = (
-        write(forward_dynamics(), replace(PYTHON, apart=apart)) for apart in (C.apart, PYTHON.apart)
+        write(forward_dynamics(), replace(PYTHON, parenthesized=parenthesized))
+        for parenthesized in (C.parenthesized, PYTHON.parenthesized)
     )
     assert "det = (M_1_1 * 0.35) - (M_1_2 * M_1_2)" in text
     assert "det = M_1_1 * 0.35 - M_1_2 * M_1_2" in plain

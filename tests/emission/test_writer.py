@@ -169,7 +169,7 @@ def test_names_differ_from_words_of_the_language_arguments_and_each_other() -> N
     derived = written(
         "x = a + b", "double = a * b", "t1 = a - b", "_p = b * c", "_p * _p", "x * double * t1"
     )
-    spelling = replace(SPELLING, taken=["out_y_0"])
+    spelling = replace(SPELLING, reserved_names=["out_y_0"])
     names = [name for name, _ in locals_of(Writer(derived, spelling).statements())]
     assert names == ["x_", "double_", "t1", "t2", "out_y_0_", "out_y_1"]
 

@@ -1,1 +1,1 @@
-"""Target languages and wrappers, one file each, found by their presence in this folder."""
+"""Backends: the printer of C and the wrappers, one module each."""

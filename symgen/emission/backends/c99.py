@@ -1,16 +1,16 @@
-"""C99: one function a file, a header for all; includes nothing but <math.h> and headers of its own,
-and allocates nothing.
+"""Printer of C99: one file for each function and one header for all.
 
-A long function calls static parts of its own, one after the other (`_parts`). A `LoopProgram` calls
-its own in loops (`_looped`).
+The C includes only <math.h> and its own headers, and allocates no memory. A long function calls
+static functions, its parts, one after the other (`parts`). A `LoopProgram` calls static functions,
+its steps, in loops (`looped`).
 
-How C spells a row stands in `C`; which rows become locals is decided by `_writer`, and
-`templates/c99/` holds the layout. Parentheses are written where C's grammar would group otherwise,
-and around a product in a sum, as MISRA C:2012 asks (rule 12.1).
+`C` spells operations and numbers, `writer` decides which rows become locals, and `templates/c99/`
+has the layout of the files. There are parentheses where the grammar of C needs them, and around a
+product in a sum, as rule 12.1 of MISRA C:2012 requires.
 
-Outputs may alias inputs: every input is read into a local before the first store. What a checked
-function checks, it checks before that as well, and returns how it went: one way out, no store but
-in the innermost branch.
+Results may alias arguments: a function reads all arguments before its first store. A checked
+function also makes all comparisons before its first store, which is in the innermost branch, and
+returns a status in its last statement.
 """
 
 from __future__ import annotations
@@ -55,8 +55,9 @@ def texts(
     replacements: Mapping[str, str] | None = None,
     divisor_bounds: Mapping[str, Mapping[int, Bound]] | None = None,
 ) -> dict[str, str]:
-    """Return every file of the functions by name, headers first; `replacements` and
-    `divisor_bounds` are by function.
+    """Return the texts of all files by name, headers first.
+
+    The keys of `replacements` and `divisor_bounds` are names of functions.
     """
     files = headers(programs, target)
     for function, program in programs.items():
@@ -74,11 +75,12 @@ def source(
     divisor_bounds: Mapping[int, Bound] | None = None,
     part: int | None = None,
 ) -> str:
-    """The text of NAME_<function>.c; RequestError when a constant does not fit into the real type.
+    """Return the text of NAME_<function>.c.
 
-    `divisor_bounds` are certified lower bounds of rows that are divisors, for a checked function.
-    `part` is how many statements a part has, about; None: a short function stays in one piece, and
-    a long one is cut as `_parts` says.
+    Raises RequestError if a constant does not fit into the real type. `divisor_bounds` are
+    certified lower bounds of divisors, for a checked function. `part` is the approximate number of
+    statements of a part; without it, a function with more than `LONGEST` rows has parts of `LINES`
+    statements.
     """
     if program.looped:
         if program.part_count:
@@ -94,9 +96,10 @@ def source(
 def definition(
     program: Program, target: Target, divisor_bounds: Mapping[int, Bound] | None = None
 ) -> dict[str, Any]:
-    """The facts of one function in a language with C's statements that brings its own sines: those
-    of an angle are a NAME_pair, which NAME_sincos gives, and every argument is an array;
-    `divisor_bounds` as `source` has them.
+    """Return the facts of one function for a wrapper whose language has C's statements.
+
+    Every argument is an array. NAME_sincos returns sine and cosine of one angle as a NAME_pair.
+    `divisor_bounds` are those of `source`.
     """
     turn = (
         Turn(f"{target.name}_pair", f"{target.name}_sincos")
@@ -110,8 +113,9 @@ def definition(
 
 
 def parts(program: Form, target: Target) -> tuple[int, int]:
-    """Return the number of parts of a function and the numbers that they share on the stack; (0, 0)
-    if it is not partitioned.
+    """Return the number of parts of a function, and the size of their work array on the stack.
+
+    Both are 0 for a function in one piece.
     """
     part = _length(program)
     if part is None or program.looped:
@@ -122,12 +126,12 @@ def parts(program: Form, target: Target) -> tuple[int, int]:
 
 
 def _length(program: Form) -> int | None:
-    """Return the length of a part in statements; None if the function is not partitioned."""
+    """Return the length of a part in statements; None for a function in one piece."""
     return _parts.LINES if not program.looped and len(program.rows) > _parts.LONGEST else None
 
 
 def is_cut(program: Form) -> bool:
-    """True if the function for many states is partitioned."""
+    """Return True if the batch function has parts."""
     return not program.looped and len(program.rows) > _parts.LONGEST_OF_MANY
 
 
@@ -136,8 +140,9 @@ def batches(
     target: Target,
     divisor_bounds: Mapping[str, Mapping[int, Bound]] | None = None,
 ) -> dict[str, str]:
-    """Return the files of the functions for many states by name, headers first; `divisor_bounds` as
-    in `source`, by function.
+    """Return the texts of the files of batch functions by name, headers first.
+
+    `divisor_bounds` has for each function the bounds that `source` takes.
     """
     real = single_real(programs.values())
     functions = {
@@ -163,28 +168,29 @@ def batches(
 
 
 def driver(program: Form, target: Target) -> dict[str, Any]:
-    """Return the facts that a caller of a function for many states needs.
+    """Return the facts that a caller of a batch function needs.
 
-    They are `symbol`, `parameters` with the names of their strides, `driver`, and `needs`, the
-    numbers in the workspace (0 without one).
+    Among them are `parameters` with the names of their strides, names of other locals (`driver`),
+    and the size of the workspace (`needs`, 0 without a workspace).
     """
     names = parameters(program, target)
-    arrays, driven = lanes.driver(program, names)
+    arrays, driver_names = lanes.driver(program, names)
     return {
         "symbol": target.symbol(program.function),
         "name": target.name,
         "parameters": arrays,
-        "driver": driven,
+        "driver": driver_names,
         "checked": target.checked,
         "needs": looped_lanes.work(program) if program.looped else 0,
     }
 
 
 def _batch(program: Form, target: Target, divisor_bounds: Mapping[int, Bound]) -> dict[str, Any]:
-    """Return the template's facts about one function for many states."""
+    """Return the template's facts about one batch function."""
     if program.looped:
         return looped_lanes.function(program, target)
-    inline = target.text.trig == "inline"  # without a branch, in the loop over the states
+    # Inline sines have no branch, so that the loops over lanes contain them.
+    inline = target.text.trig == "inline"
     turn = _definition.turn_of(program, target) if inline else None
     part = _parts.LINES_OF_MANY if is_cut(program) else None
     facts = _definition.prototype(program, target)
@@ -192,12 +198,12 @@ def _batch(program: Form, target: Target, divisor_bounds: Mapping[int, Bound]) -
         PrintedFunction(program, target, divisor_bounds, turn, part),
         [] if inline else _definition.initial_angles(program),
     )
-    loop = target.text.trig == "auto" and bool(_definition.angles_together(program))
+    uses_loop = target.text.trig == "auto" and bool(_definition.angles_together(program))
     facts |= {
         "needs": 0,
         "stack": facts["bytes"],
-        "uses_sincos_loop": loop,
-        "uses_sincos": loop or turn is not None,
+        "uses_sincos_loop": uses_loop,
+        "uses_sincos": uses_loop or turn is not None,
     }
     vectors = Vectors(
         program.real, lanes.lanes(program.real), target.name, calls(program.real, target)
@@ -239,22 +245,22 @@ def header(programs: Mapping[str, Form], target: Target) -> str:
 
 
 def work(form: Form, checked: bool = False) -> int:
-    """Return the numbers in the workspace of a function, `checked` or not; 0 without one."""
+    """Return the size of the workspace of a function; 0 without a workspace."""
     return loop_work.work(form, checked) if form.looped else 0
 
 
 def unscheduled(form: Form) -> bool:
-    """True if gcc's first scheduling makes the function slower."""
+    """Return True if gcc's first instruction scheduling makes the function slower."""
     return form.looped and bool(form.maps)
 
 
 def forbids_aliasing(form: Form) -> bool:
-    """True if results may not overlap arguments."""
+    """Return True if results may not overlap arguments."""
     return form.looped and not loop_work.may_alias(form)
 
 
 def headers(programs: Mapping[str, Form], target: Target) -> dict[str, str]:
-    """Return headers by name: NAME.h, and NAME_sincos.h if functions compute their own sines."""
+    """Return the texts of NAME.h and, if a function includes it, of NAME_sincos.h, by name."""
     files = {target.header: header(programs, target)}
     if any(uses_sincos(program, target) for program in programs.values()):
         files[target.sincos_file] = sincos(single_real(programs.values()), target)

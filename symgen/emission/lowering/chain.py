@@ -1,13 +1,12 @@
-"""A chain in parts, as the lowering of its stages sees it: names, sizes, and the steps that the
-stages call.
+"""Chains in parts for the lowering of stages: names, sizes, and the steps that the stages call.
 
-In the function of one state every part is a lane of a vector, and as many parts as there are lanes
-are a group: row r of a group holds a link of every part. In that of a block of states every state
-is a lane, and each part is a group by itself.
+In the function for one state each part is one lane of a vector, and as many parts as lanes form a
+group; row r of a group has one link of each part. In the function for a block of states each state
+is one lane, and each part is a group.
 
-A checked function of one state leaves out the stages that follow a refusal. Parts of a group have
-statuses of their own, of which the first one that is not OK becomes that of the function. In a
-block all states go to the end, each with a status of its own.
+A checked function for one state skips the stages after a refusal. Each part of a group has its own
+status; the first status other than OK becomes the status of the function. In a block all states
+execute all stages, and each state has its own status.
 """
 
 from __future__ import annotations
@@ -78,19 +77,18 @@ from symgen.vocabulary.reals import REALS
 from symgen.vocabulary.target import Target
 
 GROUP, ROW, SEGMENT = "group", "row", "segment"
-"""The indices of a group, of a row of a group, and of a part."""
+"""Names of the indices of a group, of a row of a group, and of a part."""
 GROUP_WORK, LOCAL = "group_work", "local_"
-"""A group's part of the workspace; the beginning of the names of buffers for arguments and results
-of a row of all lanes.
+"""Name of the workspace of a group, and prefix of the names of buffers.
+
+A buffer has the elements of an argument or a result for one row of all lanes.
 """
 STATUSES = "statuses"
-"""The statuses of all parts."""
+"""Name of the array with the statuses of all parts."""
 
 
 class Table(NamedTuple):
-    """A table of integers about the parts or the levels, with the comment that stands above it, if
-    any.
-    """
+    """Table of integers about parts or levels; the text has its `comment` above it."""
 
     comment: str
     name: str
@@ -98,18 +96,18 @@ class Table(NamedTuple):
 
     @property
     def size(self) -> tuple[int, ...]:
-        """Its dimensions."""
+        """The dimensions of the table."""
         first = self.rows[0]
         return (len(self.rows),) if isinstance(first, int) else (len(self.rows), len(first))
 
     @property
     def plain(self) -> loop_tables.Table:
-        """The table as other loops over links have it."""
+        """The table without its comment, as a table of `loop_tables`."""
         rows = [str(row) if isinstance(row, int) else braced(map(str, row)) for row in self.rows]
         return loop_tables.Table("int", self.name, self.size, tuple(wrapped([", ".join(rows)])))
 
     def context(self) -> dict[str, str]:
-        """Return what its template prints."""
+        """Return the facts of the table for its template."""
         size = "".join(f"[{length}]" for length in self.size)
         rows = [str(row) if isinstance(row, int) else braced(map(str, row)) for row in self.rows]
         return {"comment": self.comment, "name": f"{self.name}{size}", "numbers": braced(rows)}
@@ -117,63 +115,62 @@ class Table(NamedTuple):
 
 @dataclass(frozen=True)
 class Chain:
-    """A form in parts, printed for a target: as the function of one state, or as that of a block of
-    `states`.
+    """A form in parts as a function for one state, or for a block of states if `states`.
 
-    The form of a checked function gives the numbers that are compared.
+    The steps of the form of a checked function also return the numbers that are compared.
     """
 
     form: LoopProgram
     target: Target
     states: bool = False
     steps: list[dict[str, Any]] = field(default_factory=list)
-    """The steps that are taken in lanes, as their template prints them."""
+    """Facts of the steps with lanes, for their template."""
     functions: list[tuple[str, str]] = field(default_factory=list)
-    """Name and text of the steps that are straight-line functions."""
+    """Names and texts of the steps that are straight-line functions."""
 
     @cached_property
     def loops(self) -> LoopFunction:
-        """The function, as those of other loops over links are."""
+        """The form as a loop function, for the parts that both kinds of forms share."""
         return LoopFunction(self.form, self.target, self.vector if self.states else 0)
 
     @cached_property
     def name(self) -> str:
-        """The C name of the function of one state."""
+        """The C name of the function for one state."""
         return self.target.symbol(self.form.function)
 
     @cached_property
     def symbol(self) -> str:
-        """The beginning of the names of tables, stages and steps."""
+        """The prefix of the names of tables, stages and steps."""
         return self.target.symbol(self.loops.function)
 
     @cached_property
     def checked(self) -> bool:
-        """True for the function of one state that returns a status."""
+        """True for a function for one state that returns a status."""
         return self.target.checked and not self.states
 
     @cached_property
     def vector(self) -> int:
-        """Lanes of a vector."""
+        """The number of lanes of a vector."""
         return _lanes.lanes(self.form.real)
 
     @cached_property
     def lanes(self) -> int:
-        """Parts of a group."""
+        """The number of parts of a group."""
         return 1 if self.states else self.vector
 
     @cached_property
     def groups(self) -> int:
-        """Groups of parts."""
+        """The number of groups."""
         return self.form.part_count // self.lanes
 
     @cached_property
     def rows(self) -> int:
-        """Rows of a group."""
+        """The number of rows of a group."""
         return self.form.longest_part
 
     @cached_property
     def group_size(self) -> int:
-        """Elements of a group in the caller's array."""
+        """The number of elements of a group in the workspace."""
         return self.lanes * layout(self.form).group_size
 
     @cached_property
@@ -183,44 +180,48 @@ class Chain:
 
     @cached_property
     def arrays(self) -> list[str]:
-        """Arguments and results."""
+        """The names of arguments and results."""
         return [port.name for port in (*self.form.inputs, *self.form.outputs)]
 
     @cached_property
     def zero(self) -> str:
-        """Zero in the real type."""
+        """The literal of zero."""
         return self.literal(Fraction(0))
 
     def literal(self, value: Fraction) -> str:
-        """Return a number in the real type."""
+        """Return the literal of a number."""
         return C.literal(value, REALS[self.form.real])
 
     # -- steps -----------------------------------------------------------------------------------
 
     @cached_property
-    def _plain(self) -> Target:
-        """The target of steps, which check nothing themselves."""
+    def _unchecked_target(self) -> Target:
+        """The target of steps, which have no comparisons."""
         return replace(self.target, text=replace(self.target.text, checked=False))
 
     def step_in_lanes(
         self, step: Program, name: str, kind: str, use_sincos_loop: bool = True
     ) -> Program:
-        """Return a step as a function of the file that is taken by every lane; with sines of the
-        text's `own` where it has some.
+        """Return a step as a static function with lanes, and add its facts to `steps`.
+
+        With `use_sincos_loop` the loop of NAME_sincos.h computes its sines, if the file has it.
         """
         function = as_function(step, f"{self.loops.function}_{name}")
         shared_ports = (CONSTANTS,) if self.states else ()
-        self.steps.append(lane_step(function, self._plain, kind, shared_ports, use_sincos_loop))
+        self.steps.append(
+            lane_step(function, self._unchecked_target, kind, shared_ports, use_sincos_loop)
+        )
         return function
 
     def scalar_step(self, step: Program, name: str, kind: str) -> Program:
-        """Return a step that one state takes once: a straight-line function, or one of the lanes of
-        a block of states.
+        """Return a step without lanes of parts as a function, and add it to the file.
+
+        It is a straight-line function for one state, and has lanes for a block of states.
         """
         if self.states:
             return self.step_in_lanes(step, name, kind, use_sincos_loop=False)
         function = as_function(step, f"{self.loops.function}_{name}")
-        facts = definition.function(definition.PrintedFunction(function, self._plain))
+        facts = definition.function(definition.PrintedFunction(function, self._unchecked_target))
         text = straight_line.text(facts, self.target.name, C)
         self.functions.append((facts["symbol"], text))
         return function
@@ -228,19 +229,18 @@ class Chain:
     def call(
         self,
         step: Program,
-        places: Mapping[str, Value],
+        arrays: Mapping[str, Value],
         scalar: bool = False,
         only_where: Value = "",
     ) -> tuple[Statement, ...]:
-        """Return the call of a step, with the comparisons behind it in the lanes for which
-        `only_where` holds.
+        """Return the call of a step, followed by the comparisons of a checked function.
 
-        Each port is in its place, or in the buffer of its row. A `scalar` step has no lanes other
-        than those of states.
+        `arrays` has the arrays of ports; other ports are buffers. Lanes in which `only_where` does
+        not hold are not compared. A `scalar` step has no lanes of parts.
         """
         ports = [port.name for port in (*step.inputs, *step.outputs)]
         arguments = [
-            CHECKED if name == CHECKED else places.get(name, f"{LOCAL}{name}") for name in ports
+            CHECKED if name == CHECKED else arrays.get(name, f"{LOCAL}{name}") for name in ports
         ]
         call = Call(self.target.symbol(step.function), tuple(arguments))
         status = Status(self.target, REALS[self.form.real], self.states or not scalar)
@@ -248,29 +248,30 @@ class Chain:
         return (*declared, call, *compare)
 
     def is_guarded(self, *steps: Program) -> bool:
-        """True if a number of a step is compared."""
+        """Return True if a checked function compares numbers of one of the steps."""
         return any(size_of(step.outputs, CHECKED) for step in steps)
 
     # -- statements ------------------------------------------------------------------------------
 
     def pointer(self, name: str, value: Value, pointer: str = FIXED) -> Declare:
-        """Return a pointer to real numbers."""
+        """Return the declaration of a pointer to real numbers."""
         return Declare(self.form.real, name, value, pointer=pointer)
 
     def first_row(self, step: Program) -> Declare | None:
-        """Return the number of a group's first row in the table of link constants, for a step that
-        takes them.
+        """Return the declaration of the group's first row in the table of link constants.
+
+        Return None for a step that reads no link constants.
         """
-        takes = size_of(step.inputs, CONSTANTS) > 0
-        return Declare("const int", "first_row", f"{self.rows}*group") if takes else None
+        reads_constants = size_of(step.inputs, CONSTANTS) > 0
+        return Declare("const int", "first_row", f"{self.rows}*group") if reads_constants else None
 
     def buffers(self, ports: Iterable[str]) -> Iterator[Declare]:
-        """Give the buffers for a row of arguments and results."""
+        """Yield the declarations of the buffers of arguments and results."""
         line = f"{self.name}_LINE"
         return (Declare(self.form.real, f"{LOCAL}{port}", None, (1,), "", line) for port in ports)
 
     def unused(self, used: Sequence[str] = ()) -> Iterator[Unused]:
-        """Give the arguments and results that a function takes without using them."""
+        """Yield the arguments and results that a function does not use."""
         return (Unused(name) for name in self.arrays if name not in used)
 
     def over_rows(self, inward: bool, body: Iterable[Statement]) -> For:
@@ -280,28 +281,29 @@ class Chain:
         return For(ROW, 0, self.rows, tuple(body))
 
     def in_group(self, first: int) -> str:
-        """Return the index of an element of the current group in the caller's array."""
+        """Return the index in the workspace of an element of the current group."""
         return f"({self.group_size}*group) + {self.each(str(first))}"
 
     def each(self, number: str) -> str:
-        """Return as many elements of every part of a group."""
+        """Return `number` times the number of parts of a group."""
         return number if self.states else f"{self.lanes}*{number}"
 
     @property
     def part(self) -> str:
-        """The part of a lane of the current group."""
+        """The number of the part that a lane of the current group has."""
         return GROUP if self.states else f"({self.lanes}*group) + {LANE}"
 
     # -- functions -------------------------------------------------------------------------------
 
     @property
     def is_ok(self) -> str:
-        """The condition to go on; empty text where all is done anyhow."""
+        """The condition that no state is refused; empty text if no stage is skipped."""
         return self.loops.is_ok
 
     def over_groups(self, functions: Iterable[Function]) -> tuple[Statement, ...]:
-        """Return the loop that calls functions of a group, at the same time where there are several
-        groups of parts in lanes.
+        """Return the loop that calls functions for each group.
+
+        Several groups of parts in lanes run in parallel. A checked function then sets its status.
         """
         calls, compares = [], False
         for function in functions:
@@ -319,20 +321,22 @@ class Chain:
 
     @cached_property
     def _statuses(self) -> Value:
-        """The statuses given to a function of a group: those of its parts, or of all states."""
+        """The argument of a group's function with the statuses of its parts, or of all states."""
         return STATUS if self.states else Address(STATUSES, f"{self.lanes}*group")
 
     @cached_property
     def _arguments(self) -> list[Value]:
-        """The arrays that a function of a group is given; results of a checked function wait in the
-        caller's array.
+        """The arguments and results of a group's function.
+
+        The results of a checked function are in the workspace until all are found to be finite.
         """
         results = [self.loops.array(port.name) for port in self.form.outputs]
         return [*(port.name for port in self.form.inputs), *results]
 
     def function(self, counters: Sequence[str], stages: Iterable[Statement]) -> Function:
-        """Return the function that users call, or the block of states; `counters` are integers that
-        its stages count with.
+        """Return the function that users call, or the function of a block of states.
+
+        `counters` are the integer locals of its stages.
         """
         if self.states:
             return self._block(counters, stages)
@@ -349,27 +353,29 @@ class Chain:
             integers(*names),
             check_arguments(self.loops),
             For(SEGMENT, 0, self.form.part_count, (ok,)) if guarded else None,
-            self._behind_blank(stages),
+            self._after_blank(stages),
             check_results(self.loops),
             Return(STATUS),
         )
         return Function(self.name, (*parameters, Declare("int", SIZE)), statements, "int")
 
     @staticmethod
-    def _behind_blank(stages: Iterable[Statement]) -> tuple[Statement, ...]:
-        """Return statements that begin with an empty line."""
-        first, *others = stages
-        return (first, *others) if isinstance(first, Blank) else (Blank(), first, *others)
+    def _after_blank(stages: Iterable[Statement]) -> tuple[Statement, ...]:
+        """Return statements after an empty line."""
+        first, *further = stages
+        return (first, *further) if isinstance(first, Blank) else (Blank(), first, *further)
 
     def _block(self, counters: Sequence[str], stages: Iterable[Statement]) -> Function:
         """Return the function of a block of states."""
-        checked, loops, none = self.target.checked, self.loops, zeros(self.loops)
+        checked, loops, zero_sum = self.target.checked, self.loops, zeros(self.loops)
         finite = "zero if all arguments are finite, else NaN"
         statements = body(
-            Declare(self.form.real, none, size=(self.vector,), comment=finite) if checked else None,
+            Declare(self.form.real, zero_sum, size=(self.vector,), comment=finite)
+            if checked
+            else None,
             integers(*dict.fromkeys([*counters, *[LINK, LANE] * checked])),
             check_arguments(loops) if checked else None,
-            self._behind_blank(stages) if checked else stages,
+            self._after_blank(stages) if checked else stages,
             check_results(loops) if checked else None,
         )
         status = [Declare("int", STATUS, size=(self.vector,))] * checked
@@ -386,8 +392,9 @@ class Chain:
     def group_function(
         self, name: str, body: Iterable[Statement], comment: str, guarded: bool
     ) -> Function:
-        """Return the function that runs a stage on one group; a `guarded` one takes the statuses of
-        the lanes.
+        """Return the function that runs a stage for one group.
+
+        A `guarded` function has a parameter for the statuses of the lanes.
         """
         parameters = (*self._parameters, Declare("int", GROUP), *self.status_parameter(guarded))
         return self.static(name, parameters, body, comment)
@@ -405,15 +412,15 @@ class Chain:
         in_lanes: bool = True,
         returns: str = "void",
     ) -> Function:
-        """Return a function of the file: of lanes, or of one part where parts are the lanes."""
-        full = f"{self.symbol}_{name}"
+        """Return a static function, with lanes if `in_lanes` or in a block of states."""
+        symbol = f"{self.symbol}_{name}"
         function = Function(
-            full, tuple(parameters), tuple(body), returns, static=True, comment=comment
+            symbol, tuple(parameters), tuple(body), returns, static=True, comment=comment
         )
         return self.in_lanes(function) if in_lanes or self.states else function
 
     def in_lanes(self, function: Function) -> Function:
-        """Return a function of lanes: its pointers to real numbers and its buffers are of lanes."""
+        """Return a function whose pointers to real numbers and buffers have lanes."""
         arrays = _VECTORS | {f"{LOCAL}{name}{end}" for name in self.arrays for end in ("", BEFORE)}
         if self.states:
             arrays |= _STATES | {*self.arrays}
@@ -423,13 +430,13 @@ class Chain:
 
     @cached_property
     def parameter(self) -> Declare:
-        """The parameter for the caller's array."""
+        """The parameter for the workspace."""
         size = "" if self.states else work(self.form, self.checked)
         return Declare(self.form.real, WORK, size=(size,))
 
     @cached_property
     def _parameters(self) -> tuple[Declare, ...]:
-        """The parameters of the function: arguments, results and the caller's array."""
+        """The parameters of the function: arguments, results and the workspace."""
         real = self.form.real
         size, const = ("", "") if self.states else (len(self.form), "const ")
         return (
@@ -442,14 +449,12 @@ class Chain:
 _VECTORS = frozenset((GROUP_WORK, SAVED, CARRY, NEXT_CARRY, WRITTEN, CHECKED)) | {
     *("upsweeps", "downsweeps", "upsweep", "downsweep", "left", "right", "combined")
 }
-"""Pointers to real numbers of a group, and the numbers that its lanes compare."""
+"""Names of pointers and arrays with lanes: reals of a group, and numbers that are compared."""
 _STATES = frozenset((WORK, INITIAL_CARRY, FINAL_CARRY, "tree", "root"))
-"""Arrays of real numbers that have lanes in a block of states alone."""
+"""Names of arrays of reals that have lanes in a block of states only."""
 
 
 def row_of(size: int, element: int = 0) -> str:
-    """Return the index of the current row in an array of rows of that size, or of one of its
-    elements.
-    """
+    """Return the index of an element of the current row, in an array of rows of `size` elements."""
     product = ROW if size == 1 else f"{size}*{ROW}"
     return f"({product}) + {element}" if element else product

@@ -1,8 +1,9 @@
-"""Sweeps along the links of each part, and sequential scans across the parts, one after the other.
+"""Sweeps along the links of each part, and sequential scans over the parts.
 
-Two arrays hold the carry of a sweep in turn. Where parts differ in length, the first rows hold
-links of the longer parts only: the shorter ones are idle there, and keep their carry. A scan makes
-of the final carries of one sweep the initial carries of another.
+A step reads the carry of a sweep from one array and writes it to another; then the arrays are
+exchanged. If parts differ in length, the first rows have links of the longer parts only: the
+shorter parts are idle there and keep their carry. A scan computes the initial carries of a sweep
+from the final carries of another sweep.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ from symgen.ir.loops import (
 from symgen.ir.program import Program
 
 FIRST_LINKS = "first_links"
-"""The table of the link in the first row of each part, and its elements of the current group."""
+"""Name of the table of the links in the first row, and of the pointer to those of a group."""
 
 
 class Lowering:
@@ -68,7 +69,9 @@ class Lowering:
     def __init__(self, chain: Chain) -> None:
         self.form = form = chain.form
         self.chain, self.layout = chain, SweepLayout(form)
-        self.scanned = {stage.gives for stage in form.stages if isinstance(stage, SequentialScan)}
+        self.scanned_sweeps = {
+            stage.gives for stage in form.stages if isinstance(stage, SequentialScan)
+        }
         idle = [form.longest_part - len(form.parts[part]) for part in range(form.part_count)]
         first = [form.parts[part][0] - rows for part, rows in enumerate(idle)]
         self.idle, symbol = max(idle), chain.symbol
@@ -80,12 +83,12 @@ class Lowering:
             self.tables.append(Table(comment, f"{symbol}_idle", idle))
 
     def functions(self) -> Iterator[Function]:
-        """Give a function for each sweep, and the one that runs all stages."""
+        """Yield a function for each sweep, then the function that runs all stages."""
         stages: list[Statement] = []
-        for _, together in groupby(enumerate(self.form.stages), lambda stage: type(stage[1])):
+        for _, run in groupby(enumerate(self.form.stages), lambda stage: type(stage[1])):
             stages.append(Blank())
             sweeps = []
-            for s, stage in together:
+            for s, stage in run:
                 if isinstance(stage, SequentialScan):
                     stages += self._scan(s, stage)
                 elif isinstance(stage, Sweep):
@@ -104,7 +107,7 @@ class Lowering:
         step = chain.step_in_lanes(sweep.steps[0], f"{s + 1}", kind)
         used = [port.name for port in (*step.inputs, *step.outputs) if port.name in chain.arrays]
         buffers = [name for name in used if self._is_buffered(step, name)]
-        initial = () if s in self.scanned else sweep.initial
+        initial = () if s in self.scanned_sweeps else sweep.initial
         guarded = chain.is_guarded(step)
         results = {port.name for port in step.outputs}
         has_lane_loop = idle or initial or guarded or not results.isdisjoint(buffers)
@@ -127,28 +130,26 @@ class Lowering:
         return chain.group_function(f"sweep_{s + 1}", group, comment, guarded)
 
     def _is_buffered(self, step: Program, name: str) -> bool:
-        """True if a step takes an argument, or gives a result, in a buffer: elements of a row are
-        not one vector.
+        """Return True if a step accesses an argument or a result through a buffer.
 
-        Those of a block of states are, but results of idle parts are not stored.
+        In the function for one state, the elements of a row are not contiguous. In a block of
+        states they are, but the results of idle parts must not be stored.
         """
         return not self.chain.states or (self.idle > 0 and name in [p.name for p in step.outputs])
 
     def _row(self, sweep: Sweep, step: Program) -> tuple[Statement, ...]:
-        """Return what a sweep does in one row: loads, the step, stores, and the exchange of the two
-        carries.
-        """
+        """Return the statements for one row: loads, the step, stores, and the exchange of carries."""
         chain = self.chain
         arrays = [name for name in chain.arrays if self._is_buffered(step, name)]
         loads = [port.name for port in step.inputs if port.name in arrays]
         stores = [port.name for port in step.outputs if port.name in arrays]
         link = expression("{} + row", self._number_of_part(FIRST_LINKS))
-        places = self._places(sweep)
-        places |= {name: Address(name, link) for name in chain.arrays if name not in arrays}
+        array_of_port = self._arrays(sweep)
+        array_of_port |= {name: Address(name, link) for name in chain.arrays if name not in arrays}
         return body(
             chain.pointer(WRITTEN, NEXT_CARRY),
             self._loads(loads, link),
-            chain.call(step, places, only_where=self._is_used if self.idle else ""),
+            chain.call(step, array_of_port, only_where=self._is_used if self.idle else ""),
             self._carry_of_idle_parts(sweep) if self.idle else None,
             self._stores(stores, link) if stores else None,
             Assign(NEXT_CARRY, CARRY),
@@ -156,10 +157,10 @@ class Lowering:
         )
 
     def _loads(self, arguments: Sequence[str], link: Value) -> Iterator[Assign]:
-        """Give the loads of a row of arguments, lane after lane.
+        """Yield the loads of arguments for one row, one statement for each lane.
 
-        gcc at -O2 builds one vector of loads that are written out. Eight stores of a loop, followed
-        by a load of the vector, would wait until the last store has left the pipeline.
+        gcc at -O2 builds one vector from such statements. A loop would have eight stores and a load
+        of the vector, which waits until the last store has left the pipeline.
         """
         if self.chain.states:
             yield from (
@@ -172,29 +173,29 @@ class Lowering:
                 yield Assign(Element(f"{LOCAL}{name}", 0, lane), Element(name, part_link))
 
     def _of_group(self, carry: Carry) -> str:
-        """Return the index of the first carry of a group in the caller's array."""
+        """Return the index in the workspace of the current group's first carry."""
         return f"{carry.first} + {2 * carry.size * self.chain.lanes}*group"
 
     def _numbers_of_parts(self, table: str) -> Declare | None:
-        """Return the pointer to the numbers of the parts of a group in a table."""
+        """Return the declaration of a pointer to the entries of the group's parts in a table."""
         if self.chain.states:
             return None
         address = Address(f"{self.chain.symbol}_{table}", f"{self.chain.lanes}*group")
         return Declare("const int", table, address, pointer=FIXED)
 
     def _number_of_part(self, table: str) -> Element:
-        """Return the number of the part of a lane in a table."""
+        """Return the entry of a lane's part in a table."""
         if self.chain.states:
             return Element(f"{self.chain.symbol}_{table}", GROUP)
         return Element(table, LANE)
 
     @property
     def _is_used(self) -> Value:
-        """The condition that a row is a link of the part of a lane."""
+        """The condition that the part of a lane has a link in the current row."""
         return expression("row >= {}", self._number_of_part("idle"))
 
-    def _places(self, sweep: Sweep) -> dict[str, Value]:
-        """Return the place of each port that is neither an argument nor a result."""
+    def _arrays(self, sweep: Sweep) -> dict[str, Value]:
+        """Return the array of each port that is neither an argument nor a result."""
         return {
             CONSTANTS: Row(self.chain.constants, "first_row + row"),
             SAVED: Address(GROUP_WORK, row_of(self.form.work)),
@@ -204,7 +205,7 @@ class Lowering:
         }
 
     def _carry_of_idle_parts(self, sweep: Sweep) -> If:
-        """Return the statement by which idle parts keep their carry."""
+        """Return the statement with which idle parts keep their carry."""
         carry, next_carry = Element(CARRY, "k"), Element(NEXT_CARRY, "k")
         idle = self._number_of_part("idle")
         kept_carry = expression("(row < {}) ? {} : {}", idle, carry, next_carry)
@@ -214,7 +215,7 @@ class Lowering:
         )
 
     def _stores(self, results: Sequence[str], link: Value) -> tuple[Statement, ...]:
-        """Return the stores of a row of results, without those of idle parts."""
+        """Return the stores of results for one row, without those of idle parts."""
         stores = tuple(
             Assign(Element(name, link), Element(f"{LOCAL}{name}", 0)) for name in results
         )
@@ -223,18 +224,20 @@ class Lowering:
     # -- scans -------------------------------------------------------------------------------------
 
     def _scan(self, s: int, scan: SequentialScan) -> tuple[Statement, ...]:
-        """Return the loop over the parts."""
+        """Return the statements of a scan: a comment and the loop over the parts."""
         chain, real, carries = self.chain, self.form.real, self.layout.carries
         direction = "inward" if scan.inward else "outward"
         kind = f"across the segments, {direction}"
         opening = chain.scalar_step(scan.opening, f"{s + 1}_first", f"{kind}, first segment")
         step = chain.scalar_step(scan.step, f"{s + 1}_other", f"{kind}, other segments")
         carry_size = size_of(scan.step.outputs, CARRY)
-        gives = carries.get(scan.gives) if size_of(scan.step.outputs, INITIAL_CARRY) else None
-        initial_carry, written = carries[scan.takes], gives
-        final = f"({chain.rows % 2 * initial_carry.size} + k)"
+        read_carry = carries[scan.takes]
+        written_carry = (
+            carries.get(scan.gives) if size_of(scan.step.outputs, INITIAL_CARRY) else None
+        )
+        final = f"({chain.rows % 2 * read_carry.size} + k)"
         parts = self.form.part_count
-        first, last, by = (parts - 1, 0, -1) if scan.inward else (0, parts, 1)
+        first, last, increment = (parts - 1, 0, -1) if scan.inward else (0, parts, 1)
         part = body(
             None if chain.states else Declare("const int", LANE, f"segment % {chain.lanes}"),
             chain.pointer(SAVED, Address(WORK, saved)) if (saved := self.layout.saved[s]) else None,
@@ -242,36 +245,38 @@ class Lowering:
             For(
                 "k",
                 0,
-                initial_carry.size,
-                (Assign(Element(FINAL_CARRY, "k"), self._carry(initial_carry, final)),),
+                read_carry.size,
+                (Assign(Element(FINAL_CARRY, "k"), self._carry(read_carry, final)),),
             ),
             If(
                 f"segment == {first}",
-                chain.call(opening, _SCANNED, scalar=True),
-                chain.call(step, _SCANNED, scalar=True),
+                chain.call(opening, _SCAN_ARRAYS, scalar=True),
+                chain.call(step, _SCAN_ARRAYS, scalar=True),
             ),
             copy("k", carry_size, CARRY, NEXT_CARRY),
             For(
                 "k",
                 0,
-                written.size,
-                (Assign(self._carry(written, "k"), Element(INITIAL_CARRY, "k")),),
+                written_carry.size,
+                (Assign(self._carry(written_carry, "k"), Element(INITIAL_CARRY, "k")),),
             )
-            if written
+            if written_carry
             else None,
         )
         carry = Declare(real, CARRY, size=(carry_size,))
         if not chain.states:
             comment = "the first segment has no predecessor"
             carry = replace(carry, value=f"{{{chain.zero}}}", comment=comment)
-        across = body(
-            Declare(real, FINAL_CARRY, size=(initial_carry.size,)),
+        statements = body(
+            Declare(real, FINAL_CARRY, size=(read_carry.size,)),
             carry,
             Declare(real, NEXT_CARRY, size=(carry_size,)),
-            Declare(real, INITIAL_CARRY, size=(written.size,)) if written else None,
-            For(SEGMENT, first, last, part, by, inclusive=scan.inward, condition=chain.is_ok),
+            Declare(real, INITIAL_CARRY, size=(written_carry.size,)) if written_carry else None,
+            For(
+                SEGMENT, first, last, part, increment, inclusive=scan.inward, condition=chain.is_ok
+            ),
         )
-        return Comment(kind), Block(across)
+        return Comment(kind), Block(statements)
 
     def _carry(self, carry: Carry, k: str) -> Element:
         """Return element k of the carry of the current part."""
@@ -279,8 +284,8 @@ class Lowering:
         return Element(WORK, index if self.chain.states else f"{index} + {LANE}")
 
 
-_SCANNED: dict[str, Value] = {
+_SCAN_ARRAYS: dict[str, Value] = {
     **{name: name for name in (FINAL_CARRY, CARRY, SAVED, NEXT_CARRY, INITIAL_CARRY)},
     RESULT_NAMES[SAVED]: SAVED,
 }
-"""The array for each port of a step of a scan."""
+"""The array of each port of a scan's step."""
