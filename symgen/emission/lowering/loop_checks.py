@@ -1,10 +1,10 @@
-"""Comparisons of a checked loop function: of arguments before the first stage, of angles and
-divisors on the way, of results at the end.
+"""Comparisons of a checked loop function.
 
-A divisor must have at least the magnitude of the smallest normal number, since no certified lower
-bound is known for chains of any length. A divisor must be finite as well: a quotient by an infinite
-number is zero. The workspace holds all results until they are known to be finite. In lanes each
-state has a status of its own, and all results are stored.
+It compares arguments before the first stage, angles and divisors after the step that computes them,
+and results after the last stage. The magnitude of a divisor must be at least the smallest normal
+number, because there is no certified lower bound for chains of any length. A divisor must be finite,
+too: a quotient by an infinite number would be zero. The workspace has the results until all are
+found to be finite. In lanes each state has its own status, and all results are stored.
 """
 
 from __future__ import annotations
@@ -40,30 +40,28 @@ from symgen.vocabulary.target import Target
 
 
 def guarded(form: LoopProgram, target: Target) -> LoopProgram:
-    """Return the form whose steps also give the numbers that are compared."""
+    """Return the form with steps that also return the numbers that are compared."""
     return forms.with_checked_rows(form, lambda step: _compared_rows(step, target))
 
 
 def _compared_rows(step: Program, target: Target) -> list[int]:
-    """Return the rows of a step that are compared: divisors, and the angles of the text's own sine
-    and cosine.
-    """
+    """Return the rows of a step that are compared: guarded rows, and angles of inline sines."""
     return sorted({guard.row for guard in _guards(step)} | _angles(step, target))
 
 
 def _guards(step: Program) -> list[checks.Guard]:
-    """Return the divisors of a step, and its operands of logarithms and roots."""
+    """Return the guards of a step's divisors and operands of logarithms and roots."""
     return sorted(checks.guards(step, live_rows(step), {}), key=lambda guard: guard.row)
 
 
 def _angles(step: Program, target: Target) -> set[int]:
-    """Return the angles of a step that must be in the range of the text's own sine and cosine."""
+    """Return the angles of a step that must be in the range of the inline sine and cosine."""
     return {*checks.angles(step, live_rows(step))} if target.text.trig == "inline" else set()
 
 
 @dataclass(frozen=True)
 class Status:
-    """The status that a function keeps: a number, or one for each lane of a vector."""
+    """Status of a function: one number, or an array with one number for each lane."""
 
     target: Target
     real: Real
@@ -79,24 +77,25 @@ class Status:
         return f"{self.target.name}_{name}"
 
     def refuse_where(self, fails: Mapping[str, Value]) -> list[Statement]:
-        """Set the status whose condition holds, the first one of several; in lanes, only of a lane
-        without another status.
+        """Set the status to the first one whose condition in `fails` holds.
+
+        A lane that is already refused keeps its status.
         """
         if self.in_lanes:
             return [self._refuse_lane(name, condition) for name, condition in fails.items()]
-        chosen: tuple[Statement, ...] | If = ()
+        branches: tuple[Statement, ...] | If = ()
         for name, condition in reversed([*fails.items()]):
-            chosen = If(condition, (Assign(self.value, self.macro(name)),), chosen)
-        return [chosen] if isinstance(chosen, If) else []
+            branches = If(condition, (Assign(self.value, self.macro(name)),), branches)
+        return [branches] if isinstance(branches, If) else []
 
     def _refuse_lane(self, name: str, fails: Value) -> Statement:
-        """Set the status of one lane where a condition fails."""
+        """Set the status of one lane if the condition `fails` holds."""
         test = expression(f"(({{}} == {self.macro('OK')}) && {{}})", self.value, fails)
         return Assign(self.value, expression(f"{{}} ? {self.macro(name)} : {{}}", test, self.value))
 
 
 def status_of(loops: LoopFunction) -> Status:
-    """Return where a loop function keeps its status."""
+    """Return the status of a loop function."""
     return Status(loops.target, loops.real, loops.lanes > 0)
 
 
@@ -104,13 +103,13 @@ def status_of(loops: LoopFunction) -> Status:
 
 
 def zeros(loops: LoopFunction) -> str:
-    """Return the local for a sum of zeros."""
+    """Return the name of the local for the sum of zero times each number."""
     return "none_" if loops.lanes else "none"
 
 
 def check_arguments(loops: LoopFunction) -> list[Statement]:
-    """Set the status where the workspace is too small, an argument is not finite, or a quaternion
-    is not of length 1.
+    """Set the status if the workspace is too small, an argument is not finite, or a quaternion is
+    not of length 1.
     """
     arrays = [(loops.ports[port.name], 0, port.size) for port in loops.form.inputs]
     sums, is_not_finite = _sum_zeros(loops, arrays, "arguments")
@@ -119,9 +118,9 @@ def check_arguments(loops: LoopFunction) -> list[Statement]:
         loops.status, ("OK", "NOT_FINITE", "NOT_UNIT", "NO_WORK")
     )
     if loops.lanes:
-        otherwise: Value = ("!(", units, f") ? {not_unit} :\n    {ok}") if units else ok
-        verdict = expression(f"{{}} ? {not_finite} :\n    {{}}", is_not_finite, otherwise)
-        return [Blank(), *sums, Assign(loops.lane_of(STATUS), verdict)]
+        if_finite: Value = ("!(", units, f") ? {not_unit} :\n    {ok}") if units else ok
+        status = expression(f"{{}} ? {not_finite} :\n    {{}}", is_not_finite, if_finite)
+        return [Blank(), *sums, Assign(loops.lane_of(STATUS), status)]
     compare_units = (If(("!(", units, ")"), (Assign(STATUS, not_unit),)),) if units else ()
     compare = (*sums, If(is_not_finite, (Assign(STATUS, not_finite),), compare_units))
     if loops.threads:
@@ -131,13 +130,14 @@ def check_arguments(loops: LoopFunction) -> list[Statement]:
 
 
 def check_results(loops: LoopFunction) -> list[Statement]:
-    """Set the status where a result is not finite; of one state, store the results where all are
-    finite.
+    """Set the status if a result is not finite.
+
+    The function for one state then stores the results if all are finite.
     """
     arrays = [
         (
-            WORK if loops.result_places else loops.ports[p.name],
-            loops.result_places.get(p.name, 0),
+            WORK if loops.result_offsets else loops.ports[p.name],
+            loops.result_offsets.get(p.name, 0),
             p.size,
         )
         for p in loops.form.outputs
@@ -156,10 +156,10 @@ def check_results(loops: LoopFunction) -> list[Statement]:
 def _sum_zeros(
     loops: LoopFunction, arrays: Sequence[tuple[str, int, int]], array_kind: str
 ) -> tuple[list[Statement], Value]:
-    """Add up zero times each element of arrays; return the statements, and the condition that an
+    """Return the statements that add zero times each element of arrays, and the condition that an
     element is not finite.
 
-    An array is a name, its first element, and the number of its elements.
+    An array consists of a name, the index of its first element, and the number of elements.
     """
     total, zero = loops.lane_of(zeros(loops)), loops.zero
     comment = f"zero if all {array_kind} are finite, else NaN"
@@ -193,11 +193,10 @@ def _unit_quaternions(loops: LoopFunction) -> All | None:
 def check_step(
     status: Status, step: Program, user: Program, only_where: Value = ""
 ) -> tuple[list[Statement], list[Statement]]:
-    """Return the array for the numbers of a step that are compared, and the comparisons that follow
-    the step's call.
+    """Return the array of the numbers that are compared, and the comparisons after the step's call.
 
-    `user` is the step that divides by these numbers. Only lanes where the condition `only_where`
-    holds are compared. Both lists are empty for a step without such numbers.
+    `user` is the step that divides by these numbers. Lanes in which the condition `only_where` does
+    not hold are not compared. Both lists are empty for a step without such numbers.
     """
     rows = next((port.rows for port in step.outputs if port.name == CHECKED), ())
     if not rows:
@@ -218,11 +217,11 @@ def check_step(
             pattern = f"{magnitude if guards[row].magnitude else '{}'} >= {{}}"
             divisors.append(expression(pattern, number, C.literal(bound, real)))
             divisors.append(expression(f"({zero}*{{}}) >= {zero}", number))
-    declared = Declare(real.name, CHECKED, size=(len(rows),))
-    only = ("(", only_where, ") && ") if only_where else ()
+    declaration = Declare(real.name, CHECKED, size=(len(rows),))
+    restriction = ("(", only_where, ") && ") if only_where else ()
     fails: dict[str, Value] = {
-        name: (*only, "!(", All(tuple(conditions), 16), ")")
+        name: (*restriction, "!(", All(tuple(conditions), 16), ")")
         for name, conditions in (("OUT_OF_RANGE", ranges), ("DIVISOR", divisors))
         if conditions
     }
-    return [declared], status.refuse_where(fails)
+    return [declaration], status.refuse_where(fails)

@@ -1,7 +1,6 @@
-"""A loop function in C: its steps and tables, and the elements of a link that its statements
-access.
+"""A loop function in C: its steps and tables, and the arrays and elements that its steps access.
 
-In a function with lanes each number of an array is a vector, one lane a state
+In a function with lanes each number of an array is a vector with one lane for each state
 (`statements.in_lanes`).
 """
 
@@ -36,34 +35,31 @@ from symgen.vocabulary.reals import REALS, Real
 from symgen.vocabulary.target import Target
 
 LINK, ELEMENT, STATUS, COLUMN = "i", "k", "status", "column"
-"""Locals: the number of a link, that of an element, the status of a checked function, and the
-columns of a joint.
+"""Locals: number of a link, number of an element, status of a checked function, and columns of a
+joint.
 """
 CARRIES, LINK_CARRY, PARENT_CARRY = "carries", "link_carry", "parent_carry"
-"""Locals for the carries of a tree: those of the base and all links, that of a link, and that of
-its parent.
+"""Locals for a tree: the carries of the base and all links, the carry of a link, and that of its
+parent.
 """
 NEXT_CARRY, WRITTEN = RESULT_NAMES[CARRY], "written"
-"""Locals in lanes: the carry that a step writes, and the half of a chain's carry that the step of a
-link has written.
+"""Locals in lanes: the carry that a step writes, and a pointer to it before the exchange of carries.
 """
 THREADS = "threads"
-"""The number of threads that run at once: the distance between the elements of a thread's
-workspace.
-"""
+"""Parameter with the number of threads: the stride of the workspace."""
 BLOCK, TURN = "block", "turn"
-"""Locals for sines of many links at once: the first link, and the sines and cosines."""
+"""Locals for a block of links: its first link, and its sines and cosines."""
 BASE = -1
-"""In place of a class: the first link of a chain, where it has a step of its own."""
-# A parameter with the name of a local is refused by `statements.check`.
+"""Number in place of a class for the first link of a chain, if it has a special step."""
+# `statements.check` rejects a parameter with the name of a local.
 
 
 @dataclass(frozen=True)
 class LoopFunction:
-    """A loop form as a function in C, of one state or of a block of `lanes` states.
+    """A loop form as a function in C, for one state or for a block of `lanes` states.
 
-    A function for `threads` takes the distance between the elements of each array, so that
-    neighbouring threads have neighbouring elements.
+    A function for `threads` has a parameter with the stride of each array, so that adjacent threads
+    access adjacent elements.
     """
 
     form: LoopProgram
@@ -83,7 +79,7 @@ class LoopFunction:
 
     @cached_property
     def function(self) -> str:
-        """The beginning of the names of steps and tables."""
+        """The prefix of the names of steps and tables."""
         return f"{self.form.function}{'_lanes' if self.lanes else ''}"
 
     @cached_property
@@ -93,16 +89,18 @@ class LoopFunction:
 
     @cached_property
     def sine_blocks(self) -> dict[int, Blocks]:
-        """The sweeps that take sines of many links at once; none in lanes or threads, which take
-        those of a link by itself.
+        """The blocks of each sweep that has blocks of links; empty in lanes and threads.
+
+        Lanes and threads compute the sine and cosine of one link after the other.
         """
         sweeps = range(0 if self.lanes or self.threads else len(self.form.sweeps))
         return {s: cut for s in sweeps if (cut := blocks(self.form, s, self.target))}
 
     @cached_property
     def steps(self) -> dict[tuple[int, int], Program]:
-        """The step of each sweep and class, and of BASE, as a function; a step without results is
-        left out.
+        """The step of each (sweep, class) as a function, also of class BASE.
+
+        Steps without results are omitted.
         """
         steps = {
             (s, c): self._step(s, c)
@@ -110,8 +108,8 @@ class LoopFunction:
             for c, step in enumerate(sweep.steps)
             if step.outputs and c in self.form.classes(sweep)
         }
-        based = [(s, BASE) for s, sweep in enumerate(self.form.sweeps) if sweep.base_step]
-        steps |= {key: self._step(*key) for key in based}
+        base_keys = [(s, BASE) for s, sweep in enumerate(self.form.sweeps) if sweep.base_step]
+        steps |= {key: self._step(*key) for key in base_keys}
         return dict(sorted(steps.items(), key=lambda item: item[0][0]))
 
     def step_of(self, s: int, c: int) -> Program:
@@ -120,7 +118,7 @@ class LoopFunction:
         return sweep.base_step if c == BASE and sweep.base_step else sweep.steps[c]
 
     def _step(self, s: int, c: int) -> Program:
-        """Return the function of a step; in a block of sines it gives the angle alone."""
+        """Return a step as a function; for a sweep with blocks, it computes the angle only."""
         in_blocks = self.sine_blocks.get(s)
         step = in_blocks.angles[c].program if in_blocks else self.step_of(s, c)
         number = f"{s + 1}" if len(self.form.link_classes) == 1 else f"{s + 1}_{c + 1}"
@@ -129,7 +127,7 @@ class LoopFunction:
         return as_function(step, f"{self.function}_{number}")
 
     def class_of(self, c: int) -> int:
-        """Return a class, for BASE that of the first link."""
+        """Return class `c`; for BASE, the class of the first link."""
         return self.form.class_of[0] if c == BASE else c
 
     @cached_property
@@ -140,7 +138,7 @@ class LoopFunction:
 
     @cached_property
     def epilogue_check(self) -> Program | None:
-        """The function that gives the numbers of the epilogue that are compared."""
+        """The function that computes the numbers of the epilogue that are compared."""
         step = self.form.epilogue_check
         return step and as_function(step, f"{self.function}_{EPILOGUE}_{CHECKED}")
 
@@ -161,27 +159,27 @@ class LoopFunction:
 
     @cached_property
     def angle_count(self) -> int:
-        """The angles that go through the text's own loop over sines, as many in all steps of the
-        file.
-        """
-        turning = [
+        """The number of angles of the file's loop over sines: the largest of all steps and blocks."""
+        steps_with_sines = [
             step for step in self.steps.values() if definition.uses_sincos(step, self.target)
         ]
-        most = max((len(definition.angles_together(step)) for step in turning), default=0)
+        most = max((len(definition.angles_together(step)) for step in steps_with_sines), default=0)
         in_steps = sincos.lanes(most, self.form.real) if self.target.text.trig == "auto" else 0
         return max([in_steps, *(sweep.lanes for sweep in self.sine_blocks.values())])
 
     @cached_property
     def needed_size(self) -> int:
-        """The least size of the workspace in a checked function of one state, which compares it; 0
-        elsewhere.
+        """The least size of the workspace, which a checked function for one state compares.
+
+        It is 0 for other functions.
         """
         return work(self.form, True) if self.target.checked and not self.lanes else 0
 
     @cached_property
-    def result_places(self) -> dict[str, int]:
-        """The places in the workspace where a checked function of one state holds results until all
-        are finite; else empty.
+    def result_offsets(self) -> dict[str, int]:
+        """The index of each result in the workspace of a checked function for one state.
+
+        The workspace has the results until all are found to be finite. Other functions have none.
         """
         outputs = self.form.outputs if self.needed_size else ()
         first_elements = itertools.accumulate(
@@ -191,9 +189,7 @@ class LoopFunction:
 
     @cached_property
     def strides(self) -> dict[str, str]:
-        """The parameter with the distance between the elements of each array of a function for
-        threads; else empty.
-        """
+        """The parameter with the stride of each array of a function for threads; else empty."""
         if not self.threads:
             return {}
         ports = {name: f"{name}_element" for name in self.ports.values()}
@@ -201,11 +197,11 @@ class LoopFunction:
 
     @cached_property
     def is_ok(self) -> str:
-        """The condition of a checked function of one state to go on; empty text elsewhere."""
+        """The condition that a checked function for one state has no refusal; else empty text."""
         return f"{STATUS} == {self.status('OK')}" if self.needed_size else ""
 
     def symbol(self, step: Program) -> str:
-        """Return the C name of a function that is called."""
+        """Return the C name of a step."""
         return self.target.symbol(step.function)
 
     def status(self, name: str) -> str:
@@ -217,23 +213,23 @@ class LoopFunction:
         return f"{CARRY}_{s + 1}"
 
     def lane_of(self, name: str) -> Value:
-        """Return a local that has one value a state."""
+        """Return a local that has one value for each state."""
         return Element(name, LANE) if self.lanes else name
 
     def element(self, port: str, index: Value) -> Element:
         """Return an element of an argument or a result."""
-        if port in self.result_places:
-            return Element(WORK, plus(index, self.result_places[port]))
+        if port in self.result_offsets:
+            return Element(WORK, plus(index, self.result_offsets[port]))
         return Element(self.ports[port], index)
 
     def array(self, port: str) -> Value:
         """Return the array of an argument or a result."""
-        is_buffered = port in self.result_places
-        return Address(WORK, self.result_places[port]) if is_buffered else self.ports[port]
+        is_buffered = port in self.result_offsets
+        return Address(WORK, self.result_offsets[port]) if is_buffered else self.ports[port]
 
 
 def times(factor: int, index: Value) -> Value:
-    """Return a factor times an index; a sum stands in parentheses."""
+    """Return a factor times an index; a sum is in parentheses."""
     if factor in (0, 1):
         return index if factor else "0"
     if index == "0":
@@ -242,7 +238,7 @@ def times(factor: int, index: Value) -> Value:
 
 
 def plus(index: Value, number: int) -> Value:
-    """Return an index plus a number; a product stands in parentheses."""
+    """Return an index plus a number; a product is in parentheses."""
     if index == "0" or not number:
         return str(number) if number else index
     is_product = any("*" in part for part in parts(index) if isinstance(part, str))
@@ -250,8 +246,9 @@ def plus(index: Value, number: int) -> Value:
 
 
 def current_link(loops: LoopFunction, s: int) -> Value:
-    """Return the number of the link that a sweep is at; a table has it for a path to one link of a
-    tree.
+    """Return the number of the link that a sweep visits.
+
+    A table has the numbers of the links on a path to one link of a tree.
     """
     form, sweep = loops.form, loops.form.sweeps[s]
     if sweep.only_path_to < 0 or form.serial:
@@ -260,9 +257,7 @@ def current_link(loops: LoopFunction, s: int) -> Value:
 
 
 def first_index(loops: LoopFunction, port: str, link: Value) -> Value:
-    """Return the index of a link's first element in a port with elements of joints or their
-    columns.
-    """
+    """Return the index of a link's first element in a port with elements or columns of joints."""
     is_position, kinds = port in POSITIONS, loops.form.link_classes
     if len({(kind.nq, kind.nv) for kind in kinds}) == 1:
         return times(kinds[0].nq if is_position else kinds[0].nv, link)
@@ -273,9 +268,10 @@ def first_index(loops: LoopFunction, port: str, link: Value) -> Value:
 
 
 def step_carries(loops: LoopFunction, s: int) -> tuple[str, str]:
-    """Return the array that a step takes as its carry, and the array that it writes its carry to.
+    """Return the arrays from which a step reads its carry, and to which it writes its carry.
 
-    In lanes the arrays differ: a compiler makes no vectors of a step that may write what it reads.
+    The arrays differ in lanes, since a compiler does not vectorise a step that may overwrite its
+    arguments.
     """
     if loops.form.straight(loops.form.sweeps[s]):
         return (CARRY, NEXT_CARRY) if loops.lanes else (loops.carry(s), loops.carry(s))
@@ -287,8 +283,9 @@ def step_carries(loops: LoopFunction, s: int) -> tuple[str, str]:
 def step_call(
     loops: LoopFunction, s: int, c: int, link: Value, angle: str = f"{LINK} - {BLOCK}"
 ) -> Call:
-    """Return the call of the step of sweep `s` for a link of class `c`, whose angle has number
-    `angle` in a block.
+    """Return the call of the step of sweep `s` for a link of class `c`.
+
+    `angle` is the index of the link's angle in a block.
     """
     step = loops.steps[s, c]
     arguments = tuple(
@@ -300,7 +297,7 @@ def step_call(
 
 
 def _argument(loops: LoopFunction, s: int, c: int, port: str, link: Value) -> Value:
-    """Return the array that a step gets for one of its ports."""
+    """Return the argument of a step's call for one of its ports."""
     form, sweep = loops.form, loops.form.sweeps[s]
     carry, next_carry = step_carries(loops, s)
     per_link, columns = dict(form.per_link), dict.fromkeys(dict(form.columns), COLUMN)

@@ -1,11 +1,10 @@
-"""Maps over the elements of a chain in parts, and parallel scans along the elements between two
-maps.
+"""Maps over the elements of a chain in parts, and the parallel scans between two maps.
 
-A map takes a step for each element by itself, row by row. The upsweep combines the values of two
-rows as soon as it has both. It combines the values of two pairs likewise, so that a level never
-holds more than two values. The next map goes through the rows the other way, and the downsweep
-computes the value of a row when the map comes to it. The upsweep values of the parts are combined
-in the same way, one pair after the other.
+A map calls a step for each row; the elements are independent of each other. The upsweep combines
+the values of two rows, and of two pairs, as soon as both are computed, so that a level never stores
+more than two values. The next map visits the rows in reverse order, and the downsweep computes the
+value of a row when the map comes to it. The upsweep values of the parts are combined in the same
+way, one pair after the other.
 """
 
 from __future__ import annotations
@@ -64,10 +63,10 @@ from symgen.ir.program import Program
 
 
 class _Scan(NamedTuple):
-    """A scan: its number in the text, and the steps of a pair as functions of lanes, and of a pair
-    of parts.
+    """A scan: its number in the text, its offsets in the workspace, and its steps as functions.
 
-    Of the function of a block of states they are the same functions.
+    `up` and `down` are steps of a pair of rows, with lanes; `up_of_segments` and `down_of_segments`
+    are steps of a pair of parts. In a block of states the two kinds are the same functions.
     """
 
     number: int
@@ -92,7 +91,7 @@ class Lowering:
         self.scans = [self._steps(t) for t in range(len(form.scans))]
         rows = level_rows(chain.rows)
         pairs = accumulate((count // 2 for count in rows), initial=0)
-        self.top, self.levels = len(rows) - 1, f"{chain.symbol}_levels"
+        self.top_level, self.levels = len(rows) - 1, f"{chain.symbol}_levels"
         self.tables = [
             Table(
                 "for each level in a segment: number of rows, and number of pairs below the level",
@@ -104,8 +103,8 @@ class Lowering:
             "for each level over the segments: first number, number of rows, and length of a row"
         )
         for scan in self.scans:
-            over = levels_over_parts(scan.tree, form.part_count)
-            self.tables.append(Table(comment, self._over(scan), over))
+            levels = levels_over_parts(scan.tree, form.part_count)
+            self.tables.append(Table(comment, self._segment_levels(scan), levels))
             comment = ""
 
     def _steps(self, t: int) -> _Scan:
@@ -127,14 +126,12 @@ class Lowering:
             t + 1, tree, self.layout.offsets[t], up, down, up_of_segments, down_of_segments
         )
 
-    def _over(self, scan: _Scan) -> str:
+    def _segment_levels(self, scan: _Scan) -> str:
         """Return the name of a scan's table of levels over the parts."""
         return f"{self.chain.symbol}_segment_levels_{scan.number}"
 
     def functions(self) -> Iterator[Function]:
-        """Give the functions of each scan, of each map and of the sums, and the one that runs all
-        stages.
-        """
+        """Yield the functions of scans, maps and sums, then the function that runs all stages."""
         chain, stages = self.chain, body()
         last = expression("(((row % 2) != 0) || (row + 1 == {}))", Element(self.levels, "level", 0))
         comment = (
@@ -147,20 +144,21 @@ class Lowering:
         for scan in self.scans:
             yield self._pair(scan, up=True)
             yield self._pair(scan, up=False)
-            yield self._over_parts(scan)
+            yield self._scan_over_parts(scan)
         for s, (previous_scan, next_scan) in enumerate(pairwise((None, *self.scans, None))):
             function = self._map(s, previous_scan, next_scan)
             yield function
             stages += chain.over_groups([function])
             if next_scan:
-                stages += self._call_over_parts(next_scan)
+                stages += self._call_scan_over_parts(next_scan)
         sums = self._sums()
         yield sums
         yield chain.function([GROUP], (*stages, *chain.over_groups([sums])))
 
     def _count_levels(self, end: str, holds: Value, comment: str) -> Function:
-        """Return the function that counts the levels of which a row is the last one, or the first
-        one.
+        """Return the function that counts the levels at which a row is at the `end` of a pair.
+
+        The `end` is "first" or "last"; `holds` is its condition for one level.
         """
         up = (Assign(ROW, "2", "/="), Assign("level", "1", "+="))
         count = While(expression("(level < {}) && {}", self.top, holds), up)
@@ -174,16 +172,16 @@ class Lowering:
         )
 
     def _levels_as(self, end: str) -> str:
-        """Return the name of the function that counts the levels of which a row is the "first" or
-        the "last" one.
-        """
+        """Return the name of the function that counts levels; `end` is "first" or "last"."""
         return f"{self.chain.symbol}_levels_as_{end}"
 
     # -- scans -------------------------------------------------------------------------------------
 
     def _pair(self, scan: _Scan, up: bool) -> Function:
-        """Return the function that combines the upsweep values of a pair of rows of a group, or
-        splits its downsweep value.
+        """Return the upsweep (`up`) or the downsweep of a pair of rows as a function.
+
+        The upsweep combines the values of the two rows. The downsweep computes their values from
+        that of the pair.
         """
         chain, offsets, tree = self.chain, scan.offsets, scan.tree
         if up:
@@ -230,8 +228,8 @@ class Lowering:
         )
         return chain.static(f"{name}_{scan.number}", parameters, statements, comment)
 
-    def _over_parts(self, scan: _Scan) -> Function:
-        """Return the function that scans over the parts, each of which is one row."""
+    def _scan_over_parts(self, scan: _Scan) -> Function:
+        """Return the function of the scan over the parts, where each part is one row."""
         chain, tree = self.chain, scan.tree
         levels = levels_over_parts(tree, self.form.part_count)
         up_size, row_size = tree.up_size, levels[0][2]
@@ -271,9 +269,10 @@ class Lowering:
         name, returns = f"over_segments_{scan.number}", "int" if status else "void"
         return chain.static(name, parameters, statements, comment, False, returns)
 
-    def _call_over_parts(self, scan: _Scan) -> tuple[Statement, ...]:
-        """Return the call of the scan over the parts, which gives a status where it compares
-        something for one state.
+    def _call_scan_over_parts(self, scan: _Scan) -> tuple[Statement, ...]:
+        """Return the call of the scan over the parts.
+
+        The function for one state returns a status if it compares numbers.
         """
         chain, name = self.chain, f"{self.chain.symbol}_over_segments_{scan.number}"
         guarded = chain.is_guarded(scan.up, scan.down)
@@ -284,14 +283,15 @@ class Lowering:
         return (If(chain.is_ok, (call,)),) if chain.is_ok else (call,)
 
     def _roots(self, scan: _Scan, up: bool) -> For:
-        """Return the loop that copies the upsweep value of each part to the levels over the parts,
-        or its downsweep value back.
+        """Return the loop that copies values between the parts and the levels over the parts.
+
+        It copies the upsweep value of each part to the levels (`up`), or the downsweep value back.
         """
         chain, up_size, downsweep_size = self.chain, scan.tree.up_size, len(scan.tree.initial)
         first, size = (
             (scan.offsets.upsweeps, up_size) if up else (scan.offsets.downsweeps, downsweep_size)
         )
-        top = first + 2 * self.top * size
+        top = first + 2 * self.top_level * size
         address = Address(WORK, f"({chain.group_size}*segment) + {top}")
         if not chain.states:
             part = f"({chain.group_size}*(segment / {chain.lanes}))"
@@ -306,54 +306,54 @@ class Lowering:
             Declare(kind, "root", address, pointer=FIXED),
             For("k", 0, size, (Assign(row, root) if up else Assign(root, row),)),
         )
-        go_on = "" if up else self._go_on(scan)
-        return For("segment", 0, self.form.part_count, statements, condition=go_on)
+        condition = "" if up else self._condition(scan)
+        return For("segment", 0, self.form.part_count, statements, condition=condition)
 
-    def _go_on(self, scan: _Scan) -> str:
-        """Return the condition to go on over the parts; empty text where nothing is compared on the
-        way.
-        """
+    def _condition(self, scan: _Scan) -> str:
+        """Return the condition of loops over parts: no refusal; empty if no number is compared."""
         return self.chain.is_ok if self.chain.is_guarded(scan.up, scan.down) else ""
 
     def _over_levels(self, scan: _Scan, call: Iterable[Statement], first: int, last: int) -> For:
-        """Return the loop over levels over the parts, and over the pairs of a level."""
+        """Return the loop over the levels over the parts, and over the pairs of each level."""
         pointer = self.chain.pointer
-        go_on = self._go_on(scan)
-        (below, size_below), (level_above, pairs, size) = (
+        condition = self._condition(scan)
+        (first_below, size_below), (first_current, pairs, size) = (
             [Element(array, k) for k in columns]
             for array, columns in (("below", (0, 2)), ("current", (0, 1, 2)))
         )
         pair = (
-            pointer("left", expression("tree + {} + ({}*2*pair)", below, size_below)),
+            pointer("left", expression("tree + {} + ({}*2*pair)", first_below, size_below)),
             pointer("right", expression("left + {}", size_below)),
-            pointer("combined", expression("tree + {} + ({}*pair)", level_above, size)),
+            pointer("combined", expression("tree + {} + ({}*pair)", first_current, size)),
             *call,
         )
+        table = self._segment_levels(scan)
         level = (
-            Declare("const int", "below", Row(self._over(scan), "level - 1"), pointer=FIXED),
-            Declare("const int", "current", Row(self._over(scan), "level"), pointer=FIXED),
-            For("pair", 0, pairs, pair, condition=go_on),
+            Declare("const int", "below", Row(table, "level - 1"), pointer=FIXED),
+            Declare("const int", "current", Row(table, "level"), pointer=FIXED),
+            For("pair", 0, pairs, pair, condition=condition),
         )
         step = 1 if first <= last else -1
-        return For("level", first, last, level, step, condition=go_on)
+        return For("level", first, last, level, step, condition=condition)
 
     # -- maps --------------------------------------------------------------------------------------
 
     def _map(self, s: int, previous_scan: _Scan | None, next_scan: _Scan | None) -> Function:
-        """Return the function that takes a step for each element of a group, with the scans before
-        and behind it.
+        """Return the function of a map over the rows of a group.
+
+        It includes the downsweep of the scan before the map, and the upsweep of the scan after it.
         """
         chain, step, inward = self.chain, self.steps[s], s % 2 == 1
-        places = self._places(s)
-        loads = [port.name for port in step.inputs if port.name not in places]
+        arrays = self._arrays(s)
+        loads = [port.name for port in step.inputs if port.name not in arrays]
         start, end = ("last", "first") if inward else ("first", "last")
-        used = (
+        steps = (
             step,
             *([previous_scan.down] if previous_scan else ()),
             *([next_scan.up] if next_scan else ()),
         )
         guarded, cleared = (
-            chain.is_guarded(*used),
+            chain.is_guarded(*steps),
             chain.states and self._has_last(previous_scan, next_scan),
         )
         row = body(
@@ -365,7 +365,7 @@ class Lowering:
             else None,
             self._loads(loads),
             self._downsweep(previous_scan, start) if previous_scan else None,
-            chain.call(step, places),
+            chain.call(step, arrays),
             self._upsweep(next_scan, end) if next_scan else None,
         )
         statements = body(
@@ -388,21 +388,22 @@ class Lowering:
         comment = f"map over the rows of a {group}, {direction}"
         return chain.group_function(f"map_{s + 1}", statements, comment, guarded)
 
-    def _places(self, s: int) -> dict[str, Value]:
-        """Return the place of each port of a map that is no argument."""
+    def _arrays(self, s: int) -> dict[str, Value]:
+        """Return the array of each port of map `s` that is no argument."""
         results = (name for port in self.form.outputs for name in (port.name, port.name + BEFORE))
-        saved = {SAVED: 0, RESULT_NAMES[SAVED]: self.form.maps[s].saved_at[0]}
-        saved |= {name: self.form.work + k for k, name in enumerate(results)}
+        first_elements = {SAVED: 0, RESULT_NAMES[SAVED]: self.form.maps[s].saved_at[0]}
+        first_elements |= {name: self.form.work + k for k, name in enumerate(results)}
         rows: dict[str, Value] = {
             name: Address(GROUP_WORK, row_of(self.layout.row_size, first))
-            for name, first in saved.items()
+            for name, first in first_elements.items()
         }
         constants = Row(self.chain.constants, "first_row + row")
         return rows | {CONSTANTS: constants, DOWNSWEEP: DOWNSWEEP, UPSWEEP: UPSWEEP}
 
     def _loads(self, ports: Sequence[str]) -> Iterator[Statement]:
-        """Give the loads of arguments of a row: those of each element's joint, and of the joint
-        before; zero where there is none.
+        """Yield the loads of a row's arguments: elements of its joint, or of the joint before.
+
+        The buffer is zero if that joint does not exist.
         """
         rows, part, joints = self.chain.rows, self.chain.part, len(self.form)
         if ports:
@@ -417,7 +418,7 @@ class Lowering:
             yield Assign(Element(f"{LOCAL}{port}", 0), value)
 
     def _downsweep(self, scan: _Scan, end: str) -> Iterator[Statement]:
-        """Give the downsweep to a row: from the levels at whose end the row is."""
+        """Yield the downsweep to a row, over the levels at which the row is at the `end` of a pair."""
         symbol, tree = self.chain.symbol, scan.tree
         status = [STATUS] * self.chain.is_guarded(scan.down)
         split = Call(f"{symbol}_downsweep_{scan.number}", (WORK, *_PAIR_INDICES, *status))
@@ -425,7 +426,7 @@ class Lowering:
         yield from self._without_joint(tree, DOWNSWEEP, tree.last_valid, len(tree.initial))
 
     def _upsweep(self, scan: _Scan, end: str) -> Iterator[Statement]:
-        """Give the upsweep from a row: to the levels at whose end the row is."""
+        """Yield the upsweep from a row, over the levels at which the row is at the `end` of a pair."""
         symbol, tree = self.chain.symbol, scan.tree
         status = [STATUS] * self.chain.is_guarded(scan.up)
         combine = Call(f"{symbol}_upsweep_{scan.number}", (WORK, *_PAIR_INDICES, *status))
@@ -435,8 +436,10 @@ class Lowering:
     def _without_joint(
         self, tree: ParallelScan, array: str, first: int, size: int
     ) -> Iterator[Statement]:
-        """Give the statement that clears the numbers of the last element from `first` on, where
-        they belong to a joint.
+        """Yield the statement that sets the last element's numbers of a joint to zero.
+
+        The last element has no joint. Its numbers of a joint begin at index `first`; none is
+        yielded for a scan without such numbers.
         """
         if tree.valid < tree.up_size:
             part, row = divmod(len(self.form), self.chain.rows)
@@ -451,12 +454,13 @@ class Lowering:
 
     @staticmethod
     def _has_last(*scans: _Scan | None) -> bool:
-        """True if a scan has numbers that the last element lacks."""
+        """Return True if a scan has numbers of a joint, which the last element lacks."""
         return any(scan is not None and scan.tree.valid < scan.tree.up_size for scan in scans)
 
     def _sums(self) -> Function:
-        """Return the function that adds the two values of each result: of the joint's element, and
-        of the element behind.
+        """Return the function that adds the two values of each result.
+
+        They are the values of the joint's element and of the next element.
         """
         chain, row_size, lanes = self.chain, self.layout.row_size, self.chain.lanes
         stores = []
@@ -499,4 +503,4 @@ _PAIR: dict[str, Value] = {
     SAVED: SAVED,
     RESULT_NAMES[SAVED]: SAVED,
 }
-"""The array for each port of a step of a pair."""
+"""The array of each port of a pair's step."""

@@ -1,10 +1,10 @@
-"""Sweeps along links as statements: one function a kind of stage.
+"""Sweeps over links as statements: one Python function for each kind of stage.
 
-`lower` returns the function of one state, or that of a block of states, whose arrays have lanes.
-Both go through the stages of the form in order: a sweep along a chain, a sweep through a tree, a
-sweep without a carry, sines in blocks; then the epilogue. A checked function of one state ends its
-loops as soon as its status is no longer OK. In lanes all states go to the end, each with a status
-of its own.
+`lower` returns the function for one state, or for a block of states, whose arrays have lanes. The
+stages are in the order of the form, and the epilogue is the last one. The kinds of stages are
+sweeps along a chain, sweeps through a tree, sweeps without a carry, and blocks of sines. A checked
+function for one state ends its loops when its status is no longer OK. In lanes all states execute
+all stages, and each state has its own status.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ Body = tuple[Statement, ...]
 
 
 def lower(loops: LoopFunction) -> Function:
-    """Return the function of a loop form, of one state or of a block of states."""
+    """Return the function of a loop form, for one state or for a block of states."""
     form, target, lanes = loops.form, loops.target, loops.lanes
     stages = [statement for s in range(len(form.sweeps)) for statement in _stage(loops, s)]
     body: Body = (
@@ -96,7 +96,7 @@ def lower(loops: LoopFunction) -> Function:
     )
     symbol = target.symbol(form.function)
     if loops.threads:
-        return _of_a_thread(loops, body)
+        return _thread_function(loops, body)
     if not lanes:
         parameters = [
             Declare(f"{p['qualifier']}{p['real']}", p["name"], size=(p["size"],) * bool(p["size"]))
@@ -116,8 +116,8 @@ def lower(loops: LoopFunction) -> Function:
     return Function(f"{symbol}_block", tuple(parameters), body, static=True, comment=comment)
 
 
-def _of_a_thread(loops: LoopFunction, body: Body) -> Function:
-    """Return the function of one state for a thread, whose arrays have strides."""
+def _thread_function(loops: LoopFunction, body: Body) -> Function:
+    """Return the function for one state that a GPU thread calls; its arrays have strides."""
     form, checked = loops.form, loops.target.checked
     qualifiers = [(port.name, "const ") for port in form.inputs]
     qualifiers += [(port.name, "") for port in form.outputs]
@@ -140,28 +140,30 @@ def _of_a_thread(loops: LoopFunction, body: Body) -> Function:
 
 
 def _declarations(loops: LoopFunction) -> list[Statement]:
-    """Declare the locals that all stages share, and name the parameters that no statement reads."""
+    """Return the declarations of locals that all stages share, and casts of unread parameters."""
     in_tree, in_blocks = widest(loops.form) > 0, bool(loops.sine_blocks)
-    has_blocks = any(cut.links <= _last(loops, s) for s, cut in loops.sine_blocks.items())
+    has_block_loop = any(cut.links <= _last(loops, s) for s, cut in loops.sine_blocks.items())
     lanes, checked, real = loops.lanes, loops.target.checked, loops.form.real
     finite = "zero if all arguments are finite, else NaN"
     has_lanes = lanes and (checked or any(sweep.initial for sweep in loops.form.sweeps))
-    locals_where: list[tuple[object, Statement]] = [
+    candidates: list[tuple[object, Statement]] = [
         (in_blocks, Declare(real, ANGLE, size=(loops.angle_count,))),
         (checked and lanes, Declare(real, zeros(loops), size=(lanes,), comment=finite)),
         (checked and not lanes, Declare("int", STATUS, loops.status("OK"))),
         (True, Declare("int", LINK)),
-        (has_blocks, Declare("int", BLOCK)),
+        (has_block_loop, Declare("int", BLOCK)),
         (in_tree or loops.threads, Declare("int", ELEMENT)),
         (has_lanes, Declare("int", LANE)),
     ]
-    declared = [declaration for is_needed, declaration in locals_where if is_needed]
-    return [*_carry_arrays(loops), *declared, *map(Unused, _unread(loops))]
+    declarations = [declaration for is_needed, declaration in candidates if is_needed]
+    return [*_carry_arrays(loops), *declarations, *map(Unused, _unread(loops))]
 
 
 def _carry_arrays(loops: LoopFunction) -> list[Statement]:
-    """Declare the carries of trees, which the workspace holds, of one state those of chains, and
-    the final carries.
+    """Return the declarations of carries.
+
+    They are the carries of trees, which are in the workspace, those of chains in a function for one
+    state, and the final carries.
     """
     form, arrays = loops.form, list[Statement]()
     if widest(form):
@@ -184,15 +186,16 @@ def _unread(loops: LoopFunction) -> list[str]:
     used = {p.name for step in loops.steps.values() for p in (*step.inputs, *step.outputs)}
     inputs = () if loops.target.checked else loops.form.inputs
     unread = [loops.ports[port.name] for port in inputs if port.name not in used]
-    saves = loops.sine_blocks or not used.isdisjoint((SAVED, RESULT_NAMES[SAVED]))
-    holds_results = loops.threads and loops.result_places
-    unread += [] if saves or widest(loops.form) or holds_results else [WORK]
+    has_saved_values = loops.sine_blocks or not used.isdisjoint((SAVED, RESULT_NAMES[SAVED]))
+    has_results = loops.threads and loops.result_offsets
+    uses_workspace = has_saved_values or widest(loops.form) or has_results
+    unread += [] if uses_workspace else [WORK]
     strides = [loops.strides[name] for name in unread if loops.threads]
     return [*unread, *strides]
 
 
 def _array(loops: LoopFunction, name: str, *size: int, value: str | None = None) -> Declare:
-    """Declare a local array of numbers; vectors begin with a line of the cache."""
+    """Return the declaration of a local array of numbers; vectors are aligned to a cache line."""
     attribute = f"{loops.target.symbol(loops.form.function)}_LINE" if loops.lanes else ""
     return Declare(loops.form.real, name, value, size=size, attribute=attribute)
 
@@ -201,30 +204,30 @@ def _array(loops: LoopFunction, name: str, *size: int, value: str | None = None)
 
 
 def _stage(loops: LoopFunction, s: int) -> Body:
-    """Return one sweep under a comment; in lanes it is a scope."""
+    """Return the statements of one sweep under a comment; in lanes they are a block."""
     sweep = loops.form.sweeps[s]
     if s in loops.sine_blocks:
         count = loops.sine_blocks[s].links
         return Blank(), Comment(f"sines and cosines of {count} links at once"), *_sines(loops, s)
-    to_tip = sweep.only_path_to >= 0
-    title = f"outward, from the base{' to the frame' if to_tip else ''}"
+    ends_at_frame = sweep.only_path_to >= 0
+    title = f"outward, from the base{' to the frame' if ends_at_frame else ''}"
     if sweep.inward:
-        title = f"inward, from the {'frame' if to_tip else 'tips'}"
+        title = f"inward, from the {'frame' if ends_at_frame else 'tips'}"
     lower_sweep = _map if not sweep.initial else _chain if loops.form.straight(sweep) else _tree
     statements = tuple(lower_sweep(loops, s))
     return Blank(), Comment(title), *((Block(statements),) if loops.lanes else statements)
 
 
 def _map(loops: LoopFunction, s: int) -> list[Statement]:
-    """Return a sweep without a carry: each link by itself."""
+    """Return the statements of a sweep without a carry."""
     return [*_zero_columns(loops, s), *_each_link(loops, s, lambda steps: steps)]
 
 
 def _chain(loops: LoopFunction, s: int) -> list[Statement]:
-    """Return a sweep where each link takes the carry of the link before it.
+    """Return the statements of a sweep in which each link reads the carry of the link before it.
 
     For one state the step overwrites the carry. In lanes the carry has two halves; the step reads
-    one and writes the other.
+    one half and writes the other.
     """
     form, sweep, carry, real = loops.form, loops.form.sweeps[s], loops.carry(s), loops.form.real
     carry_in, _ = step_carries(loops, s)
@@ -241,102 +244,107 @@ def _chain(loops: LoopFunction, s: int) -> list[Statement]:
         Assign(Element(carry_in, k), C.literal(number, loops.real))
         for k, number in enumerate(sweep.initial if is_read else ())
     ]
-    final: Body = ()
-    on_the_way: Body = ()
+    stores_after_loop: Body = ()
+    stores_in_loop: Body = ()
     for final_carry in _final_carries(loops, s):
         stores, link = _store_carry(loops, final_carry, carry_in, 0), max(final_carry.link, 0)
         if link == form.visited(sweep)[-1]:
-            final += stores
+            stores_after_loop += stores
         else:
-            on_the_way += (If(f"{LINK} == {link}", stores),)
+            stores_in_loop += (If(f"{LINK} == {link}", stores),)
 
     def body(steps: Body) -> Body:
         if not loops.lanes:
-            return (*steps, *on_the_way)
+            return (*steps, *stores_in_loop)
         written = Declare(real, WRITTEN, NEXT_CARRY, pointer=FIXED)
         swap = (Assign(NEXT_CARRY, CARRY), Assign(CARRY, WRITTEN))
-        return (written, *steps, *swap, *on_the_way)
+        return (written, *steps, *swap, *stores_in_loop)
 
     links = _each_link(loops, s, body)
-    return [*halves, *initial, *_zero_columns(loops, s), *links, *_while_ok(loops, final)]
+    after_loop = _while_ok(loops, stores_after_loop)
+    return [*halves, *initial, *_zero_columns(loops, s), *links, *after_loop]
 
 
 def _tree(loops: LoopFunction, s: int) -> list[Statement]:
-    """Return a sweep through a tree, whose carries have a row for the base and one for each link.
+    """Return the statements of a sweep through a tree.
 
-    Outward, a link takes the row of its parent. Inward, a link takes its own row, where its
-    children have joined their carries; the child with the highest number comes first and overwrites
-    the row.
+    The carries have a row for the base and for each link. In an outward sweep a link reads the row
+    of its parent. In an inward sweep it reads its own row, in which its children combine their
+    carries. The child with the highest number is the first, and overwrites the row.
     """
     form, sweep = loops.form, loops.form.sweeps[s]
     size, final_carries = len(sweep.initial), _final_carries(loops, s)
     _, next_carry = step_carries(loops, s)
     parent = (Element(loops.link_tables.integers("parents", form.parents), LINK), " + 1")
     initial = loops.link_tables.initial_carry(s)
-    link_row, parent_row = (Address(CARRIES, times(size, at)) for at in ((LINK, " + 1"), parent))
+    link_row, parent_row = (Address(CARRIES, times(size, row)) for row in ((LINK, " + 1"), parent))
     kind = form.real if sweep.inward or loops.lanes else f"const {form.real}"
     rows = (
         Declare(form.real, LINK_CARRY, link_row, pointer=FIXED),
         Declare(kind, PARENT_CARRY, parent_row, pointer=FIXED),
     )
-    before: Body = ()
-    after: Body = ()
+    before_step: Body = ()
+    after_step: Body = ()
     opening: Body = (replace(copy(ELEMENT, size, CARRIES, initial), condition=loops.is_ok),)
     if sweep.inward:
         last_child = loops.link_tables.last_children()
         is_leaf = (Element(last_child, (LINK, " + 1")), " < 0")
         is_first_child = (Element(last_child, parent), f" == {LINK}")
-        before = (If(is_leaf, (copy(ELEMENT, size, LINK_CARRY, initial),)),)
-        after = (
-            If(is_first_child, (copy(ELEMENT, size, PARENT_CARRY, next_carry),), _joins(loops, s)),
+        before_step = (If(is_leaf, (copy(ELEMENT, size, LINK_CARRY, initial),)),)
+        after_step = (
+            If(
+                is_first_child,
+                (copy(ELEMENT, size, PARENT_CARRY, next_carry),),
+                _combine_carries(loops, s),
+            ),
         )
         opening = (_array(loops, NEXT_CARRY, size), Blank()) if loops.lanes else ()
         if loops.lanes and any(final_carry.link >= 0 for final_carry in final_carries):
-            after += (copy(ELEMENT, size, LINK_CARRY, next_carry),)
+            after_step += (copy(ELEMENT, size, LINK_CARRY, next_carry),)
     final: Body = ()
     for final_carry in final_carries:
         final += _store_carry(loops, final_carry, CARRIES, size * (final_carry.link + 1))
-    links = _each_link(loops, s, lambda steps: (*rows, *before, *steps, *after))
+    links = _each_link(loops, s, lambda steps: (*rows, *before_step, *steps, *after_step))
     return [*opening, *links, *_while_ok(loops, final)]
 
 
-def _joins(loops: LoopFunction, s: int) -> Body:
-    """Add the carry of a further child to that of the children before it, or multiply the two."""
+def _combine_carries(loops: LoopFunction, s: int) -> Body:
+    """Return the loops that add a child's carry to the parent's row, or multiply them."""
     sweep, (_, next_carry) = loops.form.sweeps[s], step_carries(loops, s)
-    joined, first = Element(PARENT_CARRY, ELEMENT), 0
-    joins: Body = ()
-    for join, run in itertools.groupby(sweep.combine):
-        end, sign = first + len([*run]), " + " if join == "add" else "*"
-        assign = Assign(joined, (joined, sign, Element(next_carry, ELEMENT)))
-        joins += (For(ELEMENT, first, end, (assign,)),)
+    combined, first = Element(PARENT_CARRY, ELEMENT), 0
+    combinations: Body = ()
+    for operation, run in itertools.groupby(sweep.combine):
+        end, sign = first + len([*run]), " + " if operation == "add" else "*"
+        assign = Assign(combined, (combined, sign, Element(next_carry, ELEMENT)))
+        combinations += (For(ELEMENT, first, end, (assign,)),)
         first = end
-    return joins
+    return combinations
 
 
 def _sines(loops: LoopFunction, s: int) -> list[Statement]:
-    """Return a sweep that takes sines alone: the angles of a block of links, then all their sines
-    in one call.
+    """Return the statements of a sweep that computes sines and cosines in blocks of links.
 
-    Where one block holds all links there is no loop over blocks, and the angles are stored one by
-    one: a compiler then makes vectors of them in registers.
+    It stores the angles of a block, and one call computes their sines and cosines. A single block
+    needs no loop over blocks; its angles are stored one by one, so that a compiler builds vectors
+    of them in registers.
     """
     last, links, name = _last(loops, s), loops.sine_blocks[s].links, loops.target.name
     zero = For(LINK, 0, loops.angle_count, (Assign(Element(ANGLE, LINK), loops.zero),))
     turn = Declare(f"const {name}_turns", TURN, f"{name}_sincos({ANGLE})")
     if links > last:
-        angles = _angles_of_all(loops, s)
+        angles = _angle_calls(loops, s)
         stores = _by_class(loops, s, lambda c: _store_sines(loops, s, c, LINK))
         sines = For(LINK, 0, last, stores, inclusive=True)
         return [zero, *_while_ok(loops, (*angles, Block((turn, Blank(), sines))))]
     in_block, angle = f"{LINK} < ({BLOCK} + {links})", f"{LINK} - {BLOCK}"
-    of_block = For(LINK, BLOCK, last, _steps(loops, s), inclusive=True, condition=in_block)
-    sines = replace(of_block, body=_by_class(loops, s, lambda c: _store_sines(loops, s, c, angle)))
-    body = (of_block, Block((turn, Blank(), sines)))
+    angles_of_block = For(LINK, BLOCK, last, _steps(loops, s), inclusive=True, condition=in_block)
+    stores = _by_class(loops, s, lambda c: _store_sines(loops, s, c, angle))
+    body = (angles_of_block, Block((turn, Blank(), replace(angles_of_block, body=stores))))
     return [zero, For(BLOCK, 0, last, body, links, inclusive=True, condition=loops.is_ok)]
 
 
-def _angles_of_all(loops: LoopFunction, s: int) -> Body:
-    """Return the angle of each link that a sweep visits, one call a link."""
+def _angle_calls(loops: LoopFunction, s: int) -> Body:
+    """Return the call that computes the angle of a link, for each link that a sweep visits."""
     angles: Body = ()
     for angle_number, link in enumerate(loops.form.visited(loops.form.sweeps[s])):
         c = loops.form.class_of[link]
@@ -346,9 +354,7 @@ def _angles_of_all(loops: LoopFunction, s: int) -> Body:
 
 
 def _store_sines(loops: LoopFunction, s: int, c: int, angle: str) -> Body:
-    """Store the sine and the cosine of a link of class `c`, those of number `angle`, with its saved
-    values.
-    """
+    """Store sine and cosine with index `angle` as saved values of a link of class `c`."""
     sweep, row = loops.form.sweeps[s], times(loops.form.work, current_link(loops, s))
     sources = {"sin": f"{TURN}.sine", "cos": f"{TURN}.cosine"}
     return tuple(
@@ -361,14 +367,14 @@ def _store_sines(loops: LoopFunction, s: int, c: int, angle: str) -> Body:
 
 
 def _epilogue(loops: LoopFunction) -> Body:
-    """Compare the divisors of the epilogue, then compute results from the final carries."""
+    """Return the comparisons of the epilogue's divisors, and the call of the epilogue."""
     form, check, epilogue = loops.form, loops.epilogue_check, loops.epilogue
     if not epilogue:
         return ()
     statements: Body = (Blank(),)
     if check and form.epilogue_check and form.epilogue:
-        compared, compare = check_step(status_of(loops), form.epilogue_check, form.epilogue)
-        body = (*compared, Call(loops.symbol(check), (FINAL_CARRY, CHECKED)), *compare)
+        arrays, comparisons = check_step(status_of(loops), form.epilogue_check, form.epilogue)
+        body = (*arrays, Call(loops.symbol(check), (FINAL_CARRY, CHECKED)), *comparisons)
         statements += (Block(body) if loops.lanes else If(loops.is_ok, body),)
     results = (loops.array(port.name) for port in epilogue.outputs)
     call = Call(loops.symbol(epilogue), (FINAL_CARRY, *results))
@@ -379,39 +385,40 @@ def _epilogue(loops: LoopFunction) -> Body:
 
 
 def _last(loops: LoopFunction, s: int) -> int:
-    """Return the number of the last link that a sweep comes to, counted from the base."""
+    """Return the number of the last link that a sweep visits, counted from the base."""
     return len(loops.form.visited(loops.form.sweeps[s])) - 1
 
 
-def _each_link(loops: LoopFunction, s: int, around: Callable[[Body], Body]) -> Body:
-    """Return the loop over the links of a sweep, and the step of the first link where it has one of
-    its own.
+def _each_link(loops: LoopFunction, s: int, link_body: Callable[[Body], Body]) -> Body:
+    """Return the loop over the links of a sweep, and the special step of the first link, if any.
 
-    `around` adds to the statements of a step what each link does besides.
+    `link_body` returns the statements for a link from those of its step.
     """
     last, sweep = _last(loops, s), loops.form.sweeps[s]
     nearest = 1 if sweep.base_step else 0
     first, last, step = (last, nearest, -1) if sweep.inward else (nearest, last, 1)
     links = For(
-        LINK, first, last, around(_steps(loops, s)), step, inclusive=True, condition=loops.is_ok
+        LINK, first, last, link_body(_steps(loops, s)), step, inclusive=True, condition=loops.is_ok
     )
     if not sweep.base_step:
         return (links,)
-    base = around(_step(loops, s, BASE, "0"))
-    of_base = _while_ok(loops, base) if loops.is_ok or not loops.lanes else (Block(base),)
-    return (links, *of_base) if sweep.inward else (*of_base, links)
+    first_link = link_body(_step(loops, s, BASE, "0"))
+    if loops.is_ok or not loops.lanes:
+        first_link = _while_ok(loops, first_link)
+    else:
+        first_link = (Block(first_link),)
+    return (links, *first_link) if sweep.inward else (*first_link, links)
 
 
 def _while_ok(loops: LoopFunction, statements: Body) -> Body:
-    """Return statements that a checked function of one state leaves out after its status has
-    changed.
-    """
+    """Return statements that a checked function for one state skips after a refusal."""
     return (If(loops.is_ok, statements),) if loops.is_ok and statements else statements
 
 
 def _by_class(loops: LoopFunction, s: int, lower_class: Callable[[int], Body]) -> Body:
-    """Choose by the class of the link; the last class needs no condition where every class has a
-    step.
+    """Return the branches by the class of the link; `lower_class` returns those of one class.
+
+    The last class has no condition if all classes have steps.
     """
     form = loops.form
     classes = [c for sweep, c in loops.steps if sweep == s and c != BASE]
@@ -423,45 +430,48 @@ def _by_class(loops: LoopFunction, s: int, lower_class: Callable[[int], Body]) -
             kinds = loops.link_tables.integers("classes", form.class_of)
             condition = (Element(kinds, current_link(loops, s)), f" == {c}")
         branches.append((condition, lower_class(c)))
-    chosen: Body | If = ()
+    statement: Body | If = ()
     for condition, body in reversed(branches):
-        chosen = If(condition, body, chosen) if condition else body
-    if isinstance(chosen, If):
-        return (chosen,)
-    needs_scope = chosen and (loops.lanes or len(form.link_classes) > 1)
-    return (Block(chosen),) if needs_scope else chosen
+        statement = If(condition, body, statement) if condition else body
+    if isinstance(statement, If):
+        return (statement,)
+    needs_scope = statement and (loops.lanes or len(form.link_classes) > 1)
+    return (Block(statement),) if needs_scope else statement
 
 
 def _steps(loops: LoopFunction, s: int) -> Body:
-    """Return the step of the link's class."""
+    """Return the statements of the current link's step."""
     return _by_class(loops, s, lambda c: _step(loops, s, c, current_link(loops, s)))
 
 
 def _step(loops: LoopFunction, s: int, c: int, link: Value) -> Body:
-    """Call the step of a class, compare its divisors, and store the columns of a matrix that it
-    gives.
-    """
+    """Return the call of a class's step, its comparisons, and its stores of columns of a matrix."""
     call, program = step_call(loops, s, c, link), loops.step_of(s, c)
-    compared, compare = check_step(status_of(loops), program, program)
+    checked_array, comparisons = check_step(status_of(loops), program, program)
     column, stores = _store_columns(loops, s, c, link)
     calls = thread_call(loops, call, loops.steps[s, c])
-    return (*column, *compared, *calls, *compare, *stores)
+    return (*column, *checked_array, *calls, *comparisons, *stores)
 
 
 def _store_columns(loops: LoopFunction, s: int, c: int, link: Value) -> tuple[Body, Body]:
-    """Return the declaration of the columns that a step gives, and the stores to the matrix; both
-    empty for other steps.
+    """Return the declaration of the columns that a step computes, and their stores to the matrix.
+
+    Both are empty for a step that computes no columns.
     """
-    form, rows_of = loops.form, dict(loops.form.columns)
-    columns = [port for port in loops.steps[s, c].outputs if port.name in rows_of]
+    form, row_counts = loops.form, dict(loops.form.columns)
+    columns = [port for port in loops.steps[s, c].outputs if port.name in row_counts]
     if not columns:
         return (), ()
     name, size = columns[0].name, columns[0].size
     matrix = next(port for port in form.outputs if port.name == name)
-    rows = rows_of[name]
-    width, across, first = size // rows, matrix.size // rows, first_index(loops, name, link)
+    rows = row_counts[name]
+    width, matrix_width = size // rows, matrix.size // rows
+    first = first_index(loops, name, link)
     stores = [
-        Assign(loops.element(name, plus(first, row * across + k)), Element(COLUMN, row * width + k))
+        Assign(
+            loops.element(name, plus(first, row * matrix_width + k)),
+            Element(COLUMN, row * width + k),
+        )
         for row in range(rows)
         for k in range(width)
     ]
@@ -469,13 +479,16 @@ def _store_columns(loops: LoopFunction, s: int, c: int, link: Value) -> tuple[Bo
 
 
 def _zero_columns(loops: LoopFunction, s: int) -> list[Statement]:
-    """Fill with zeros the matrices whose columns this sweep is the first to give, where it leaves
-    links out.
+    """Return the loops that set matrices to zero.
+
+    They precede the first sweep that computes columns of a matrix, if it does not visit all links.
     """
     form = loops.form
     if len(form.visited(form.sweeps[s])) == len(form):
         return []
-    given_by = [(at, port.name) for (at, _), step in loops.steps.items() for port in step.outputs]
+    results = [
+        (sweep, port.name) for (sweep, _), step in loops.steps.items() for port in step.outputs
+    ]
     return [
         For(
             LINK,
@@ -487,23 +500,24 @@ def _zero_columns(loops: LoopFunction, s: int) -> list[Statement]:
         )
         for port in form.outputs
         if port.name in dict(form.columns)
-        and min((at for at, name in given_by if name == port.name), default=-1) == s
+        and min((sweep for sweep, name in results if name == port.name), default=-1) == s
     ]
 
 
 def _final_carries(loops: LoopFunction, s: int) -> list[FinalCarry]:
-    """Return the final carries of a sweep: results, and what the epilogue takes."""
+    """Return the final carries of a sweep: results, and arguments of the epilogue."""
     form = loops.form
     return [final_carry for final_carry in form.final_carries if final_carry.sweep == s]
 
 
 def _store_carry(loops: LoopFunction, final_carry: FinalCarry, array: str, first: int) -> Body:
-    """Store elements of a carry, which begins at `first` of an array, as a result or for the
-    epilogue.
+    """Return the stores of a final carry as a result, or as an argument of the epilogue.
+
+    The carry begins at index `first` of `array`.
     """
     form, name = loops.form, final_carry.name
-    before = form.final_carries[: form.final_carries.index(final_carry)]
-    index = sum(len(earlier.elements) for earlier in before if earlier.name == FINAL_CARRY)
+    earlier_carries = form.final_carries[: form.final_carries.index(final_carry)]
+    index = sum(len(carry.elements) for carry in earlier_carries if carry.name == FINAL_CARRY)
     return tuple(
         Assign(
             Element(FINAL_CARRY, index + k) if name == FINAL_CARRY else loops.element(name, str(k)),

@@ -1,8 +1,7 @@
-"""The call of a step by a thread: elements that are apart from each other go through arrays of the
-thread's own.
+"""Calls of steps by a GPU thread: elements with a stride are copied to and from local arrays.
 
-A step is a function of arrays whose elements follow each other. The compiler puts it where it is
-called, so that the thread's own arrays become registers.
+A step is a function of contiguous arrays. The compiler inlines it, so that the local arrays become
+registers.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ from symgen.emission.writer import live_rows
 from symgen.ir.program import Program
 
 LOOP = 4
-"""Elements that follow each other are copied in a loop where they are so many."""
+"""Least number of contiguous elements that are copied in a loop."""
 
 
 def thread_call(loops: LoopFunction, call: Call, step: Program) -> tuple[Statement, ...]:
-    """Return the call of a step; in a function for threads with copies of the elements that it
-    reads and gives.
+    """Return the call of a step; in a function for threads, with copies of the elements that the
+    step reads and writes.
     """
     if not loops.threads:
         return (call,)
@@ -42,41 +41,41 @@ def thread_call(loops: LoopFunction, call: Call, step: Program) -> tuple[Stateme
     read_elements = [step.rows[i].value for i in live_rows(step) if step.rows[i].op == "input"]
     ports = (*step.inputs, *step.outputs)
     for number, (port, argument) in enumerate(zip(ports, call.arguments, strict=True)):
-        source_address = argument if isinstance(argument, Address) else Address(str(argument), "0")
-        if source_address.array not in loops.strides:
+        strided_array = argument if isinstance(argument, Address) else Address(str(argument), "0")
+        if strided_array.array not in loops.strides:
             arguments.append(argument)
             continue
-        thread_array = f"local_{port.name}"
-        arguments.append(thread_array)
-        declarations.append(Declare(loops.form.real, thread_array, size=(port.size,)))
+        local_array = f"local_{port.name}"
+        arguments.append(local_array)
+        declarations.append(Declare(loops.form.real, local_array, size=(port.size,)))
         if number < len(step.inputs):
             loads += _copies(
-                {k for at, k in read_elements if at == number},
-                source_address,
-                thread_array,
+                {k for port_number, k in read_elements if port_number == number},
+                strided_array,
+                local_array,
                 load=True,
             )
         else:
-            stores += _copies(range(port.size), source_address, thread_array, load=False)
+            stores += _copies(range(port.size), strided_array, local_array, load=False)
     call_with_copies = Call(call.function, tuple(arguments), True, call.continuation)
     return (Block(body(declarations, loads, call_with_copies, stores)),)
 
 
 def _copies(
-    elements: Iterable[int], source_address: Address, thread_array: str, load: bool
+    elements: Iterable[int], strided_array: Address, local_array: str, load: bool
 ) -> Iterator[Statement]:
-    """Give the copies of elements from a strided array to the thread's own array, or back."""
+    """Yield the copies of elements from a strided array to a local array (`load`), or back."""
     for first, last in _runs(sorted(elements)):
         single = last - first + 1 < LOOP
         for k in range(first, last + 1) if single else (ELEMENT,):
-            target: Value = Element(thread_array, str(k))
-            source: Value = Element(source_address.array, _sum(source_address.index, k))
-            assign = Assign(target, source) if load else Assign(source, target)
+            local: Value = Element(local_array, str(k))
+            strided: Value = Element(strided_array.array, _sum(strided_array.index, k))
+            assign = Assign(local, strided) if load else Assign(strided, local)
             yield assign if single else For(ELEMENT, first, last + 1, (assign,))
 
 
 def _runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
-    """Return the first and the last of each run of numbers that follow each other."""
+    """Return the first and the last number of each run of consecutive numbers."""
     runs: list[tuple[int, int]] = []
     for number in numbers:
         if runs and runs[-1][1] == number - 1:
