@@ -1,7 +1,7 @@
 """Assembly of closed loops: NAME_assemble.h and NAME_assemble.c.
 
 NAME_assemble computes closed positions by damped Gauss-Newton steps on the loop closure error C. It
-is the only generated function that iterates, at most TURNS times. NAME_assembly_step and
+is the only generated function that iterates, at most MOST_STEPS times. NAME_assembly_step and
 NAME_integrate, which are functions of the folder, compute each step.
 """
 
@@ -19,12 +19,12 @@ from symgen.vocabulary.functions import ASSEMBLE, ASSEMBLING
 from symgen.vocabulary.reals import REALS
 from symgen.vocabulary.target import Target
 
-TURNS = 100
+MOST_STEPS = 100
 """Largest number of steps."""
-LONGEST = Fraction(1, 2)
+LONGEST_STEP = Fraction(1, 2)
 """Largest displacement (rad, m) of a joint in one step."""
-DAMPED = Fraction(1, 1000)
-"""Factor of the damping, DAMPED · min(1, |C|²)."""
+DAMPING_FACTOR = Fraction(1, 1000)
+"""Factor of the damping, DAMPING_FACTOR · min(1, |C|²)."""
 GAIN = Fraction(1, 4)
 """Closed loops get a further step only if the last step multiplied |C|² by less than GAIN."""
 TOLERANCE = {"double": Fraction(1, 10**12), "float": Fraction(1, 10**5)}
@@ -32,7 +32,7 @@ TOLERANCE = {"double": Fraction(1, 10**12), "float": Fraction(1, 10**5)}
 
 It is about 10⁴ round-offs of 1 m in double, and a few hundred in float.
 """
-FLOOR = 64
+LEAST_DAMPING = 64
 """Least damping in units of round-off. It avoids a division by zero with redundant rows of C."""
 STATUSES = {"ASSEMBLED": 0, "NOT_CLOSED": 5}
 """Statuses of NAME_assemble; it can also return the statuses 1 … 4 of the checked functions."""
@@ -58,13 +58,13 @@ def assembles(functions: Mapping[str, Any]) -> bool:
 def facts(programs: Mapping[str, Form]) -> dict[str, Any]:
     """Return the facts that a caller of NAME_assemble needs; none without that function.
 
-    They are its `statuses`, the largest number of steps (`turns`), and the `tolerance` (m, rad).
+    They are its `statuses`, the largest number of steps (`most_steps`), and the `tolerance` (m, rad).
     """
     if not assembles(programs):
         return {}
     return {
         "statuses": _statuses(),
-        "turns": TURNS,
+        "most_steps": MOST_STEPS,
         "tolerance": float(TOLERANCE[single_real(programs.values())]),
     }
 
@@ -86,9 +86,9 @@ def _context(programs: Mapping[str, Form], target: Target) -> dict[str, Any]:
     real = REALS[name]
     step, integrate = ASSEMBLING
     numbers = {
-        "damping_factor": DAMPED,
-        "least_damping": FLOOR * Fraction(real.eps),
-        "longest_step": LONGEST,
+        "damping_factor": DAMPING_FACTOR,
+        "least_damping": LEAST_DAMPING * Fraction(real.eps),
+        "longest_step": LONGEST_STEP,
         "gain": GAIN,
         "zero": Fraction(0),
         "one": Fraction(1),
@@ -100,7 +100,7 @@ def _context(programs: Mapping[str, Form], target: Target) -> dict[str, Any]:
         | {
             "real": name,
             "rows": programs[step].outputs[1].size,
-            "turns": TURNS,
+            "most_steps": MOST_STEPS,
             "statuses": _statuses(),
             "checks": True,
             "fabs": real.libm("fabs"),

@@ -1,8 +1,8 @@
 """Interface of the output languages: a `Printer` prints functions, a `Wrapper` adds another
 language.
 
-There is one printer, for C (`symgen.emission.backends.c99`). Wrappers for C++, CUDA and CasADi
-stand beside it. A function is a `Program` with the rows of all links, or a `LoopProgram` with loops
+There is one printer, for C (`symgen.emission.backends.c99`), and there are wrappers for C++, CUDA
+and CasADi. A function is a `Program` with the rows of all links, or a `LoopProgram` with loops
 over links; `Form` is either of them. A row is one operation of a function.
 """
 

@@ -13,7 +13,7 @@ from symgen.emission import sincos
 from symgen.ir.loops import Angle, LoopProgram, angle_of
 from symgen.vocabulary.target import Target
 
-MOST = 16
+MOST_LINKS = 16
 """Largest number of links of a block; blocks of twice this length are not faster."""
 
 
@@ -40,5 +40,5 @@ def blocks(form: LoopProgram, s: int, target: Target) -> Blocks | None:
     angles = {c: angle for c, step in steps if (angle := angle_of(step))}
     if not steps or len(angles) < len(steps):
         return None
-    links = -(-count // -(-count // MOST))
+    links = -(-count // -(-count // MOST_LINKS))
     return Blocks(links, sincos.lanes(links, form.real), angles)

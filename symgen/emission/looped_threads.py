@@ -2,8 +2,8 @@
 loops over the links.
 
 The loops, tables and steps are those of the C function for one state. Element k of an argument, a
-result or the workspace is k · stride numbers behind element 0, and the stride is a parameter:
-neighbouring threads access neighbouring addresses.
+result or the workspace has index k · stride. The stride is a parameter, so that adjacent threads can
+access adjacent addresses.
 """
 
 from __future__ import annotations
@@ -25,16 +25,14 @@ from symgen.support.errors import RequestError
 from symgen.vocabulary.target import Target
 
 CONSTANT_MEMORY = 65536
-"""Bytes of a GPU's constant memory. Tables of at most this total size are placed in it, larger ones
-in device memory.
-"""
+"""Size of a GPU's constant memory in bytes. Larger tables are placed in device memory."""
 
 
 def function(form: LoopProgram, target: Target, language: Language) -> dict[str, Any]:
     """Return the variables of the template `looped.cuh.j2`.
 
-    Raises RequestError for a method that computes the parts of a chain in SIMD lanes, and where the
-    checks of a function cannot be printed.
+    Raises RequestError for a method that computes the parts of a chain in SIMD lanes, and if the
+    comparisons of a checked function cannot be printed.
     """
     if form.part_count:
         raise RequestError(

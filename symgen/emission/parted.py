@@ -60,10 +60,11 @@ def lower(form: LoopProgram, target: Target, states: bool) -> Lowered:
     else:
         lowering = sequential_scan.Lowering(chain)
     functions = [*lowering.functions()]
-    rows, width = form.part_count // chain.lanes * chain.rows, form.link_classes[0].width
-    lanes = [] if states else [chain.lanes]
+    rows = form.part_count // chain.parts_per_group * chain.rows_per_group
+    width = form.link_classes[0].width
+    lanes = [] if states else [chain.parts_per_group]
     sizes_by_name: dict[str, Sizes] = {table.name: table.size for table in lowering.tables}
-    sizes_by_name |= {chain.constants: (rows, width, *lanes)}
+    sizes_by_name |= {chain.constants_table: (rows, width, *lanes)}
     step_names = [step["symbol"] for step in chain.steps] + [name for name, _ in chain.functions]
     sizes_by_name |= dict.fromkeys([*step_names, *definition.macros(target)], ())
     return Lowered(chain, lowering.tables, check(functions, sizes_by_name))
@@ -129,7 +130,7 @@ def block(form: LoopProgram, target: Target) -> dict[str, Any]:
         for part in range(form.part_count)
         for row in range(form.longest_part)
     ]
-    name, size = chain.constants, (len(constants), form.link_classes[0].width)
+    name, size = chain.constants_table, (len(constants), form.link_classes[0].width)
     *stages, whole_function = functions
     return {
         "steps": chain.steps,

@@ -154,35 +154,37 @@ def cut(
     if not lines:
         lines, ends[-1] = [[]], 1
     pieces = _Pieces.of(lines, arguments, stores)
-    last = pieces.last_uses()
+    last_uses = pieces.last_uses()
     for name in pieces.piece_of.keys() & block_counts.keys():
-        last[name] = max(last[name], ends[block_counts[name]])
-    parts, size, places = _allocate(pieces, last)
+        last_uses[name] = max(last_uses[name], ends[block_counts[name]])
+    parts, size, places = _allocate(pieces, last_uses)
     return Cut(tuple(parts), size, places, tuple(ends))
 
 
-def _allocate(pieces: _Pieces, last: Mapping[str, int]) -> tuple[list[Part], int, dict[str, int]]:
+def _allocate(
+    pieces: _Pieces, last_uses: Mapping[str, int]
+) -> tuple[list[Part], int, dict[str, int]]:
     """Return the parts, the size of the work array, and the element of each local in it.
 
-    `last` maps each local to the number of the last part that reads it. A local gets the lowest
-    free element.
+    `last_uses` maps each local to the number of the last part that reads it. A local gets the
+    lowest free element.
     """
     places: dict[str, int] = {}
-    busy: list[tuple[int, int]] = []
-    free: list[int] = []
+    occupied: list[tuple[int, int]] = []
+    free_elements: list[int] = []
     size, parts = 0, []
     for n, piece in enumerate(pieces.lines):
-        while busy and busy[0][0] <= n:
-            heapq.heappush(free, heapq.heappop(busy)[1])
+        while occupied and occupied[0][0] <= n:
+            heapq.heappush(free_elements, heapq.heappop(occupied)[1])
         saves = []
         for _, line in piece:
             name = line["name"]
-            if last[name] > n:
-                if not free:
-                    heapq.heappush(free, size)
+            if last_uses[name] > n:
+                if not free_elements:
+                    heapq.heappush(free_elements, size)
                     size += 1
-                places[name] = heapq.heappop(free)
-                heapq.heappush(busy, (last[name], places[name]))
+                places[name] = heapq.heappop(free_elements)
+                heapq.heappush(occupied, (last_uses[name], places[name]))
                 saves.append((places[name], name))
         earlier_names = dict.fromkeys(
             name for name in pieces.used(n) if pieces.piece_of.get(name, n) < n
@@ -213,11 +215,11 @@ def _pieces(lines: list[Line], length: int, pair: str) -> list[list[Line]]:
     count = -(-len(lines) // length)
     values, pairs = _crossings(lines, pair)
     piece_length = len(lines) / count
-    near = int(piece_length / _NEAR)
+    distance = int(piece_length / _NEAR)
     cuts = [0]
     for k in range(1, count):
         middle = round(k * piece_length)
-        window = [n for n in range(middle - near, middle + near + 1) if not pairs[n]]
+        window = [n for n in range(middle - distance, middle + distance + 1) if not pairs[n]]
         if window:
             cuts.append(min(window, key=lambda n: (values[n], abs(n - middle))))
     return [lines[start:end] for start, end in zip(cuts, [*cuts[1:], len(lines)], strict=True)]

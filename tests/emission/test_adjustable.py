@@ -135,12 +135,16 @@ def test_numbers_of_the_driver_are_those_of_the_real_type(real: str, eps: float)
         )
     }
     least, factor = numbers["least_damping"], numbers["damping_factor"]
-    assert least == pytest.approx(assembling.FLOOR * eps, rel=1e-6)
+    assert least == pytest.approx(assembling.LEAST_DAMPING * eps, rel=1e-6)
     assert 0 == numbers["zero"] < least < factor < numbers["one"] == 1
     assert 0 < numbers["gain"] < 1
     assert numbers["tolerance"] == pytest.approx(facts["tolerance"], rel=1e-6)
     assert numbers["tolerance"] > 50 * eps
-    assert (context["rows"], context["turns"], context["real"]) == (5, assembling.TURNS, real)
+    assert (context["rows"], context["most_steps"], context["real"]) == (
+        5,
+        assembling.MOST_STEPS,
+        real,
+    )
     assert (context["step_symbol"], context["integrate_symbol"]) == (
         "arm_assembly_step",
         "arm_integrate",

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from symgen.emission import loop_work, sincos
-from symgen.emission.blocks import MOST, blocks
+from symgen.emission.blocks import MOST_LINKS, blocks
 from symgen.emission.part_layout import (
     ScanLayout,
     SweepLayout,
@@ -318,7 +318,7 @@ def test_links_are_spread_evenly_over_blocks(count: int, links: int, real: str) 
     """Two blocks take 11 and 10 of 21 links, for example; a vector has 16 bytes."""
     places = blocks(of_sines(count, "sin", "cos", real=real), 0, target())
     assert places is not None
-    assert places.links == links <= MOST
+    assert places.links == links <= MOST_LINKS
     lanes = {"double": 2, "float": 4}[real]
     assert places.lanes == -(-links // lanes) * lanes
     assert places.angles[0].operations == ("sin", "cos")

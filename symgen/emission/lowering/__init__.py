@@ -1,1 +1,1 @@
-"""Stages of a loop over links as statements."""
+"""Lowering of functions to statements (`symgen.emission.statements`)."""

@@ -131,7 +131,7 @@ class Chain:
     @cached_property
     def loops(self) -> LoopFunction:
         """The form as a loop function, for the parts that both kinds of forms share."""
-        return LoopFunction(self.form, self.target, self.vector if self.states else 0)
+        return LoopFunction(self.form, self.target, self.lane_count if self.states else 0)
 
     @cached_property
     def name(self) -> str:
@@ -149,32 +149,32 @@ class Chain:
         return self.target.checked and not self.states
 
     @cached_property
-    def vector(self) -> int:
+    def lane_count(self) -> int:
         """The number of lanes of a vector."""
         return _lanes.lanes(self.form.real)
 
     @cached_property
-    def lanes(self) -> int:
+    def parts_per_group(self) -> int:
         """The number of parts of a group."""
-        return 1 if self.states else self.vector
+        return 1 if self.states else self.lane_count
 
     @cached_property
-    def groups(self) -> int:
+    def group_count(self) -> int:
         """The number of groups."""
-        return self.form.part_count // self.lanes
+        return self.form.part_count // self.parts_per_group
 
     @cached_property
-    def rows(self) -> int:
+    def rows_per_group(self) -> int:
         """The number of rows of a group."""
         return self.form.longest_part
 
     @cached_property
     def group_size(self) -> int:
         """The number of elements of a group in the workspace."""
-        return self.lanes * layout(self.form).group_size
+        return self.parts_per_group * layout(self.form).group_size
 
     @cached_property
-    def constants(self) -> str:
+    def constants_table(self) -> str:
         """The name of the table of link constants."""
         return f"{self.symbol}_{CONSTANTS}"
 
@@ -263,35 +263,37 @@ class Chain:
         Return None for a step that reads no link constants.
         """
         reads_constants = size_of(step.inputs, CONSTANTS) > 0
-        return Declare("const int", "first_row", f"{self.rows}*group") if reads_constants else None
+        if not reads_constants:
+            return None
+        return Declare("const int", "first_row", f"{self.rows_per_group}*group")
 
     def buffers(self, ports: Iterable[str]) -> Iterator[Declare]:
         """Yield the declarations of the buffers of arguments and results."""
         line = f"{self.name}_LINE"
         return (Declare(self.form.real, f"{LOCAL}{port}", None, (1,), "", line) for port in ports)
 
-    def unused(self, used: Sequence[str] = ()) -> Iterator[Unused]:
+    def unused(self, used_arrays: Sequence[str] = ()) -> Iterator[Unused]:
         """Yield the arguments and results that a function does not use."""
-        return (Unused(name) for name in self.arrays if name not in used)
+        return (Unused(name) for name in self.arrays if name not in used_arrays)
 
     def over_rows(self, inward: bool, body: Iterable[Statement]) -> For:
         """Return the loop over the rows of a group."""
         if inward:
-            return For(ROW, self.rows - 1, 0, tuple(body), step=-1, inclusive=True)
-        return For(ROW, 0, self.rows, tuple(body))
+            return For(ROW, self.rows_per_group - 1, 0, tuple(body), step=-1, inclusive=True)
+        return For(ROW, 0, self.rows_per_group, tuple(body))
 
     def in_group(self, first: int) -> str:
         """Return the index in the workspace of an element of the current group."""
-        return f"({self.group_size}*group) + {self.each(str(first))}"
+        return f"({self.group_size}*group) + {self.per_group(str(first))}"
 
-    def each(self, number: str) -> str:
-        """Return `number` times the number of parts of a group."""
-        return number if self.states else f"{self.lanes}*{number}"
+    def per_group(self, number: str) -> str:
+        """Return `number`, times the number of parts of a group."""
+        return number if self.states else f"{self.parts_per_group}*{number}"
 
     @property
     def part(self) -> str:
         """The number of the part that a lane of the current group has."""
-        return GROUP if self.states else f"({self.lanes}*group) + {LANE}"
+        return GROUP if self.states else f"({self.parts_per_group}*group) + {LANE}"
 
     # -- functions -------------------------------------------------------------------------------
 
@@ -311,8 +313,8 @@ class Chain:
             compares |= takes_status
             status = (self._statuses,) if takes_status else ()
             calls.append(Call(function.name, (*self._arguments, WORK, GROUP, *status)))
-        parallel = PARALLEL if self.groups > 1 and not self.states else None
-        loop = body(parallel, For(GROUP, 0, self.groups, tuple(calls)))
+        parallel = PARALLEL if self.group_count > 1 and not self.states else None
+        loop = body(parallel, For(GROUP, 0, self.group_count, tuple(calls)))
         if not self.checked:
             return loop
         first = expression(f"({self.is_ok}) ? {{}} : {STATUS}", Element(STATUSES, SEGMENT))
@@ -322,7 +324,7 @@ class Chain:
     @cached_property
     def _statuses(self) -> Value:
         """The argument of a group's function with the statuses of its parts, or of all states."""
-        return STATUS if self.states else Address(STATUSES, f"{self.lanes}*group")
+        return STATUS if self.states else Address(STATUSES, f"{self.parts_per_group}*group")
 
     @cached_property
     def _arguments(self) -> list[Value]:
@@ -370,7 +372,7 @@ class Chain:
         checked, loops, zero_sum = self.target.checked, self.loops, zeros(self.loops)
         finite = "zero if all arguments are finite, else NaN"
         statements = body(
-            Declare(self.form.real, zero_sum, size=(self.vector,), comment=finite)
+            Declare(self.form.real, zero_sum, size=(self.lane_count,), comment=finite)
             if checked
             else None,
             integers(*dict.fromkeys([*counters, *[LINK, LANE] * checked])),
@@ -378,8 +380,8 @@ class Chain:
             self._after_blank(stages) if checked else stages,
             check_results(loops) if checked else None,
         )
-        status = [Declare("int", STATUS, size=(self.vector,))] * checked
-        comment = f"One block of {self.vector} states."
+        status = [Declare("int", STATUS, size=(self.lane_count,))] * checked
+        comment = f"One block of {self.lane_count} states."
         function = Function(
             f"{self.name}_block",
             (*self._parameters, *status),
@@ -401,7 +403,7 @@ class Chain:
 
     def status_parameter(self, guarded: bool) -> tuple[Declare, ...]:
         """Return the parameter for the statuses of the lanes of a `guarded` function."""
-        return (Declare("int", STATUS, size=(self.vector,)),) if guarded else ()
+        return (Declare("int", STATUS, size=(self.lane_count,)),) if guarded else ()
 
     def static(
         self,
@@ -424,7 +426,7 @@ class Chain:
         arrays = _VECTORS | {f"{LOCAL}{name}{end}" for name in self.arrays for end in ("", BEFORE)}
         if self.states:
             arrays |= _STATES | {*self.arrays}
-        (function_of_lanes,) = in_lanes([function], arrays, self.vector)
+        (function_of_lanes,) = in_lanes([function], arrays, self.lane_count)
         assert isinstance(function_of_lanes, Function)
         return function_of_lanes
 

@@ -77,7 +77,7 @@ class Status:
         return f"{self.target.name}_{name}"
 
     def refuse_where(self, fails: Mapping[str, Value]) -> list[Statement]:
-        """Set the status to the first one whose condition in `fails` holds.
+        """Return statements that set the status to the first one whose condition in `fails` holds.
 
         A lane that is already refused keeps its status.
         """
@@ -89,7 +89,7 @@ class Status:
         return [branches] if isinstance(branches, If) else []
 
     def _refuse_lane(self, name: str, fails: Value) -> Statement:
-        """Set the status of one lane if the condition `fails` holds."""
+        """Return the statement that sets the status of one lane if the condition `fails` holds."""
         test = expression(f"(({{}} == {self.macro('OK')}) && {{}})", self.value, fails)
         return Assign(self.value, expression(f"{{}} ? {self.macro(name)} : {{}}", test, self.value))
 
@@ -108,8 +108,9 @@ def zeros(loops: LoopFunction) -> str:
 
 
 def check_arguments(loops: LoopFunction) -> list[Statement]:
-    """Set the status if the workspace is too small, an argument is not finite, or a quaternion is
-    not of length 1.
+    """Return the statements that check the size of the workspace and the arguments.
+
+    Arguments must be finite, and quaternions must have length 1.
     """
     arrays = [(loops.ports[port.name], 0, port.size) for port in loops.form.inputs]
     sums, is_not_finite = _sum_zeros(loops, arrays, "arguments")
@@ -130,9 +131,9 @@ def check_arguments(loops: LoopFunction) -> list[Statement]:
 
 
 def check_results(loops: LoopFunction) -> list[Statement]:
-    """Set the status if a result is not finite.
+    """Return the statements that check whether all results are finite.
 
-    The function for one state then stores the results if all are finite.
+    The function for one state then stores the results if its status is OK.
     """
     arrays = [
         (

@@ -89,7 +89,7 @@ class Lowering:
             for s, stage in enumerate(form.maps, 1)
         ]
         self.scans = [self._steps(t) for t in range(len(form.scans))]
-        rows = level_rows(chain.rows)
+        rows = level_rows(chain.rows_per_group)
         pairs = accumulate((count // 2 for count in rows), initial=0)
         self.top_level, self.levels = len(rows) - 1, f"{chain.symbol}_levels"
         self.tables = [
@@ -161,7 +161,7 @@ class Lowering:
         The `end` is "first" or "last"; `holds` is its condition for one level.
         """
         up = (Assign(ROW, "2", "/="), Assign("level", "1", "+="))
-        count = While(expression("(level < {}) && {}", self.top, holds), up)
+        count = While(expression("(level < {}) && {}", self.top_level, holds), up)
         return Function(
             self._levels_as(end),
             (*integers(ROW),),
@@ -294,13 +294,13 @@ class Lowering:
         top = first + 2 * self.top_level * size
         address = Address(WORK, f"({chain.group_size}*segment) + {top}")
         if not chain.states:
-            part = f"({chain.group_size}*(segment / {chain.lanes}))"
-            top_of_part = f"({chain.each(str(top))}) + (segment % {chain.lanes})"
+            part = f"({chain.group_size}*(segment / {chain.parts_per_group}))"
+            top_of_part = f"({chain.per_group(str(top))}) + (segment % {chain.parts_per_group})"
             address = Address(WORK, f"{part} + {top_of_part}")
         row = Element(
             "tree", f"({up_size + downsweep_size}*segment) + {'' if up else f'{up_size} + '}k"
         )
-        root = Element("root", chain.each("k"))
+        root = Element("root", chain.per_group("k"))
         kind = f"const {self.form.real}" if up and not chain.states else self.form.real
         statements = (
             Declare(kind, "root", address, pointer=FIXED),
@@ -397,7 +397,7 @@ class Lowering:
             name: Address(GROUP_WORK, row_of(self.layout.row_size, first))
             for name, first in first_elements.items()
         }
-        constants = Row(self.chain.constants, "first_row + row")
+        constants = Row(self.chain.constants_table, "first_row + row")
         return rows | {CONSTANTS: constants, DOWNSWEEP: DOWNSWEEP, UPSWEEP: UPSWEEP}
 
     def _loads(self, ports: Sequence[str]) -> Iterator[Statement]:
@@ -405,7 +405,7 @@ class Lowering:
 
         The buffer is zero if that joint does not exist.
         """
-        rows, part, joints = self.chain.rows, self.chain.part, len(self.form)
+        rows, part, joints = self.chain.rows_per_group, self.chain.part, len(self.form)
         if ports:
             number = part if self.chain.states else f"({part})"
             yield Declare("const int", "joint", f"({rows}*{number}) + row")
@@ -442,8 +442,8 @@ class Lowering:
         yielded for a scan without such numbers.
         """
         if tree.valid < tree.up_size:
-            part, row = divmod(len(self.form), self.chain.rows)
-            group, lane = divmod(part, self.chain.lanes)
+            part, row = divmod(len(self.form), self.chain.rows_per_group)
+            group, lane = divmod(part, self.chain.parts_per_group)
             column = None if self.chain.states else lane
             clear = For("k", first, size, (Assign(Element(array, "k", column), self.chain.zero),))
             yield If(
@@ -462,15 +462,17 @@ class Lowering:
 
         They are the values of the joint's element and of the next element.
         """
-        chain, row_size, lanes = self.chain, self.layout.row_size, self.chain.lanes
+        chain, row_size, lanes = self.chain, self.layout.row_size, self.chain.parts_per_group
         stores = []
         for first, port in zip(count(self.form.work, 2), self.form.outputs, strict=False):
             next_part = f"({chain.group_size}*(group + 1)) + {first + 1}"
             if not chain.states:
                 part = f"({chain.group_size}*((segment + 1) / {lanes}))"
-                next_part = f"{part} + ({chain.each(str(first + 1))}) + ((segment + 1) % {lanes})"
+                next_part = (
+                    f"{part} + ({chain.per_group(str(first + 1))}) + ((segment + 1) % {lanes})"
+                )
             value = expression(
-                f"{{}}\n    + ((row < {chain.rows - 1}) ? {{}}\n        : {{}})",
+                f"{{}}\n    + ((row < {chain.rows_per_group - 1}) ? {{}}\n        : {{}})",
                 Element(GROUP_WORK, f"({row_size}*row) + {first}"),
                 Element(GROUP_WORK, f"({row_size}*(row + 1)) + {first + 1}"),
                 Element(WORK, next_part),
@@ -480,7 +482,11 @@ class Lowering:
         segment = None if chain.states else Declare("const int", SEGMENT, chain.part)
         row = body(
             segment,
-            Declare("const int", "joint", f"({chain.rows}*{SEGMENT if segment else GROUP}) + row"),
+            Declare(
+                "const int",
+                "joint",
+                f"({chain.rows_per_group}*{SEGMENT if segment else GROUP}) + row",
+            ),
             If(f"joint < {len(self.form)}", tuple(stores)),
         )
         kind = self.form.real if chain.states else f"const {self.form.real}"

@@ -105,8 +105,10 @@ class Lowering:
         chain, idle, carry = self.chain, self.idle, self.layout.carries[s]
         kind = "inward" if sweep.inward else "outward"
         step = chain.step_in_lanes(sweep.steps[0], f"{s + 1}", kind)
-        used = [port.name for port in (*step.inputs, *step.outputs) if port.name in chain.arrays]
-        buffers = [name for name in used if self._is_buffered(step, name)]
+        used_arrays = [
+            port.name for port in (*step.inputs, *step.outputs) if port.name in chain.arrays
+        ]
+        buffers = [name for name in used_arrays if self._is_buffered(step, name)]
         initial = () if s in self.scanned_sweeps else sweep.initial
         guarded = chain.is_guarded(step)
         results = {port.name for port in step.outputs}
@@ -121,7 +123,7 @@ class Lowering:
             integers(LANE) if has_lane_loop else None,
             integers(ROW),
             body(integers("k"), self._numbers_of_parts("idle")) if idle else None,
-            chain.unused(used),
+            chain.unused(used_arrays),
             (Assign(Element(CARRY, k), chain.literal(x)) for k, x in enumerate(initial)),
             chain.over_rows(sweep.inward, self._row(sweep, step)),
         )
@@ -149,7 +151,7 @@ class Lowering:
         return body(
             chain.pointer(WRITTEN, NEXT_CARRY),
             self._loads(loads, link),
-            chain.call(step, array_of_port, only_where=self._is_used if self.idle else ""),
+            chain.call(step, array_of_port, only_where=self._has_link if self.idle else ""),
             self._carry_of_idle_parts(sweep) if self.idle else None,
             self._stores(stores, link) if stores else None,
             Assign(NEXT_CARRY, CARRY),
@@ -168,19 +170,19 @@ class Lowering:
             )
             return
         for name in arguments:
-            for lane in map(str, range(self.chain.lanes)):
+            for lane in map(str, range(self.chain.parts_per_group)):
                 part_link = expression("{} + row", Element(FIRST_LINKS, lane))
                 yield Assign(Element(f"{LOCAL}{name}", 0, lane), Element(name, part_link))
 
     def _of_group(self, carry: Carry) -> str:
         """Return the index in the workspace of the current group's first carry."""
-        return f"{carry.first} + {2 * carry.size * self.chain.lanes}*group"
+        return f"{carry.first} + {2 * carry.size * self.chain.parts_per_group}*group"
 
     def _numbers_of_parts(self, table: str) -> Declare | None:
         """Return the declaration of a pointer to the entries of the group's parts in a table."""
         if self.chain.states:
             return None
-        address = Address(f"{self.chain.symbol}_{table}", f"{self.chain.lanes}*group")
+        address = Address(f"{self.chain.symbol}_{table}", f"{self.chain.parts_per_group}*group")
         return Declare("const int", table, address, pointer=FIXED)
 
     def _number_of_part(self, table: str) -> Element:
@@ -190,14 +192,14 @@ class Lowering:
         return Element(table, LANE)
 
     @property
-    def _is_used(self) -> Value:
+    def _has_link(self) -> Value:
         """The condition that the part of a lane has a link in the current row."""
         return expression("row >= {}", self._number_of_part("idle"))
 
     def _arrays(self, sweep: Sweep) -> dict[str, Value]:
         """Return the array of each port that is neither an argument nor a result."""
         return {
-            CONSTANTS: Row(self.chain.constants, "first_row + row"),
+            CONSTANTS: Row(self.chain.constants_table, "first_row + row"),
             SAVED: Address(GROUP_WORK, row_of(self.form.work)),
             RESULT_NAMES[SAVED]: Address(GROUP_WORK, row_of(self.form.work, sweep.saved_at[0])),
             CARRY: CARRY,
@@ -219,7 +221,7 @@ class Lowering:
         stores = tuple(
             Assign(Element(name, link), Element(f"{LOCAL}{name}", 0)) for name in results
         )
-        return (If(self._is_used, stores),) if self.idle else stores
+        return (If(self._has_link, stores),) if self.idle else stores
 
     # -- scans -------------------------------------------------------------------------------------
 
@@ -235,13 +237,15 @@ class Lowering:
         written_carry = (
             carries.get(scan.gives) if size_of(scan.step.outputs, INITIAL_CARRY) else None
         )
-        final = f"({chain.rows % 2 * read_carry.size} + k)"
+        final = f"({chain.rows_per_group % 2 * read_carry.size} + k)"
         parts = self.form.part_count
         first, last, increment = (parts - 1, 0, -1) if scan.inward else (0, parts, 1)
         part = body(
-            None if chain.states else Declare("const int", LANE, f"segment % {chain.lanes}"),
+            None
+            if chain.states
+            else Declare("const int", LANE, f"segment % {chain.parts_per_group}"),
             chain.pointer(SAVED, Address(WORK, saved)) if (saved := self.layout.saved[s]) else None,
-            Assign(GROUP, SEGMENT if chain.states else f"segment / {chain.lanes}"),
+            Assign(GROUP, SEGMENT if chain.states else f"segment / {chain.parts_per_group}"),
             For(
                 "k",
                 0,
@@ -280,7 +284,7 @@ class Lowering:
 
     def _carry(self, carry: Carry, k: str) -> Element:
         """Return element k of the carry of the current part."""
-        index = f"{self._of_group(carry)} + {self.chain.each(k)}"
+        index = f"{self._of_group(carry)} + {self.chain.per_group(k)}"
         return Element(WORK, index if self.chain.states else f"{index} + {LANE}")
 
 

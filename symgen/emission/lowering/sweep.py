@@ -183,10 +183,10 @@ def _carry_arrays(loops: LoopFunction) -> list[Statement]:
 
 def _unread(loops: LoopFunction) -> list[str]:
     """Return the parameters that no statement reads."""
-    used = {p.name for step in loops.steps.values() for p in (*step.inputs, *step.outputs)}
+    port_names = {p.name for step in loops.steps.values() for p in (*step.inputs, *step.outputs)}
     inputs = () if loops.target.checked else loops.form.inputs
-    unread = [loops.ports[port.name] for port in inputs if port.name not in used]
-    has_saved_values = loops.sine_blocks or not used.isdisjoint((SAVED, RESULT_NAMES[SAVED]))
+    unread = [loops.ports[port.name] for port in inputs if port.name not in port_names]
+    has_saved_values = loops.sine_blocks or not port_names.isdisjoint((SAVED, RESULT_NAMES[SAVED]))
     has_results = loops.threads and loops.result_offsets
     uses_workspace = has_saved_values or widest(loops.form) or has_results
     unread += [] if uses_workspace else [WORK]
@@ -354,7 +354,7 @@ def _angle_calls(loops: LoopFunction, s: int) -> Body:
 
 
 def _store_sines(loops: LoopFunction, s: int, c: int, angle: str) -> Body:
-    """Store sine and cosine with index `angle` as saved values of a link of class `c`."""
+    """Return the stores of the saved sine and cosine, which have index `angle`, of a link."""
     sweep, row = loops.form.sweeps[s], times(loops.form.work, current_link(loops, s))
     sources = {"sin": f"{TURN}.sine", "cos": f"{TURN}.cosine"}
     return tuple(
