@@ -58,7 +58,8 @@ def assembles(functions: Mapping[str, Any]) -> bool:
 def facts(programs: Mapping[str, Form]) -> dict[str, Any]:
     """Return the facts that a caller of NAME_assemble needs; none without that function.
 
-    They are its `statuses`, the largest number of steps (`most_steps`), and the `tolerance` (m, rad).
+    They are its `statuses`, the largest number of steps (`most_steps`) and the `tolerance` (m,
+    rad).
     """
     if not assembles(programs):
         return {}

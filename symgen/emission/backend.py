@@ -1,9 +1,9 @@
-"""Interface of the output languages: a `Printer` prints functions, a `Wrapper` adds another
-language.
+"""Interfaces of the output languages: `Printer` and `Wrapper`.
 
-There is one printer, for C (`symgen.emission.backends.c99`), and there are wrappers for C++, CUDA
-and CasADi. A function is a `Program` with the rows of all links, or a `LoopProgram` with loops
-over links; `Form` is either of them. A row is one operation of a function.
+A `Printer` prints functions, and a `Wrapper` adds another language. There is one printer, for C
+(`symgen.emission.backends.c99`), and there are wrappers for C++, CUDA and CasADi. A function is a
+`Program` with the rows of all links, or a `LoopProgram` with loops over links; `Form` is either of
+them. A row is one operation of a function.
 """
 
 from __future__ import annotations

@@ -18,9 +18,7 @@ MOST_LINKS = 16
 
 
 class Blocks(NamedTuple):
-    """Number of links of a block, iterations of the loop over sines (`lanes`), and the angle of each
-    link class.
-    """
+    """Links of a block, iterations of the loop over sines (`lanes`), and angle of each class."""
 
     links: int
     lanes: int

@@ -19,7 +19,7 @@ WIDTH = 110
 
 
 def comment(text: str) -> str:
-    """Return `text` on one line of printable ASCII that neither ends a comment nor continues a line."""
+    """Return `text` in ASCII on one line, which neither ends a comment nor continues a line."""
     # In this order: the replacement of a sign may be one half of the end of a comment.
     return one_line(ascii_text(text))
 
@@ -151,6 +151,8 @@ C = Language(
     parenthesized=frozenset([(SUM, PRODUCT)]),
     width=WIDTH,
 )
-"""Syntax of C. A product in a sum is in parentheses, as rule 12.1 of MISRA C:2012 requires. No local
-hides a name of <math.h>.
+"""Syntax of C.
+
+A product in a sum is in parentheses, as rule 12.1 of MISRA C:2012 requires. No local hides a name
+of <math.h>.
 """

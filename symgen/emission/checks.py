@@ -35,7 +35,7 @@ STATUSES = {
 The name of a status in C is NAME_OK etc.
 """
 TERMS = 32
-"""Largest number of terms of a sum; some parsers reject longer ones, which are nested too deeply."""
+"""Largest number of terms of a sum; some parsers reject longer sums as nested too deeply."""
 
 
 LENGTH = {"double": Fraction(1, 2**20), "float": Fraction(1, 2**12)}

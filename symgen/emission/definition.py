@@ -1,6 +1,4 @@
-"""Facts of one C function for the templates: its prototype, its statements, and the parts of a long
-function.
-"""
+"""Facts of one C function for the templates: prototype, statements, and parts."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ from symgen.emission import parts as _parts
 from symgen.emission import sincos
 from symgen.emission.c_text import C
 from symgen.emission.ports import struct_of, with_forces
-from symgen.emission.writer import CALLED, Spelling, Turn, Writer, live_rows
+from symgen.emission.writer import CALLED, SincosFunction, Spelling, Writer, live_rows
 from symgen.ir.loops import WORK, Form
 from symgen.ir.ports import describe, meaning, operations_text, single_real, symbolic_shape
 from symgen.ir.program import Bound, Outline, Port, Program
@@ -167,15 +165,15 @@ def initial_angles(program: Program) -> list[list[int]]:
     return list(angles.values())
 
 
-def turn_of(program: Program, target: Target) -> Turn | None:
+def sincos_function(program: Program, target: Target) -> SincosFunction | None:
     """Return the function of NAME_sincos.h that `program` calls; None if it calls none."""
     if not uses_sincos(program, target):
         return None
     function = f"{target.name}_sincos"
     if target.text.trig == "inline":
-        return Turn(f"{target.name}_pair", function)
+        return SincosFunction(f"{target.name}_pair", function)
     count = sincos.lanes(len(angles_together(program)), program.real)
-    return Turn(f"{target.name}_turns", function, f"{target.name}_ANGLES", count)
+    return SincosFunction(f"{target.name}_turns", function, f"{target.name}_ANGLES", count)
 
 
 @dataclass(frozen=True)
@@ -183,7 +181,7 @@ class PrintedFunction:
     """A Program and the settings with which it is printed as one function.
 
     - `divisor_bounds`: certified bounds of rows, for a checked function.
-    - `turn`: function of NAME_sincos.h that computes sines and cosines; None to call <math.h>.
+    - `sincos_function`: function of NAME_sincos.h for sines and cosines; None to call <math.h>.
     - `part`: approximate number of statements of a part; None for a function in one piece.
     - `arrays`: True to take every argument as an array, and no argument as a struct.
     """
@@ -191,7 +189,7 @@ class PrintedFunction:
     program: Program
     target: Target
     divisor_bounds: Mapping[int, Bound] = field(default_factory=dict)
-    turn: Turn | None = None
+    sincos_function: SincosFunction | None = None
     part: int | None = None
     arrays: bool = False
 
@@ -215,8 +213,8 @@ class PrintedFunction:
     def reserved_names(self) -> set[str]:
         """Names that no local may have."""
         names = {self.target.symbol(self.program.function), *self.names.values()}
-        if self.turn:
-            names |= {self.turn.kind, self.turn.function, self.turn.size}
+        if function := self.sincos_function:
+            names |= {function.kind, function.name, function.size}
         return macros(self.target) | names | ({"value"} if self.structs else set())
 
     @cached_property
@@ -225,7 +223,11 @@ class PrintedFunction:
         structs = self.structs
         inputs = [f"{name}->value" if name in structs else name for name in self.inputs]
         return Spelling(
-            C, inputs, calls(self.program.real, self.target), self.reserved_names, self.turn
+            C,
+            inputs,
+            calls(self.program.real, self.target),
+            self.reserved_names,
+            self.sincos_function,
         )
 
     @cached_property
@@ -306,7 +308,7 @@ def function(printed: PrintedFunction) -> dict[str, Any]:
 
 def _write_sines(printed: PrintedFunction, writer: Writer) -> None:
     """Write the sines and cosines of all angles of one call, and the rows that the angles need."""
-    if printed.turn is None or not printed.turn.lanes:
+    if printed.sincos_function is None or not printed.sincos_function.angle_count:
         return
     angles = angles_together(printed.program)
     rows = [row for rows in angles for row in rows]
@@ -317,13 +319,14 @@ def _facts_in_one_piece(
     printed: PrintedFunction, blocks: Sequence[_parts.Groups], writer: Writer
 ) -> dict[str, Any]:
     """Return the facts of a function in one piece, without those of its checks."""
-    facts, turn = prototype(printed.program, printed.target), printed.turn
+    facts = prototype(printed.program, printed.target)
+    sincos_function = printed.sincos_function
     if printed.arrays:
         facts["parameters"] = [parameter | {"struct": ""} for parameter in facts["parameters"]]
     return facts | {
         "real": printed.program.real,
-        "uses_sincos": turn is not None,
-        "angles": turn.lanes if turn else 0,
+        "uses_sincos": sincos_function is not None,
+        "angles": sincos_function.angle_count if sincos_function else 0,
         "unread": [] if printed.target.checked else printed.unread,
         "checked_groups": blocks[0],
         "groups": blocks[-1],
@@ -363,7 +366,7 @@ def _facts_in_parts(
     `block_counts` maps each local that the function itself reads to the number of blocks before the
     read. A checked function stores its results itself, after its last check.
     """
-    checked, turn, work = printed.target.checked, printed.turn, writer.local("work")
+    checked, work = printed.target.checked, writer.local("work")
     stores = printed.stores(writer.text)
     if checked:
         block_counts = {**block_counts, **{store.value: len(blocks) for store in stores}}
@@ -374,7 +377,7 @@ def _facts_in_parts(
         printed.inputs,
         () if checked else stores,
         block_counts,
-        turn.kind if turn else "",
+        printed.sincos_function.kind if printed.sincos_function else "",
     )
     array = {"real": printed.program.real, "name": work, "size": cut.size}
     parts = [

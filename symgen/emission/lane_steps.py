@@ -30,8 +30,8 @@ def lane_step(
     with `use_sincos_loop`, and <math.h> without.
     """
     inline = target.text.trig == "inline"
-    turn = definition.turn_of(step, target) if inline else None
-    printed = definition.PrintedFunction(step, target, turn=turn)
+    sincos_function = definition.sincos_function(step, target) if inline else None
+    printed = definition.PrintedFunction(step, target, sincos_function=sincos_function)
     initial_angles = [] if inline else definition.initial_angles(step)
     names = printed.names
     facts = _lanes.function(
@@ -41,7 +41,7 @@ def lane_step(
     facts |= {
         "symbol": target.symbol(step.function),
         "uses_sincos_loop": uses_loop,
-        "uses_sincos": turn is not None or uses_loop,
+        "uses_sincos": sincos_function is not None or uses_loop,
         "comment": f"{description}: {operations_text(step)}",
     }
     for array, port in zip(facts["parameters"], (*step.inputs, *step.outputs), strict=True):

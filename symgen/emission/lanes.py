@@ -1,11 +1,11 @@
-"""Batch functions, NAME_<function>_batch.c, which compute blocks of states: each state of a block is
-one lane of a vector.
+"""Batch functions, NAME_<function>_batch.c, which compute blocks of states.
 
-The arrays of a block have element k of lane l in x[k][l]. The statements are in loops over lanes
-with a constant number of iterations and no branches, so that a compiler vectorises them. A first
-loop computes the angles; then the sines and cosines of all angles of all lanes are computed in one
-loop; the other loops follow. A long function is cut into parts (`parts`) with one loop each. A work
-array with lanes holds the values that one loop passes to another.
+Each state of a block is one lane of a vector. The arrays of a block have element k of lane l in
+x[k][l]. The statements are in loops over lanes with a constant number of iterations and no
+branches, so that a compiler vectorises them. A first loop computes the angles; then the sines and
+cosines of all angles of all lanes are computed in one loop; the other loops follow. A long function
+is cut into parts (`parts`) with one loop each. A work array with lanes holds the values that one
+loop passes to another.
 
 Each lane has the operations of the function for one state, in the same order. Therefore the results
 have the same bits, whatever the other lanes hold. A block that is not full repeats its last state.
@@ -59,16 +59,22 @@ def function(
     """Return the facts that the template of a batch function prints.
 
     `angles_of_lanes` are the rows of each angle whose sine and cosine are computed for all lanes
-    between two loops. `printed.turn`, if any, computes sine and cosine of one angle inside a loop.
-    All lanes share `shared_arrays`.
+    between two loops. `printed.sincos_function`, if any, computes sine and cosine of one angle
+    inside a loop. All lanes share `shared_arrays`.
     """
     program, target = printed.program, printed.target
     writer, compared = _writer(printed, angles_of_lanes, shared_arrays), printed.comparisons
-    names = {name: writer.local(name) for name in ("angle", "turn", "work", "status")}
-    names["zero_sum"] = writer.local("none")
+    keys = {
+        "angle": "angle",
+        "turn": "sines",
+        "work": "work",
+        "status": "status",
+        "none": "zero_sum",
+    }
+    names = {key: writer.local(name) for name, key in keys.items()}
     angles = _checks.ancestors(program, [row for rows in angles_of_lanes for row in rows])
     blocks = [writer.statements(angles)]
-    sine_arguments = _name_sines(writer, angles_of_lanes, names["turn"], lanes(program.real))
+    sine_arguments = _name_sines(writer, angles_of_lanes, names["sines"], lanes(program.real))
     sines = _checks.ancestors(program, printed.sines)
     blocks += [writer.statements(sines), writer.statements()]
     checked = [*compared.angles, *compared.hiding, *(guard.row for guard in compared.guards)]
@@ -125,7 +131,7 @@ def _writer(
 
 
 def _name_sines(
-    writer: Writer, angles_of_lanes: Sequence[Sequence[int]], turn: str, count: int
+    writer: Writer, angles_of_lanes: Sequence[Sequence[int]], sines: str, count: int
 ) -> list[dict[str, str]]:
     """Name sine and cosine of the angles; return index and value of each angle.
 
@@ -134,8 +140,8 @@ def _name_sines(
     """
     for k, rows in enumerate(angles_of_lanes):
         writer.pairs[writer.angle(rows[0])] = {
-            "sin": f"{turn}.sine[{_lane_index(k * count)}]",
-            "cos": f"{turn}.cosine[{_lane_index(k * count)}]",
+            "sin": f"{sines}.sine[{_lane_index(k * count)}]",
+            "cos": f"{sines}.cosine[{_lane_index(k * count)}]",
         }
     return [
         {"index": _lane_index(k * count), "value": writer.text[rows[0]]}
@@ -152,7 +158,7 @@ def _cut(
     """Return the statements cut into loops; the last loops store the results."""
     stores = printed.stores(writer.text)
     length = printed.part or len(printed.program.rows) + 1
-    pair = printed.turn.kind if printed.turn else ""
+    pair = printed.sincos_function.kind if printed.sincos_function else ""
     return parts.cut(blocks, length, printed.inputs, stores, block_counts, pair)
 
 

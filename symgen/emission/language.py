@@ -25,8 +25,8 @@ class Language:
     - `declaration`: pattern of the declaration of a local, with {kind}, {name} and {value}.
     - `element`: pattern of an element, with {array} and {index}. `first`: index of the first
       element.
-    - `parenthesized`: pairs (outer, inner) of precedences: an operation of the inner precedence as an
-      operand of one of the outer precedence is in parentheses, although the grammar needs none.
+    - `parenthesized`: pairs (outer, inner) of precedences. An operation of the inner precedence is
+      in parentheses inside one of the outer precedence, although the grammar needs none.
     - `width`: largest number of columns of a line. `inline`: largest number of columns of an
       expression that is not declared as a local.
     - `storage`: text before the type of a public function, of a static function, and of a part.

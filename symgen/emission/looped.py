@@ -1,9 +1,8 @@
-"""Functions as loops over links: NAME_<function>.c with a static function for each step, tables, and
-the loops that call the steps.
+"""Functions with loops over links: NAME_<function>.c.
 
-The length of the text, except for the tables, does not depend on the number of links. The workspace
-has the saved values of the links, and the carries of a tree. The carry along a chain is a local
-array.
+The file has a static function for each step, tables, and the loops that call the steps. The length
+of the text, except for the tables, does not depend on the number of links. The workspace has the
+saved values of the links, and the carries of a tree. The carry along a chain is a local array.
 
 In a chain whose links are of one class, the number of a link is the index of its constants and
 elements. Otherwise tables have the class of a link, its row in the constants of the class, its
@@ -74,10 +73,10 @@ def tables_and_loops(loops: LoopFunction, language: Language = C) -> tuple[list[
 def _step_text(loops: LoopFunction, step: Program) -> str:
     """Return the text of a step's static function; <math.h> computes the sine of a single angle."""
     unchecked_target = replace(loops.target, text=replace(loops.target.text, checked=False))
-    turn = definition.turn_of(step, loops.target)
-    if turn and turn.lanes:
-        turn = turn._replace(lanes=loops.angle_count)
-    printed = definition.PrintedFunction(step, unchecked_target, turn=turn)
+    sincos_function = definition.sincos_function(step, loops.target)
+    if sincos_function and sincos_function.angle_count:
+        sincos_function = sincos_function._replace(angle_count=loops.angle_count)
+    printed = definition.PrintedFunction(step, unchecked_target, sincos_function=sincos_function)
     return straight_line.text(definition.function(printed), unchecked_target.name, C)
 
 

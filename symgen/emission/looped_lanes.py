@@ -1,9 +1,9 @@
-"""Batch functions with loops over links, NAME_<function>_batch.c: each state of a block is one lane of
-a vector.
+"""Batch functions with loops over links: NAME_<function>_batch.c.
 
-The sweeps and tables are those of the function for one state. A step is a loop over lanes (`lanes`)
-with the operations of the step for one state, in the same order. The workspace has the states of a
-block, the carries of a tree and the saved values of the links; element k of lane l is x[k][l].
+Each state of a block is one lane of a vector. The sweeps and tables are those of the function for
+one state. A step is a loop over lanes (`lanes`) with the operations of the step for one state, in
+the same order. The workspace has the states of a block, the carries of a tree and the saved values
+of the links; element k of lane l is x[k][l].
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ from symgen.vocabulary.target import Target
 
 
 def work(form: LoopProgram) -> int:
-    """Return the size of the workspace: arguments, results and workspace of a state, by the lanes."""
+    """Return the size of the workspace.
+
+    It has the arguments, the results and the workspace of each state of a block.
+    """
     ports = (*form.inputs, *form.outputs)
     numbers = sum(port.size for port in ports) + loop_work.work(form)
     return _lanes.lanes(form.real) * numbers

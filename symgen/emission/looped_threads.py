@@ -1,9 +1,8 @@
-"""Device functions in looped form, NAME_<function>.cuh: each GPU thread evaluates one state in
-loops over the links.
+"""Device functions with loops over links: NAME_<function>.cuh.
 
-The loops, tables and steps are those of the C function for one state. Element k of an argument, a
-result or the workspace has index k · stride. The stride is a parameter, so that adjacent threads can
-access adjacent addresses.
+Each GPU thread computes one state. The loops, tables and steps are those of the C function for one
+state. Element k of an argument, a result or the workspace has index k · stride. The stride is a
+parameter, so that adjacent threads can access adjacent addresses.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from symgen.emission.looped import constant_heads, step_heads, tables_and_loops
 from symgen.emission.lowering import straight_line
 from symgen.emission.lowering.loop_checks import guarded
 from symgen.emission.lowering.loop_function import LoopFunction
-from symgen.emission.writer import Turn
+from symgen.emission.writer import SincosFunction
 from symgen.ir.loops import LoopProgram
 from symgen.ir.program import Program
 from symgen.support.errors import RequestError
@@ -61,6 +60,10 @@ def _step_text(loops: LoopFunction, step: Program, language: Language) -> str:
     """Return the device function of one step; each call computes sine and cosine of one angle."""
     target = loops.target
     unchecked_target = replace(target, text=replace(target.text, checked=False))
-    turn = Turn(f"{target.name}_pair", f"{target.name}_sincos") if initial_angles(step) else None
-    printed = PrintedFunction(step, unchecked_target, turn=turn, arrays=True)
+    sincos_function = (
+        SincosFunction(f"{target.name}_pair", f"{target.name}_sincos")
+        if initial_angles(step)
+        else None
+    )
+    printed = PrintedFunction(step, unchecked_target, sincos_function=sincos_function, arrays=True)
     return straight_line.text(definition.function(printed), unchecked_target.name, language)

@@ -1,7 +1,8 @@
-"""Layout of the workspace of a chain in parts: indices of saved values, carries and values of scans.
+"""Layout of the workspace of a chain in parts.
 
-The parts follow each other. If the parts are the lanes of a vector, as many parts as lanes form a
-group; the workspace has element k of all parts of a group, then element k + 1 of them.
+The workspace has saved values, carries and values of scans. The parts follow each other. If the
+parts are the lanes of a vector, as many parts as lanes form a group; the workspace has element k of
+all parts of a group, then element k + 1 of them.
 """
 
 from __future__ import annotations

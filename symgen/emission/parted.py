@@ -1,11 +1,11 @@
-"""Chains in parts: NAME_<function>.c, where each part is one lane of a vector, and blocks of states,
-where each state is one lane.
+"""Chains in parts: NAME_<function>.c, and the function of a block of states.
 
-Element k of lane l of saved values, carries and link constants is x[k][l]. A step of a sweep, of a
-map or of a pair of rows is a loop over lanes (`lanes`), which is called for each row. A step of a
-sequential scan or of a pair of parts is a straight-line function for one state, and a loop over
-lanes for a block of states. The package `lowering` has the stages; templates have the tables and
-the text around functions. The groups of a stage run in parallel if the compiler has OpenMP.
+Each part is one lane of a vector in the former; each state is one lane in the latter. Element k of
+lane l of saved values, carries and link constants is x[k][l]. A step of a sweep, of a map or of a
+pair of rows is a loop over lanes (`lanes`), which is called for each row. A step of a sequential
+scan or of a pair of parts is a straight-line function for one state, and a loop over lanes for a
+block of states. The package `lowering` has the stages; templates have the tables and the text
+around functions. The groups of a stage run in parallel if the compiler has OpenMP.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""Division of a long function into parts: the statements of each part, and the values that parts
-share.
+"""Division of a long function into parts.
 
 A compiler's time grows faster than the length of a function. Therefore each part is a function with
 its own locals. A local that later parts read is saved in the work array of the function that calls
 the parts. A part loads values from the array before its statements and saves values after them. An
 element that a part loads for the last time is free for a value that the same part saves.
 
-Results may alias arguments. Therefore a part stores results only if no later part reads an argument.
+Results may alias arguments. Therefore a part stores results only if later parts read no arguments.
 """
 
 from __future__ import annotations

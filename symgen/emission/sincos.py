@@ -1,10 +1,10 @@
-"""Sine and cosine of NAME_sincos.h: for one angle without branches, tables, calls and integers, or
-in a loop over several angles.
+"""Sine and cosine of NAME_sincos.h, for one angle or in a loop over several angles.
 
-The argument x is reduced to r = x - k·pi/2 in [-pi/4, pi/4] (Cody and Waite). Here pi/2 is the sum
-of short parts, whose products with k are exact, and one long part. Polynomials in y = r² compute
-sine and cosine of r. Products with 0, 1 and -1, which depend on k modulo 4, select sine and cosine
-of x from them. Sine and cosine of one angle share this computation.
+The text for one angle has no branches, tables, calls and integers. The argument x is reduced to r =
+x - k·pi/2 in [-pi/4, pi/4] (Cody and Waite). Here pi/2 is the sum of short parts, whose products
+with k are exact, and one long part. Polynomials in y = r² compute sine and cosine of r. Products
+with 0, 1 and -1, which depend on k modulo 4, select sine and cosine of x from them. Sine and cosine
+of one angle share this computation.
 
 By `--trig auto` one loop computes all angles of a call. The number of iterations is constant, and
 vectors of 16 bytes divide it without remainder. Therefore gcc vectorises the loop at -O2 for any

@@ -154,7 +154,7 @@ class While:
 
 @dataclass(frozen=True)
 class If:
-    """Branch: `body` if `condition` holds, else `otherwise`. An `If` as `otherwise` is `else if`."""
+    """Branch: `body` if `condition` holds, else `otherwise`; an `If` there is an `else if`."""
 
     condition: Value
     body: tuple[Statement, ...]

@@ -22,17 +22,17 @@ CALLED = ("sin", "cos", "sqrt", "log", "atan2")
 _PARTS = {"sin": "sine", "cos": "cosine"}
 
 
-class Turn(NamedTuple):
+class SincosFunction(NamedTuple):
     """A function of NAME_sincos.h that returns sine and cosine of one angle or of several.
 
-    `kind` is the type of its result, and `function` its name. A function of several angles takes an
-    array of `lanes` angles; `size` is the macro with this number.
+    `kind` is the type of its result, and `name` its name. A function of several angles takes an
+    array of `angle_count` angles; `size` is the macro with this number.
     """
 
     kind: str
-    function: str
+    name: str
     size: str = ""
-    lanes: int = 0
+    angle_count: int = 0
 
 
 def live_rows(program: Program) -> list[int]:
@@ -50,14 +50,14 @@ class Spelling:
 
     - `inputs`: names of the arguments. `calls`: names of mathematical functions, by operation.
     - `reserved_names`: further names that no local may have.
-    - `turn`: function of NAME_sincos.h that computes sines and cosines; None to use `calls`.
+    - `sincos_function`: function of NAME_sincos.h for sines and cosines; None to use `calls`.
     """
 
     language: Language
     inputs: Sequence[str]
     calls: Mapping[str, str]
     reserved_names: Collection[str] = ()
-    turn: Turn | None = None
+    sincos_function: SincosFunction | None = None
 
 
 class Writer:
@@ -71,7 +71,7 @@ class Writer:
         self, program: Program, spelling: Spelling, forced: Collection[int] = (), indent: int = 0
     ) -> None:
         self.program, self.rows, self.real = program, program.rows, REALS[program.real]
-        self.language, self.turn = spelling.language, spelling.turn
+        self.language, self.sincos_function = spelling.language, spelling.sincos_function
         self.inputs, self.calls = spelling.inputs, spelling.calls
         self.forced, self.indent = frozenset(forced), indent
         self.live = live_rows(program)
@@ -110,23 +110,25 @@ class Writer:
 
         The `rows` include `angles` and all rows that they depend on.
         """
-        assert self.turn is not None
+        sincos_function = self.sincos_function
+        assert sincos_function is not None
         for i in self._unwritten(rows):
             self._write(i)
         step = next(
             (row.step for row in self.rows if row.op in _PARTS and row.args[0] in angles), -1
         )
         zero = self.language.literal(Fraction(0), self.real)
-        angle_array, turn = self.local("angle"), self.local("turn")
+        angle_array, sines = self.local("angle"), self.local("turn")
         values = [self.text[row] for row in angles]
-        values += [zero] * (self.turn.lanes - len(values))
+        values += [zero] * (sincos_function.angle_count - len(values))
         self._statement(
-            self.real.name, f"{angle_array}[{self.turn.size}]", self._listed(values), step
+            self.real.name, f"{angle_array}[{sincos_function.size}]", self._listed(values), step
         )
-        self._statement(self.turn.kind, turn, f"{self.turn.function}({angle_array})", step)
-        for lane, row in enumerate(angles):
+        call = f"{sincos_function.name}({angle_array})"
+        self._statement(sincos_function.kind, sines, call, step)
+        for index, row in enumerate(angles):
             self.pairs[self.angle(row)] = {
-                op: f"{turn}.{part}[{lane}]" for op, part in _PARTS.items()
+                op: f"{sines}.{part}[{index}]" for op, part in _PARTS.items()
             }
 
     def _unwritten(self, rows: Collection[int] | None) -> list[int]:
@@ -195,16 +197,16 @@ class Writer:
         self._statement(self.real.name, name, self.text[i], step)
         self.text[i], self.rank[i] = name, ATOM
 
-    def _turn(self, angle: int, step: int) -> dict[str, str]:
+    def _sine_and_cosine(self, angle: int, step: int) -> dict[str, str]:
         """Return the texts of sine and cosine of row `angle`; {} if `calls` compute them.
 
-        The first use of an angle declares a local with both, if `turn` is a function of one angle.
+        The first use of an angle declares a local with both, if `sincos_function` takes one angle.
         """
-        key, turn = self.angle(angle), self.turn
-        if key not in self.pairs and turn is not None and not turn.lanes:
+        key, function = self.angle(angle), self.sincos_function
+        if key not in self.pairs and function is not None and not function.angle_count:
             local = self.local(f"turn_{len(self.pairs) + 1}")
             self.pairs[key] = {op: f"{local}.{part}" for op, part in _PARTS.items()}
-            self._statement(turn.kind, local, f"{turn.function}({self.text[angle]})", step)
+            self._statement(function.kind, local, f"{function.name}({self.text[angle]})", step)
         return self.pairs.get(key, {})
 
     def _statement(self, kind: str, name: str, value: str, step: int) -> None:
@@ -229,7 +231,7 @@ class Writer:
             return self.language.literal(value, self.real)
         if op == "input":
             return self.language.at(self.inputs[value[0]], value[1])
-        if op in _PARTS and (pair := self._turn(args[0], self.rows[i].step)):
+        if op in _PARTS and (pair := self._sine_and_cosine(args[0], self.rows[i].step)):
             return pair[op]
         if op in self.calls:
             return f"{self.calls[op]}({', '.join(self.text[a] for a in args)})"

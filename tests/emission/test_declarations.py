@@ -17,7 +17,7 @@ from symgen.emission.backends import cpp17
 from symgen.emission.c_text import WIDTH, C
 from symgen.emission.definition import PrintedFunction
 from symgen.emission.ports import cast_array, struct_of, with_forces
-from symgen.emission.writer import Turn
+from symgen.emission.writer import SincosFunction
 from symgen.ir.program import Numbers, Port, Program, Row, evaluate
 from symgen.support.errors import ArgumentError, RequestError
 from symgen.vocabulary.arrays import Convention, Sizes
@@ -182,14 +182,16 @@ def test_the_text_has_sines_of_its_own_where_they_are_asked_for() -> None:
         (ANGLES, "macro", False),
     ):
         assert definition.uses_sincos(program, target(trig)) == uses, trig
-        assert (definition.turn_of(program, target(trig)) is not None) == uses
-    assert definition.turn_of(ANGLES, target("inline")) == Turn("arm_pair", "arm_sincos")
-    together = Turn("arm_turns", "arm_sincos", "arm_ANGLES", 4)
-    assert definition.turn_of(ANGLES, target("auto")) == together
+        assert (definition.sincos_function(program, target(trig)) is not None) == uses
+    assert definition.sincos_function(ANGLES, target("inline")) == SincosFunction(
+        "arm_pair", "arm_sincos"
+    )
+    together = SincosFunction("arm_turns", "arm_sincos", "arm_ANGLES", 4)
+    assert definition.sincos_function(ANGLES, target("auto")) == together
     five = written("sin(a) + sin(b) + sin(c)", "cos(d) + cos(e)")
-    turn = definition.turn_of(five, target("auto"))
-    assert turn is not None
-    assert turn.lanes == 6  # whole vectors of two doubles
+    function = definition.sincos_function(five, target("auto"))
+    assert function is not None
+    assert function.angle_count == 6  # whole vectors of two doubles
 
 
 def test_functions_of_loops_and_parts_use_sines_where_a_step_does() -> None:
@@ -513,8 +515,10 @@ def test_a_function_in_parts_computes_the_program(
     )
     values = {"x": [0.3, -1.7, 2.9, 0.11, -5.3, 7.7, 0.013, -0.7]}
     names_of_robot = target(trig, checked=checked)
-    turn = definition.turn_of(derived, names_of_robot)
-    facts = definition.function(PrintedFunction(derived, names_of_robot, turn=turn, part=part))
+    function = definition.sincos_function(derived, names_of_robot)
+    facts = definition.function(
+        PrintedFunction(derived, names_of_robot, sincos_function=function, part=part)
+    )
     numbers = Numbers(float, math.sin, math.cos, math.sqrt, math.log)
     assert run_printed(facts, values) == evaluate(derived, values, numbers)
     assert bool(facts["parts"]) == (part is not None)
@@ -563,8 +567,10 @@ def test_angles_are_checked_before_the_other_parts() -> None:
     """The angles c + d and a are known after the first parts, without the sines of later angles."""
     derived = written("t = sin(c + d) * cos(a)", "u = t * e - f", "u * u + g", "t / u")
     names_of_robot = target("inline", checked=True)
-    turn = definition.turn_of(derived, names_of_robot)
-    facts = definition.function(PrintedFunction(derived, names_of_robot, turn=turn, part=1))
+    function = definition.sincos_function(derived, names_of_robot)
+    facts = definition.function(
+        PrintedFunction(derived, names_of_robot, sincos_function=function, part=1)
+    )
     first = facts["parts"][: facts["first_part_count"]]
     names = [line["name"] for part in first for g in part["groups"] for line in g["locals"]]
     assert "t1" in names

@@ -41,8 +41,8 @@ def printed(
     trig: str = "libm", checked: bool = False, part: int | None = None, derived: Program = DERIVED
 ) -> PrintedFunction:
     names = Target("arm", Sizes(8, 8, 8), TextOptions(trig, checked=checked))
-    turn = definition.turn_of(derived, names) if trig == "inline" else None
-    return PrintedFunction(derived, names, turn=turn, part=part)
+    sincos_function = definition.sincos_function(derived, names) if trig == "inline" else None
+    return PrintedFunction(derived, names, sincos_function=sincos_function, part=part)
 
 
 def sincos(angle: float) -> SimpleNamespace:
@@ -66,8 +66,8 @@ def run_lanes(
         readable = {*loop["arrays"], *([facts["work"]["name"]] if loop["uses_work"] else [])}
         for lane in range(count):
             inside = {name: x for name, x in names.items() if name in readable}
-            turn = facts["names"]["turn"]
-            inside |= {turn: names[turn]} if turn in names else {}
+            sines = facts["names"]["sines"]
+            inside |= {sines: names[sines]} if sines in names else {}
             inside["lane"] = lane
             for load in loop["loads"]:
                 inside[load["name"]] = eval(load["element"], {}, inside)
@@ -86,7 +86,7 @@ def run_lanes(
         for lane in range(count):
             inside = {**names, "lane": lane}
             angles[eval(angle["index"], {}, inside)] = eval(angle["value"], {}, inside)
-    names[facts["names"]["turn"]] = SimpleNamespace(
+    names[facts["names"]["sines"]] = SimpleNamespace(
         sine=[*map(math.sin, angles)], cosine=[*map(math.cos, angles)]
     )
     for loop in (*facts["sine_loops"], *facts["loops"]):

@@ -18,7 +18,7 @@ from symgen import emission
 from symgen.emission.backend import Printer, Wrapper
 from symgen.emission.c_text import C
 from symgen.emission.language import PRODUCT, SUM, Language
-from symgen.emission.writer import CALLED, Spelling, Turn, Writer, live_rows
+from symgen.emission.writer import CALLED, SincosFunction, Spelling, Writer, live_rows
 from symgen.ir.program import Numbers, Program, evaluate
 from symgen.vocabulary.reals import DOUBLE
 from tests.shared.c_programs import arm, forward_dynamics, scrambled
@@ -40,12 +40,17 @@ FLOATS = Numbers(float, math.sin, math.cos, math.sqrt, math.log)
 
 
 def write(
-    program: Program, language: Language, turn: Turn | None = None, indent: int = 0
+    program: Program,
+    language: Language,
+    sincos_function: SincosFunction | None = None,
+    indent: int = 0,
 ) -> tuple[str, Writer]:
     """Return the statements and the writer, whose `text` has each result's expression."""
     calls = {op: language.call(op, DOUBLE) for op in CALLED}
     inputs = [port.name for port in program.inputs]
-    writer = Writer(program, Spelling(language, inputs, calls, turn=turn), indent=indent)
+    writer = Writer(
+        program, Spelling(language, inputs, calls, sincos_function=sincos_function), indent=indent
+    )
     lines = []
     for group in writer.statements():
         lines += [group["comment"]] if group["comment"] else []
@@ -108,7 +113,7 @@ def test_lines_stay_within_the_width() -> None:
 
 def test_sine_and_cosine_of_an_angle_may_share_one_call() -> None:
     program = forward_dynamics()
-    text, _ = write(program, PYTHON, turn=Turn("pair", "both"))
+    text, _ = write(program, PYTHON, sincos_function=SincosFunction("pair", "both"))
     assert "math.sin" not in text
     assert text.count("both(") == len(
         {program.rows[i].args for i in live_rows(program) if program.rows[i].op in ("sin", "cos")}

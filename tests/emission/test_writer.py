@@ -12,7 +12,7 @@ import pytest
 
 from symgen.emission.c_text import WIDTH, C
 from symgen.emission.language import ATOM, PRODUCT, SUM, UNARY
-from symgen.emission.writer import Spelling, Turn, Writer, live_rows
+from symgen.emission.writer import SincosFunction, Spelling, Writer, live_rows
 from symgen.ir.program import Numbers, Port, Program, evaluate
 from symgen.support.errors import RequestError
 from tests.shared.pass_programs import drawn_program, written
@@ -263,12 +263,12 @@ def test_an_inner_expression_is_shorter_than_a_line() -> None:
 # -- sines by functions of their own ---------------------------------------------------------------
 
 
-TURN = Turn("arm_turn", "arm_sincos")
+SINCOS = SincosFunction("arm_turn", "arm_sincos")
 
 
 def test_sine_and_cosine_of_one_angle_are_one_call() -> None:
     derived = written("sin(a) * cos(a)", "_s = a + b", "cos(_s)", "sin(_s)", "cos(c)")
-    lines = locals_of(Writer(derived, replace(SPELLING, turn=TURN)).statements())
+    lines = locals_of(Writer(derived, replace(SPELLING, sincos_function=SINCOS)).statements())
     assert lines == [
         ("turn_1", "arm_sincos(x[0])"),
         ("out_y_0", "turn_1.sine*turn_1.cosine"),
@@ -294,16 +294,18 @@ def test_two_rows_of_one_argument_are_one_angle() -> None:
     moved[cosine + 1] = moved[cosine + 1]._replace(args=(8,))
     outputs = [Port("y", (2,), tuple(r + 1 for r in derived.outputs[0].rows))]
     lines = locals_of(
-        Writer(derived.with_rows(moved, outputs), replace(SPELLING, turn=TURN)).statements()
+        Writer(
+            derived.with_rows(moved, outputs), replace(SPELLING, sincos_function=SINCOS)
+        ).statements()
     )
     assert [value for _, value in lines if "sincos" in value] == ["arm_sincos(x[0])"]
 
 
 def several_angles(lanes: int) -> tuple[Program, Writer, list[int]]:
     derived = written("_s = a + b", "sin(_s) + cos(a)", "cos(_s) * sin(a)", "sin(c)", steps=1)
-    turn = Turn("arm_turns", "arm_sincos_4", "ANGLES", lanes)
+    sincos_function = SincosFunction("arm_turns", "arm_sincos_4", "ANGLES", lanes)
     angles = [len("abcdefgh"), 0]
-    return derived, Writer(derived, replace(SPELLING, turn=turn)), angles
+    return derived, Writer(derived, replace(SPELLING, sincos_function=sincos_function)), angles
 
 
 @pytest.mark.parametrize("lanes", [2, 4])
@@ -326,8 +328,8 @@ def test_angles_of_several_lanes_are_given_at_once(lanes: int) -> None:
 def test_angles_given_at_once_stand_under_the_step_of_their_sines() -> None:
     derived = written("sin(c)", "_s = a + b", "sin(_s) * cos(a)", steps=3)
     sum_row = next(r for r, row in enumerate(derived.rows) if row.op == "add")
-    turn = Turn("arm_turns", "arm_sincos_2", "ANGLES", 2)
-    writer = Writer(derived, replace(SPELLING, turn=turn))
+    sincos_function = SincosFunction("arm_turns", "arm_sincos_2", "ANGLES", 2)
+    writer = Writer(derived, replace(SPELLING, sincos_function=sincos_function))
     writer.write_sines([sum_row, 0], [0, 1, sum_row])
     groups = writer.statements()
     assert [(group["comment"], group["locals"][0]["name"]) for group in groups] == [

@@ -38,7 +38,7 @@ from symgen.emission.definition import PrintedFunction, calls, parameters, uses_
 from symgen.emission.legend import legend
 from symgen.emission.lowering import lane_function, straight_line
 from symgen.emission.lowering.lane_function import Vectors
-from symgen.emission.writer import Turn
+from symgen.emission.writer import SincosFunction
 from symgen.ir.loops import Form
 from symgen.ir.ports import counts_bodies, frame_and_wrench_counts, single_real, size_definitions
 from symgen.ir.program import Bound, Program
@@ -86,8 +86,10 @@ def source(
         if program.part_count:
             return parted.source(program, target)
         return looped.source(program, target)
-    turn = _definition.turn_of(program, target)
-    printed = PrintedFunction(program, target, divisor_bounds or {}, turn, part or _length(program))
+    sincos_function = _definition.sincos_function(program, target)
+    printed = PrintedFunction(
+        program, target, divisor_bounds or {}, sincos_function, part or _length(program)
+    )
     function = _definition.function(printed)
     preface = render(NAME, "function.c.j2", **target.context, **function)
     return preface + straight_line.text(function, target.name, C, static=False)
@@ -101,14 +103,14 @@ def definition(
     Every argument is an array. NAME_sincos returns sine and cosine of one angle as a NAME_pair.
     `divisor_bounds` are those of `source`.
     """
-    turn = (
-        Turn(f"{target.name}_pair", f"{target.name}_sincos")
+    sincos_function = (
+        SincosFunction(f"{target.name}_pair", f"{target.name}_sincos")
         if _definition.initial_angles(program)
         else None
     )
     part = _length(program)
     return _definition.function(
-        PrintedFunction(program, target, divisor_bounds or {}, turn, part, arrays=True)
+        PrintedFunction(program, target, divisor_bounds or {}, sincos_function, part, arrays=True)
     )
 
 
@@ -120,8 +122,10 @@ def parts(program: Form, target: Target) -> tuple[int, int]:
     part = _length(program)
     if part is None or program.looped:
         return 0, 0
-    turn = _definition.turn_of(program, target)
-    function = _definition.function(PrintedFunction(program, target, turn=turn, part=part))
+    sincos_function = _definition.sincos_function(program, target)
+    function = _definition.function(
+        PrintedFunction(program, target, sincos_function=sincos_function, part=part)
+    )
     return len(function["parts"]), function["work"]["size"]
 
 
@@ -191,11 +195,11 @@ def _batch(program: Form, target: Target, divisor_bounds: Mapping[int, Bound]) -
         return looped_lanes.function(program, target)
     # Inline sines have no branch, so that the loops over lanes contain them.
     inline = target.text.trig == "inline"
-    turn = _definition.turn_of(program, target) if inline else None
+    sincos_function = _definition.sincos_function(program, target) if inline else None
     part = _parts.LINES_OF_MANY if is_cut(program) else None
     facts = _definition.prototype(program, target)
     facts |= lanes.function(
-        PrintedFunction(program, target, divisor_bounds, turn, part),
+        PrintedFunction(program, target, divisor_bounds, sincos_function, part),
         [] if inline else _definition.initial_angles(program),
     )
     uses_loop = target.text.trig == "auto" and bool(_definition.angles_together(program))
@@ -203,7 +207,7 @@ def _batch(program: Form, target: Target, divisor_bounds: Mapping[int, Bound]) -
         "needs": 0,
         "stack": facts["bytes"],
         "uses_sincos_loop": uses_loop,
-        "uses_sincos": uses_loop or turn is not None,
+        "uses_sincos": uses_loop or sincos_function is not None,
     }
     vectors = Vectors(
         program.real, lanes.lanes(program.real), target.name, calls(program.real, target)

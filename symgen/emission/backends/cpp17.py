@@ -123,7 +123,7 @@ def _workspace(program: Form, target: Target, used_names: set[str]) -> dict[str,
 
 
 def _return_facts(program: Form, results: list[dict[str, str]]) -> dict[str, Any]:
-    """Return the template's facts about the return value: a number, an array, or a struct of arrays.
+    """Return the template's facts about the return value: number, array, or struct of arrays.
 
     `return_type` is its type, `declaration` declares the local that holds it, `pointers` point to
     its arrays, `expression` follows `return`, and `status` assigns the status of the C function.

@@ -6,8 +6,8 @@ results, and a host function, which launches the kernel. NAME_cuda.h declares ke
 function. A long function is cut into parts, which share an array in the thread's local memory.
 
 The option `--trig` chooses sine and cosine as in the C. The functions of NAME_sincos.cuh have a
-proved error bound, with a*b + c fused or not; the bound of CUDA's functions is measured. By
-`--trig auto` CUDA's functions compute the sines and cosines of angles beyond the proved range.
+proved error bound, with a*b + c fused or not; the bound of CUDA's functions is measured. CUDA's
+functions compute the angles beyond the proved range with `--trig auto`.
 
 Source: NVIDIA, CUDA C++ Programming Guide 13: function qualifiers, kernel launches
 (cudaLaunchKernelEx, since CUDA 11.8), and errors of mathematical functions.

@@ -1,7 +1,7 @@
-"""A straight-line function of vectors as statements: loops over lanes, and between them one loop over
-the sines and cosines of all lanes.
+"""A straight-line function of vectors as statements.
 
-The module `writer` writes the rows of one lane as text, as for `straight_line`.
+It has loops over lanes, and between them one loop over the sines and cosines of all lanes. The
+module `writer` writes the rows of one lane as text, as for `straight_line`.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Vectors:
             self._sine_arrays(facts) if facts["sine_arguments"] else None,
             (Unused(array["name"]) for array in facts["parameters"] if array["unread"]),
             map(self.loop, facts["angle_loops"]),
-            self._sines(facts, names["angle"], names["turn"]) if facts["sine_arguments"] else None,
+            self._sines(facts, names["angle"], names["sines"]) if facts["sine_arguments"] else None,
             map(self.loop, facts["sine_loops"]),
             calls or (self.loop(loop, stores_at_once) for loop in facts["loops"]),
         )
@@ -107,9 +107,9 @@ class Vectors:
         zeros = f"{{{facts['padding']}}}" if facts.get("padding") else None
         yield Declare(self.real, names["angle"], zeros, (facts.get("padded_angles", count),))
         pair = f"struct {{ {self.real} sine[{count}]; {self.real} cosine[{count}]; }}"
-        yield Declare(f"{self.macros}_turns" if facts["uses_sincos_loop"] else pair, names["turn"])
+        yield Declare(f"{self.macros}_turns" if facts["uses_sincos_loop"] else pair, names["sines"])
 
-    def _sines(self, facts: Facts, angle: str, turn: str) -> Iterator[Statement]:
+    def _sines(self, facts: Facts, angle: str, sines: str) -> Iterator[Statement]:
         """Yield the loop that loads the angles, and the computation of their sines and cosines.
 
         The function of NAME_sincos.h computes all of them, or <math.h> one angle after the other.
@@ -120,11 +120,12 @@ class Vectors:
         )
         yield For(LANE, 0, self.lanes, tuple(loads))
         if facts["uses_sincos_loop"]:
-            yield Assign(turn, f"{self.macros}_sincos({angle})")
+            yield Assign(sines, f"{self.macros}_sincos({angle})")
         else:
             pairs = (("sine", self.trig["sin"]), ("cosine", self.trig["cos"]))
             calls = (
-                Assign(f"{turn}.{part}[{LANE}]", f"{call}({angle}[{LANE}])") for part, call in pairs
+                Assign(f"{sines}.{part}[{LANE}]", f"{call}({angle}[{LANE}])")
+                for part, call in pairs
             )
             yield For(LANE, 0, facts["angles"], tuple(calls))
 

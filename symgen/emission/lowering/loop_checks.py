@@ -2,8 +2,8 @@
 
 It compares arguments before the first stage, angles and divisors after the step that computes them,
 and results after the last stage. The magnitude of a divisor must be at least the smallest normal
-number, because there is no certified lower bound for chains of any length. A divisor must be finite,
-too: a quotient by an infinite number would be zero. The workspace has the results until all are
+number, because there is no certified lower bound for chains of any length. A divisor must also be
+finite: a quotient by an infinite number would be zero. The workspace has the results until all are
 found to be finite. In lanes each state has its own status, and all results are stored.
 """
 

@@ -43,11 +43,10 @@ CARRIES, LINK_CARRY, PARENT_CARRY = "carries", "link_carry", "parent_carry"
 parent.
 """
 NEXT_CARRY, WRITTEN = RESULT_NAMES[CARRY], "written"
-"""Locals in lanes: the carry that a step writes, and a pointer to it before the exchange of carries.
-"""
+"""Locals in lanes: the carry that a step writes, and a pointer to it for the exchange of carries."""
 THREADS = "threads"
 """Parameter with the number of threads: the stride of the workspace."""
-BLOCK, TURN = "block", "turn"
+BLOCK, SINES = "block", "turn"
 """Locals for a block of links: its first link, and its sines and cosines."""
 BASE = -1
 """Number in place of a class for the first link of a chain, if it has a special step."""
@@ -159,7 +158,7 @@ class LoopFunction:
 
     @cached_property
     def angle_count(self) -> int:
-        """The number of angles of the file's loop over sines: the largest of all steps and blocks."""
+        """The number of angles of the loop over sines: the largest of all steps and blocks."""
         steps_with_sines = [
             step for step in self.steps.values() if definition.uses_sincos(step, self.target)
         ]

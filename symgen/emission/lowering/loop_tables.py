@@ -1,6 +1,4 @@
-"""Tables of a loop function in C: link constants, initial carries, and integers such as the numbers
-of parents.
-"""
+"""Tables of a loop function in C: link constants, initial carries, and integers about links."""
 
 from __future__ import annotations
 

@@ -418,7 +418,7 @@ class Lowering:
             yield Assign(Element(f"{LOCAL}{port}", 0), value)
 
     def _downsweep(self, scan: _Scan, end: str) -> Iterator[Statement]:
-        """Yield the downsweep to a row, over the levels at which the row is at the `end` of a pair."""
+        """Yield the downsweep to a row: the levels at which the row is at the `end` of a pair."""
         symbol, tree = self.chain.symbol, scan.tree
         status = [STATUS] * self.chain.is_guarded(scan.down)
         split = Call(f"{symbol}_downsweep_{scan.number}", (WORK, *_PAIR_INDICES, *status))
@@ -426,7 +426,7 @@ class Lowering:
         yield from self._without_joint(tree, DOWNSWEEP, tree.last_valid, len(tree.initial))
 
     def _upsweep(self, scan: _Scan, end: str) -> Iterator[Statement]:
-        """Yield the upsweep from a row, over the levels at which the row is at the `end` of a pair."""
+        """Yield the upsweep from a row: the levels at which the row is at the `end` of a pair."""
         symbol, tree = self.chain.symbol, scan.tree
         status = [STATUS] * self.chain.is_guarded(scan.up)
         combine = Call(f"{symbol}_upsweep_{scan.number}", (WORK, *_PAIR_INDICES, *status))

@@ -140,7 +140,7 @@ class Lowering:
         return not self.chain.states or (self.idle > 0 and name in [p.name for p in step.outputs])
 
     def _row(self, sweep: Sweep, step: Program) -> tuple[Statement, ...]:
-        """Return the statements for one row: loads, the step, stores, and the exchange of carries."""
+        """Return the statements for a row: loads, the step, stores, and the exchange of carries."""
         chain = self.chain
         arrays = [name for name in chain.arrays if self._is_buffered(step, name)]
         loads = [port.name for port in step.inputs if port.name in arrays]

@@ -32,8 +32,8 @@ from symgen.emission.lowering.loop_function import (
     LINK_CARRY,
     NEXT_CARRY,
     PARENT_CARRY,
+    SINES,
     STATUS,
-    TURN,
     WRITTEN,
     LoopFunction,
     current_link,
@@ -330,16 +330,16 @@ def _sines(loops: LoopFunction, s: int) -> list[Statement]:
     """
     last, links, name = _last(loops, s), loops.sine_blocks[s].links, loops.target.name
     zero = For(LINK, 0, loops.angle_count, (Assign(Element(ANGLE, LINK), loops.zero),))
-    turn = Declare(f"const {name}_turns", TURN, f"{name}_sincos({ANGLE})")
+    sines = Declare(f"const {name}_turns", SINES, f"{name}_sincos({ANGLE})")
     if links > last:
         angles = _angle_calls(loops, s)
         stores = _by_class(loops, s, lambda c: _store_sines(loops, s, c, LINK))
-        sines = For(LINK, 0, last, stores, inclusive=True)
-        return [zero, *_while_ok(loops, (*angles, Block((turn, Blank(), sines))))]
+        store_loop = For(LINK, 0, last, stores, inclusive=True)
+        return [zero, *_while_ok(loops, (*angles, Block((sines, Blank(), store_loop))))]
     in_block, angle = f"{LINK} < ({BLOCK} + {links})", f"{LINK} - {BLOCK}"
     angles_of_block = For(LINK, BLOCK, last, _steps(loops, s), inclusive=True, condition=in_block)
     stores = _by_class(loops, s, lambda c: _store_sines(loops, s, c, angle))
-    body = (angles_of_block, Block((turn, Blank(), replace(angles_of_block, body=stores))))
+    body = (angles_of_block, Block((sines, Blank(), replace(angles_of_block, body=stores))))
     return [zero, For(BLOCK, 0, last, body, links, inclusive=True, condition=loops.is_ok)]
 
 
@@ -356,7 +356,7 @@ def _angle_calls(loops: LoopFunction, s: int) -> Body:
 def _store_sines(loops: LoopFunction, s: int, c: int, angle: str) -> Body:
     """Return the stores of the saved sine and cosine, which have index `angle`, of a link."""
     sweep, row = loops.form.sweeps[s], times(loops.form.work, current_link(loops, s))
-    sources = {"sin": f"{TURN}.sine", "cos": f"{TURN}.cosine"}
+    sources = {"sin": f"{SINES}.sine", "cos": f"{SINES}.cosine"}
     return tuple(
         Assign(
             Element(WORK, plus(row, sweep.saved_at[c] + k)),
