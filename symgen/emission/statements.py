@@ -495,7 +495,9 @@ class _Checker:
         body = self.function.body
         returns = bool(body) and isinstance(body[-1], Return)
         if returns != (self.function.returns != "void"):
-            self._fail(self.function.returns, "is not what the last statement returns")
+            self._fail(
+                self.function.returns, "is the return type, but the last statement does not fit it"
+            )
         inner, last = (body[:-1], body[-1:]) if returns else (body, ())
         self._scope((*self.function.parameters, *inner), last)
 
@@ -525,12 +527,12 @@ class _Checker:
             case Declare():
                 self._name(statement.name)
                 if not all(statement.size[:1]) and statement not in self.function.parameters:
-                    self._fail(statement.name, "is an array of no elements")
+                    self._fail(statement.name, "is an array without elements")
                 self.scopes[-1][statement.name] = statement
             case Assign():
                 self._assigned(statement.target)
             case Call() if statement.function not in self.file_names:
-                self._fail(statement.function, "is called and not known")
+                self._fail(statement.function, "is called but not declared")
             case For():
                 self._loop(statement)
             case While() | Block():
@@ -544,7 +546,7 @@ class _Checker:
         """Check a loop, whose body does not assign its index."""
         declared = self._declared(loop.index)
         if declared is None or declared.kind != "int" or declared.size or loop.index in self.ranges:
-            self._fail(loop.index, "is no free index of a loop")
+            self._fail(loop.index, "is not a free loop index")
         self.ranges[loop.index] = _range(loop)
         self._scope(loop.body)
         del self.ranges[loop.index]
@@ -552,7 +554,7 @@ class _Checker:
     def _name(self, name: str) -> None:
         """Check a name that is declared."""
         if not _WORD.fullmatch(name) or name in KEYWORDS or name in MATH:
-            self._fail(name, "is no name of a local")
+            self._fail(name, "is not a valid name")
         if name in self.file_names or self._declared(name):
             self._fail(name, "is declared twice")
 
@@ -566,13 +568,13 @@ class _Checker:
         name = target.array if isinstance(target, Element) else str(target)
         declared = self._declared(name.partition(".")[0])
         if declared is None or name in self.ranges:
-            self._fail(name, "is assigned and no local")
+            self._fail(name, "is assigned but is no local variable")
         constant = declared.kind.startswith("const ") and (element or not declared.pointer)
         if constant or (
             not element
             and (_sizes(declared) if not declared.pointer else declared.pointer == FIXED)
         ):
-            self._fail(name, "is assigned and constant")
+            self._fail(name, "is assigned but constant")
 
     def _value(self, value: Value) -> None:
         """Check the names and indices of a value."""
@@ -584,14 +586,14 @@ class _Checker:
                     self._fail(part, "accesses an array in text")
                 for word in _WORD.findall(part):
                     if not (word in self.file_names or word in MATH or self._declared(word)):
-                        self._fail(word, "is used and not declared")
+                        self._fail(word, "is used but not declared")
 
     def _access(self, access: Access) -> None:
         """Check an access: the array is declared, and its indices fit the dimensions."""
         name, _, member = access.array.partition(".")
         declared = self._declared(name)
         if declared is None and name not in self.file_names:
-            self._fail(name, "is used and not declared")
+            self._fail(name, "is used but not declared")
         if member:
             return
         sizes = self.file_names[name] if declared is None else _sizes(declared)

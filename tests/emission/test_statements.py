@@ -266,7 +266,7 @@ def test_joined_conditions_begin_at_one_column() -> None:
     assert second.startswith("       && (x[1000000000")
     alone = If(s.All(conditions[:1], 7), ())
     assert printing.write([alone], C).startswith("if (x[1] > 0.0) {\n")
-    with pytest.raises(ProgramError, match="'x' is used and not declared"):
+    with pytest.raises(ProgramError, match="'x' is used but not declared"):
         s.check([Function("function", (), (Declare("int", "status"), checked))], {})
 
 
@@ -324,22 +324,22 @@ def _function(*body: s.Statement) -> Function:
 
 
 FAULTS = {
-    "'x' is used and not declared": _function(Assign("k", "x + 1")),
-    "'late' is used and not declared": _function(
+    "'x' is used but not declared": _function(Assign("k", "x + 1")),
+    "'late' is used but not declared": _function(
         Assign(Element("qdd", 0), "late"), Declare("const double", "late", "0.0")
     ),
-    "'inner' is used and not declared": _function(
+    "'inner' is used but not declared": _function(
         Block((Declare("const int", "inner", "3"),)), Assign("k", "inner")
     ),
     "'k' is declared twice": _function(Block((Declare("int", "k"),))),
     "'table' is declared twice": _function(Declare("int", "table")),
     "'step' is declared twice": Function("step", (), ()),
-    "'int' is no name of a local": _function(Declare("int", "int")),
-    "'sin' is no name of a local": _function(Declare("double", "sin")),
-    "'none' is an array of no elements": _function(Declare("double", "none", size=(0,))),
-    "'2x' is no name of a local": _function(Declare("double", "2x")),
-    "'i' is no free index of a loop": _function(For("i", 0, 3, ())),
-    "'k' is no free index of a loop": _function(For("k", 0, 3, (For("k", 0, 3, ()),))),
+    "'int' is not a valid name": _function(Declare("int", "int")),
+    "'sin' is not a valid name": _function(Declare("double", "sin")),
+    "'none' is an array without elements": _function(Declare("double", "none", size=(0,))),
+    "'2x' is not a valid name": _function(Declare("double", "2x")),
+    "'i' is not a free loop index": _function(For("i", 0, 3, ())),
+    "'k' is not a free loop index": _function(For("k", 0, 3, (For("k", 0, 3, ()),))),
     "'qdd' has no element 5": _function(Assign(Element("qdd", 5), "0.0")),
     "'qdd' has no element -1": _function(Assign(Element("qdd", "-1"), "0.0")),
     "'q' has no element 5": _function(
@@ -352,19 +352,23 @@ FAULTS = {
     "'table' has 2 dimensions": _function(Assign(Element("qdd", 0), Element("table", 0))),
     "'q' has 1 dimensions": _function(Assign(Element("qdd", 0), Element("q", 0, 0))),
     "'group' has 0 dimensions": _function(Assign(Element("qdd", 0), Element("group", 0))),
-    "'q' is assigned and constant": _function(Assign(Element("q", 0), "0.0")),
-    "'qdd' is assigned and constant": _function(Assign("qdd", "q")),
-    "'p' is assigned and constant": _function(
+    "'q' is assigned but constant": _function(Assign(Element("q", 0), "0.0")),
+    "'qdd' is assigned but constant": _function(Assign("qdd", "q")),
+    "'p' is assigned but constant": _function(
         Declare("double", "p", "qdd", pointer=s.FIXED), Assign("p", "qdd")
     ),
-    "'c' is assigned and constant": _function(Declare("const int", "c", "3"), Assign("c", "4")),
-    "'row' is assigned and no local": _function(For("row", 0, 3, (Assign("row", "4"),))),
-    "'OK' is assigned and no local": _function(Assign("OK", "4")),
-    "'fly' is called and not known": _function(Call("fly")),
+    "'c' is assigned but constant": _function(Declare("const int", "c", "3"), Assign("c", "4")),
+    "'row' is assigned but is no local variable": _function(
+        For("row", 0, 3, (Assign("row", "4"),))
+    ),
+    "'OK' is assigned but is no local variable": _function(Assign("OK", "4")),
+    "'fly' is called but not declared": _function(Call("fly")),
     "'q[0]' accesses an array in text": _function(Assign(Element("qdd", 0), "q[0]")),
     "'return' is not the last statement": _function(If("k > 0", (Return("k"),))),
-    "'void' is not what the last statement returns": _function(Return("k")),
-    "'int' is not what the last statement returns": replace(_function(), returns="int"),
+    "'void' is the return type, but the last statement does not fit it": _function(Return("k")),
+    "'int' is the return type, but the last statement does not fit it": replace(
+        _function(), returns="int"
+    ),
     "'f' is a function inside a function": _function(_function()),
 }
 
@@ -542,40 +546,38 @@ def test_a_pointer_into_vectors_is_cast_only_from_an_array_of_numbers() -> None:
 
 
 MORE_FAULTS = {
-    "'size' is no free index of a loop": _function(
-        Declare("double", "size"), For("size", 0, 3, ())
-    ),
-    "'many' is no free index of a loop": _function(
+    "'size' is not a free loop index": _function(Declare("double", "size"), For("size", 0, 3, ())),
+    "'many' is not a free loop index": _function(
         Declare("int", "many", size=(3,)), For("many", 0, 3, ())
     ),
-    "'wide' is an array of no elements": _function(Declare("double", "wide", size=("", 4))),
+    "'wide' is an array without elements": _function(Declare("double", "wide", size=("", 4))),
     "'qdd' has no element 9": _function(
         For("k", 0, 10, (Assign(Element("qdd", "k"), "0.0"),), step=3)
     ),
     "'qdd' has no element 6": _function(
         For("k", 6, 0, (Assign(Element("qdd", "k"), "0.0"),), step=-2)
     ),
-    "'level' is assigned and no local": _function(
+    "'level' is assigned but is no local variable": _function(
         For("level", 0, 3, (Block((Assign("level", "1"),)),))
     ),
     "'carry' has no element 3": _function(
         Declare("double", "carry", size=(3,)), Assign("k", Element("carry", 3))
     ),
-    "'deep' is used and not declared": _function(
+    "'deep' is used but not declared": _function(
         If("k > 0", (), If("k > 1", (Assign("k", "deep"),)))
     ),
-    "'later' is used and not declared": _function(If("k > 0", (), (Assign("k", "later"),))),
+    "'later' is used but not declared": _function(If("k > 0", (), (Assign("k", "later"),))),
     "'q' has no element 7": _function(While("k > 0", (Assign("k", Element("q", 7)),))),
-    "'inside' is used and not declared": _function(Assign("k", Element("q", Element("inside", 0)))),
-    "'wrong' is used and not declared": _function(For("k", "wrong", 3, ())),
-    "'ended' is used and not declared": _function(For("k", 0, 3, (), condition="ended < 3")),
-    "'passed' is used and not declared": _function(Call("step", ("passed",))),
-    "'given' is used and not declared": replace(_function(Return("given")), returns="int"),
+    "'inside' is used but not declared": _function(Assign("k", Element("q", Element("inside", 0)))),
+    "'wrong' is used but not declared": _function(For("k", "wrong", 3, ())),
+    "'ended' is used but not declared": _function(For("k", 0, 3, (), condition="ended < 3")),
+    "'passed' is used but not declared": _function(Call("step", ("passed",))),
+    "'given' is used but not declared": replace(_function(Return("given")), returns="int"),
     "'qdd' has 1 dimensions": _function(Declare("double", "p", Row("qdd", 0), pointer="*")),
-    "'before' is used and not declared": replace(
+    "'before' is used but not declared": replace(
         _function(Assign("k", "before"), Return("k")), returns="int"
     ),
-    "'constant' is assigned and constant": _function(
+    "'constant' is assigned but constant": _function(
         Declare("const double", "constant", Address("q", 0), pointer="*"),
         Assign(Element("constant", 0), "1.0"),
     ),
@@ -614,5 +616,8 @@ def test_check_accepts_the_last_elements_and_the_ends_of_loops() -> None:
     assert s.check([function], {**KNOWN, "blocks": (2, 3, 4)}) == (function,)
     empty = Function("nothing", (), ())
     assert s.check([empty], {}) == (empty,)
-    with pytest.raises(ProgramError, match="nothing: 'int' is not what the last statement returns"):
+    with pytest.raises(
+        ProgramError,
+        match="nothing: 'int' is the return type, but the last statement does not fit it",
+    ):
         s.check([replace(empty, returns="int")], {})

@@ -96,8 +96,8 @@ def files(
     """
     if target.name in TAKEN:
         raise RequestError(
-            f"{target.name}.h is a header of CUDA's, which that of the robot would hide; give it"
-            " another --name"
+            f"{target.name}.h would hide the CUDA header of the same name; give the robot another"
+            " --name"
         )
     real = single_real(programs.values())
     functions = {
