@@ -58,14 +58,14 @@ def assembles(functions: Mapping[str, Any]) -> bool:
 def facts(programs: Mapping[str, Form]) -> dict[str, Any]:
     """Return the facts that a caller of NAME_assemble needs; none without that function.
 
-    They are its `statuses`, the largest number of steps (`most_steps`) and the `tolerance` (m,
-    rad).
+    They are its `statuses`, the largest number of steps (`turns`) and the `tolerance` (m, rad). The
+    manifest of a folder also has them.
     """
     if not assembles(programs):
         return {}
     return {
         "statuses": _statuses(),
-        "most_steps": MOST_STEPS,
+        "turns": MOST_STEPS,
         "tolerance": float(TOLERANCE[single_real(programs.values())]),
     }
 

@@ -30,7 +30,7 @@ def one_line(text: str) -> str:
     The line neither ends a comment nor continues a line.
     """
     line = "".join(c if c.isprintable() else " " for c in text).replace("\\", "/")
-    # Both signs of a pair are separated until the text has no such pair, also for '**//' or '*/*'.
+    # The replacement is repeated until the text has no pair of signs that begins or ends a comment.
     while "*/" in line or "/*" in line:
         line = line.replace("*/", "* /").replace("/*", "/ *")
     return " ".join(line.replace("??", "? ?").split())

@@ -78,8 +78,8 @@ def source(form: LoopProgram, target: Target) -> str:
     lanes = REALS[form.real].lanes
     if form.part_count % lanes:
         raise RequestError(
-            f"{form.function}: {form.part_count} segments do not fill vectors of {lanes} lanes; take"
-            f" a multiple of {lanes}"
+            f"{form.function}: {form.part_count} segments do not fill vectors of {lanes} lanes;"
+            f" take a multiple of {lanes}"
         )
     chain, tables, functions = lower(form, target, states=False)
     if form.maps:

@@ -124,8 +124,8 @@ def _statement(statement: s.Statement, language: Language, margin: str) -> Itera
             yield f"{margin}/* {words} */"
         case s.Blank():
             yield ""
-        case s.Pragma(words, where):
-            yield from (f"#if defined({where})", f"#pragma {words}", "#endif")
+        case s.Pragma(directive, macro):
+            yield from (f"#if defined({macro})", f"#pragma {directive}", "#endif")
         case s.Function():
             if statement.comment:
                 yield f"{margin}/* {statement.comment} */"

@@ -236,8 +236,8 @@ def header(programs: Mapping[str, Form], target: Target) -> str:
         cos=trig["cos"],
         functions=declarations,
         no_alias=any(declaration["no_alias"] for declaration in declarations),
-        bodies=counts_bodies(programs.values()),
-        counted=size_definitions(programs.values()),
+        counts_bodies=counts_bodies(programs.values()),
+        size_definitions=size_definitions(programs.values()),
         prepared=any(
             port.name == PREPARED.name for form in forms for port in (*form.inputs, *form.outputs)
         ),
@@ -278,7 +278,7 @@ def sincos(real: str, target: Target) -> str:
         "sincos.h.j2",
         **target.context,
         real=real,
-        loop=target.text.trig == "auto",
+        takes_array=target.text.trig == "auto",
         **_sincos.context(real),
     )
 

@@ -44,7 +44,9 @@ def files(
         "real": real,
         "functions": [*functions, *jacobians],
         "patterns": patterns.context(),
-        "gathers": any(block["indices"] for jacobian in jacobians for block in jacobian["results"]),
+        "needs_gather": any(
+            block["indices"] for jacobian in jacobians for block in jacobian["results"]
+        ),
     }
     return {
         f"{target.name}_casadi.{suffix}": render(NAME, f"wrapper.{suffix}.j2", **context)
@@ -55,8 +57,8 @@ def files(
 class _Patterns:
     """Sparsity patterns in CasADi's format, each printed once.
 
-    A dense pattern consists of rows, columns, and 1. A sparse pattern consists of rows, columns,
-    the index of the first entry of each column, and the row of each entry.
+    A pattern begins with the numbers of rows and columns. A dense pattern then has the number 1; a
+    sparse pattern has the index of the first entry of each column, and the row of each entry.
     """
 
     def __init__(self, target: Target) -> None:

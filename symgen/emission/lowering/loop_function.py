@@ -43,7 +43,7 @@ CARRIES, LINK_CARRY, PARENT_CARRY = "carries", "link_carry", "parent_carry"
 parent.
 """
 NEXT_CARRY, WRITTEN = RESULT_NAMES[CARRY], "written"
-"""Locals in lanes: the carry that a step writes, and a pointer to it for the exchange of carries."""
+"""Locals in lanes: the carry that a step writes, and a pointer to it for the exchange."""
 THREADS = "threads"
 """Parameter with the number of threads: the stride of the workspace."""
 BLOCK, SINES = "block", "turn"

@@ -229,7 +229,7 @@ class Lowering:
         return chain.static(f"{name}_{scan.number}", parameters, statements, comment)
 
     def _scan_over_parts(self, scan: _Scan) -> Function:
-        """Return the function of the scan over the parts, where each part is one row."""
+        """Return the function of the scan over the parts; a part is one row of the first level."""
         chain, tree = self.chain, scan.tree
         levels = levels_over_parts(tree, self.form.part_count)
         up_size, row_size = tree.up_size, levels[0][2]
