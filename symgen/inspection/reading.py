@@ -244,8 +244,7 @@ def _in_rows_or_looped(
     try:
         return _in_rows(mechanism, choice, options)
     except (RequestError, MechanismError) as error:  # too many rows, or joints
-        is_whole_result = isinstance(choice.target, Result) and choice.words.indices is None
-        if not is_whole_result or options.keep:
+        if not isinstance(choice.target, Result):
             raise
         try:
             looped = _looped(mechanism, choice, options, explicit)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import pytest
 
+from symgen.inspection.canonical import Quotient
 from symgen.inspection.general.formulas import (
     Affine,
     Case,
@@ -24,10 +25,16 @@ from symgen.inspection.general.formulas import (
 )
 from symgen.inspection.general.partial_sums import in_partial_sums
 from symgen.inspection.general.search import (
+    MOST_RANGES,
     ZERO,
     _affine,
+    _and,
+    _by_end,
+    _by_order,
     _except,
+    _fewest_sums,
     _polynomial,
+    _splits,
     _written_out,
     find_cases,
 )
@@ -367,13 +374,49 @@ def test_a_sum_of_at_most_three_terms_is_written_out() -> None:
 def test_the_rest_of_a_case_has_as_few_conditions_as_possible(
     conditions: list[str], excluded: str, expected: list[str]
 ) -> None:
-    def parsed(text: str) -> Condition:
-        left, relation, right = text.split()
-        variable = right[0] if right[0].isalpha() else ""
-        return Condition(left, relation, Affine(variable, int(right[len(variable) :] or 0)))
-
     rest = _except(tuple(map(parsed, conditions)), parsed(excluded))
     assert [str(condition) for condition in rest] == expected
+
+
+def parsed(text: str) -> Condition:
+    """Return the condition with a text."""
+    left, relation, right = text.split()
+    variable = right[0] if right[0].isalpha() else ""
+    return Condition(left, relation, Affine(variable, int(right[len(variable) :] or 0)))
+
+
+@pytest.mark.parametrize(
+    ("conditions", "added", "expected"),
+    [
+        ([], "i = 0", ["i = 0"]),
+        (["i > 0"], "i < j", ["i > 0", "i < j"]),
+        (["i ≤ j", "i > 0"], "i = j", ["i > 0", "i = j"]),
+        (["i ≤ j", "i > 0"], "j = i+1", ["i > 0", "j = i+1"]),
+        (["i < n-1"], "i = 0", ["i = 0"]),
+        (["i > 0"], "i = n-1", ["i = n-1"]),
+        (["j > 0"], "i = 0", ["j > 0", "i = 0"]),
+        (["i < j"], "i = 0", ["i < j", "i = 0"]),
+    ],
+)
+def test_conditions_that_follow_from_an_equation_are_left_out(
+    conditions: list[str], added: str, expected: list[str]
+) -> None:
+    combined = _and(tuple(map(parsed, conditions)), parsed(added))
+    assert [str(condition) for condition in combined] == expected
+
+
+def test_cases_are_separated_by_ends_of_the_chain_and_by_diagonals() -> None:
+    """On one diagonal the second index follows from the first, and the next links are ends, too."""
+    ends = {"i = 0", "i = n-1"}
+    assert {str(x) for x in _splits("i", ())} == ends
+    of_two = [str(x) for x in _splits("ij", (parsed("i > 0"),))]
+    diagonals = {"j = i+1", "j = i-1", "j = i+2", "j = i-2"}
+    sides = {"i < j", "i = j", "i > j"}
+    assert set(of_two[:3]) == sides
+    assert set(of_two) == {*ends, "j = 0", "j = n-1", *diagonals, *sides}
+    on_diagonal = [str(x) for x in _splits("ij", (parsed("j = i+1"),))]
+    assert sorted(on_diagonal) == sorted({*ends, "i = 1", "i = n-2"})
+    assert len(_splits("ij", (parsed("i = 1"),))) == len(of_two)
 
 
 def cases_of(entry: Any, count: int = 2, sizes: tuple[int, ...] = (4, 5, 6)) -> Any:
@@ -417,23 +460,160 @@ def test_the_fewest_cases_are_found(entry: Any, texts: list[str]) -> None:
     assert [", ".join(map(str, case.conditions)) for case in cases] == texts
 
 
+def test_the_diagonals_of_a_band_are_cases_with_ends_of_their_own() -> None:
+    """The main diagonal has two other entries at each end; the one above it comes before the one
+    below it.
+    """
+
+    def entry(i: int, j: int, n: int) -> MultiAngle:
+        if i == j:
+            return wave(n, i, i, {0: 2, 1: 3, n - 2: 5, n - 1: 7}.get(i, 1))
+        return wave(n, 0, i, j - i) if abs(i - j) == 1 else ZERO
+
+    cases = cases_of(entry, 2, (5, 6, 7))
+    texts = [", ".join(map(str, case.conditions)) for case in cases]
+    assert {text.replace("j = i, ", "") for text in texts[:4]} == {
+        "i = 0", "i = 1", "i = n-2", "i = n-1"
+    }  # fmt: skip
+    assert texts[4].startswith("j = i, ")
+    assert texts[5:7] == ["j = i+1", "j = i-1"]
+    assert cases[7].is_zero
+    assert set(texts[7].split(", ")) == {"j ≠ i", "j ≠ i+1", "j ≠ i-1"}
+
+
 def test_coefficients_of_the_third_degree_have_no_formula() -> None:
     assert cases_of(lambda i, n: wave(n, 0, i, (i + 1) * (n + 1)), 1) is not None
     assert cases_of(lambda i, n: wave(n, 0, i, (i + 1) * (n + 1) * (n - i)), 1) is None
 
 
-def test_a_sum_is_divided_where_a_position_reaches_a_link_of_the_request() -> None:
-    """Below joint i the coefficient is 1, from there on it is 3."""
+def waves_to_the_tip(n: int, factor: Any) -> MultiAngle:
+    """Return the sum of factor(k) cos(q[k] + … + q[n-1]) over all links k."""
+    total = MultiAngle(())
+    for k in range(n):
+        total += wave(n, k, n - 1, factor(k))
+    return total
 
-    def entry(i: int, n: int) -> MultiAngle:
+
+@pytest.mark.parametrize("offset", [-1, 0, 1, 2])
+def test_a_sum_is_divided_where_a_position_reaches_a_link_of_the_request(offset: int) -> None:
+    """Below joint i + offset the coefficient is 1, from there on it is 3."""
+    points = {
+        (("i", i), ("n", n)): (waves_to_the_tip(n, lambda k, i=i: 1 if k < i + offset else 3),)
+        for n in (6, 7, 8)
+        for i in range(2, n - 2)
+    }
+    cases = find_cases("i", points)
+    assert cases is not None
+    (case,) = cases
+    first, last = Affine("i", offset), Affine("i", offset - 1)
+    assert entry_text(case.entries[0], "text") == (
+        f"sum(k=0..{last}: cos(q[k:n-1])) + sum(k={first}..n-1: 3*cos(q[k:n-1]))"
+    )
+
+
+def test_the_terms_of_one_kind_are_divided_into_few_sums() -> None:
+    """A coefficient is 7 at link i, and 9 at link i + 1, too."""
+    for single, count in ((1, MOST_RANGES), (2, None)):
+        data = {
+            (("i", i), ("n", n)): {
+                (k, n - 1): Fraction(1 if k < i else 3 if k >= i + single else 7 + 2 * (k - i))
+                for k in range(n)
+            }
+            for n in (6, 7, 8)
+            for i in range(2, n - 2)
+        }
+        sums = _fewest_sums(WAVE, data, "i", 0)
+        if count is None:
+            assert sums is None
+        else:
+            assert sums is not None
+            assert len(sums) == count
+            assert [[item[1:] for item in summand.ranges] for summand in sums] == [
+                [(Affine("", 0), Affine("i", -1))],
+                [],
+                [(Affine("i", 1), LAST)],
+            ]
+
+
+def test_quotients_have_formulas_of_their_numerators_and_denominators() -> None:
+    def entry(i: int, n: int) -> Quotient:
+        return Quotient(wave(n, i, n - 1, i), wave(n, 0, i) + wave(n, 0, -1, 3))
+
+    def found(value: Any) -> Any:
+        points = {(("i", i), ("n", n)): (value(i, n),) for n in (4, 5, 6) for i in range(1, n)}
+        return find_cases("i", points)
+
+    (case,) = found(entry)
+    assert entry_text(case.entries[0], "text") == "(i*cos(q[i:n-1]))/(3 + cos(q[0:i]))"
+
+    def without_denominator(i: int, n: int) -> MultiAngle | Quotient:
+        return entry(i, n).numerator if i == n - 1 else entry(i, n)
+
+    cases = found(without_denominator)
+    assert [case.entries[0][1] is None for case in cases] == [True, False]
+    assert [str(case.conditions[0]) for case in cases] == ["i = n-1", "i < n-1"]
+
+    def of_third_degree(i: int, n: int) -> Quotient:
+        return replace(entry(i, n), denominator=wave(n, 0, i, (i + 1) * (n + 1) * (n - i)))
+
+    assert found(of_third_degree) is None
+
+
+def test_a_sum_has_at_most_two_indices() -> None:
+    """All sums of angles, and all products of rates of three links."""
+
+    def double(i: int, n: int) -> MultiAngle:
         total = MultiAngle(())
-        for k in range(n):
-            total += wave(n, k, n - 1, 1 if k < i else 3)
+        for k in range(i, n):
+            for last in range(k, n):
+                total += wave(n, k, last)
         return total
 
+    (case,) = cases_of(double, 1)
+    assert entry_text(case.entries[0], "text") == "sum(k=i..n-1, l=k..n-1: cos(q[k:l]))"
+
+    def triple(i: int, n: int) -> MultiAngle:
+        rates = combinations([f"v{k}" for k in range(n)], 3)
+        constant = ((0,) * n, False)
+        return MultiAngle.of(
+            {(constant, tuple((v, 1) for v in names)): Fraction(1) for names in rates}
+        )
+
+    assert cases_of(triple, 1, (5, 6)) is None
+
+
+def test_a_sum_over_all_rates_is_not_divided_at_the_ends_of_its_angles() -> None:
+    def entry(i: int, n: int) -> MultiAngle:
+        angles = (tuple(int(k >= i) for k in range(n)), True)
+        return MultiAngle.of({(angles, ((f"v{k}", 1),)): Fraction(1) for k in range(n)})
+
     (case,) = cases_of(entry, 1)
-    text = entry_text(case.entries[0], "text")
-    assert text == "sum(k=0..i-1: cos(q[k:n-1])) + sum(k=i..n-1: 3*cos(q[k:n-1]))"
+    assert entry_text(case.entries[0], "text") == "sum(k=0..n-1: v[k]*sin(q[i:n-1]))"
+
+
+TWO_RUNS = Kind(False, (1, 2), (("v", 1),))
+"""cos(q[a:b] + 2 q[c:d]) v[k], with the positions a, b, c, d, k."""
+
+
+def test_terms_whose_angles_reach_the_last_link_are_apart() -> None:
+    reaching = {(0, 3, 1, 1, 0): Fraction(1), (0, 0, 1, 3, 2): Fraction(2)}
+    others = {(0, 1, 2, 2, 3): Fraction(3), (0, 0, 1, 2, 1): Fraction(4)}
+    point, empty = (("i", 0), ("n", 4)), (("i", 1), ("n", 5))
+    groups = _by_end(TWO_RUNS, {point: reaching | others, empty: {}})
+    assert groups == [{point: others, empty: {}}, {point: reaching, empty: {}}]
+
+
+def test_terms_are_apart_whose_symbols_lie_at_other_places_of_the_angles() -> None:
+    """Before, in, or at the end of each sum of angles; here the sums are over 1 to 2 and 4 to 5."""
+    point, empty = (("n", 9),), (("n", 10),)
+    data: dict[Any, dict[tuple[int, ...], Fraction]] = {
+        point: {(1, 2, 4, 5, k): Fraction(k + 1) for k in range(8)},
+        empty: {(1, 2, 4, 5, 0): Fraction(1)},
+    }
+    groups = _by_order(TWO_RUNS, data)
+    links = [[positions[-1] for positions in group[point]] for group in groups]
+    assert links == [[0], [1], [2, 3], [4], [5, 6, 7]]
+    assert [len(group[empty]) for group in groups] == [1, 0, 0, 0, 0]
 
 
 def test_a_partial_sum_of_rates_is_a_difference() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -14,7 +15,7 @@ import pytest
 import symgen
 from symgen.cli import main
 from symgen.description.loading import load
-from symgen.inspection.canonical import Quotient
+from symgen.inspection.canonical import Canonical, Quotient
 from symgen.inspection.entries import layout
 from symgen.inspection.general import steps as steps_module
 from symgen.inspection.general.formulas import Affine
@@ -24,8 +25,10 @@ from symgen.inspection.general.steps import (
     EVERY_ENTRY,
     RECURSIONS,
     Recursion,
+    Rule,
     Steps,
     pattern_of,
+    rule_of,
     steps,
 )
 from symgen.inspection.multiangle import MultiAngle
@@ -376,6 +379,224 @@ def test_an_entry_of_a_spatial_chain_is_shown_with_the_steps_of_its_wrench() -> 
     assert "f[i,n-1][r] is a component of the wrench for an acceleration of 1 of joint n-1" in notes
     assert "request 'Mtilde[i]' with --method udut" in notes
     assert r"f_{j,j} &= " in reading.value.text("latex")
+
+
+# -- texts of steps that are given -----------------------------------------------------------------
+
+
+def wave(sine: bool = False, q0: int = 0, q1: int = 1, **symbols: int) -> MultiAngle:
+    """Return the product of symbols and the cosine or sine of multiples of two angles."""
+    monomial = tuple(sorted(symbols.items()))
+    return MultiAngle.of({(((q0, q1), sine), monomial): Fraction(1)})
+
+
+ZERO = MultiAngle(())
+
+
+def steps_of(blocks: Mapping[Any, list[MultiAngle]], columns: int = 1, **fields: Any) -> Steps:
+    """Return the step of P[i] from P[i+1], with blocks of that many columns, or of one number."""
+    cases = []
+    for link, entries in blocks.items():
+        shape = () if len(entries) == 1 else (len(entries) // columns, columns)
+        cases.append((link, Canonical("P[i]", shape, tuple(entries))))
+    usual: dict[str, Any] = {
+        "label": "P[i]",
+        "variable": "i",
+        "state": "P",
+        "offset": 1,
+        "pattern": EVERY_ENTRY,
+        "method": "riccati",
+        "source": "a paper",
+        "reach": 0,
+    }
+    return Steps(cases=tuple(cases), **usual | fields)
+
+
+def test_symbols_of_a_step_are_written_with_the_indices_of_their_links() -> None:
+    form = wave(q0=1, q1=2, entry_2_3=1)
+    text, formula = (steps_of({None: [form]}).text(format) for format in ("text", "latex"))
+    assert text == "P[i] = P[i+1][2,3]*cos(q[i] + 2*q[i+1])"
+    assert r"P_{i} &= [P_{i+1}]_{2,3} \cos\left(q_{i} + 2 q_{i+1}\right)" in formula
+    here = steps_of({None: [form]}, variable="k", label="D[k]", offset=0)
+    assert here.text() == "D[k] = P[k][2,3]*cos(q[k] + 2*q[k+1])"
+    carried = steps_of(
+        {None: [wave(q0=1, q1=0, entry_4_0=1)]}, pattern=EVERY_COMPONENT, state="f", last="j"
+    )
+    assert carried.text() == "P[i] = f[i+1,j][4]*cos(q[i])    for i < j"
+    assert r"[f_{i+1,j}]_{4} \cos" in carried.text("latex")
+
+
+def test_conditions_stand_behind_the_equations_of_a_step() -> None:
+    """Links of their own come first; a step of any two links is for the first before the second."""
+    blocks = {Affine("n", -1): [wave(q1=0)], None: [wave()]}
+    step = steps_of(blocks)
+    assert step.text() == "P[i] = 1    for i = n-1\nP[i] = cos(q[i+1])    otherwise"
+    assert step.text("latex") == (
+        "\\begin{aligned}\nP_{i} &= 1 && i = n-1 \\\\\n"
+        "P_{i} &= \\cos\\left(q_{i+1}\\right) && \\text{otherwise}\n\\end{aligned}"
+    )
+    single = {None: [wave()]}
+    assert steps_of(single, last="j").text() == "P[i] = cos(q[i+1])    for i < j"
+    assert steps_of(single, last="i+2").text() == "P[i] = cos(q[i+1])"
+    assert steps_of(blocks, last="j").order == "i < j"
+    product = steps_of(
+        single, label="psi[i,i+1]", last="j", product="psi[i,j] = psi[i,i+1]*psi[i+1,j]"
+    )
+    assert product.text().splitlines() == [
+        "psi[i,j] = psi[i,i+1]*psi[i+1,j]    for i < j",
+        "psi[i,i+1] = cos(q[i+1])",
+    ]
+    both = replace(product, below=(step,))
+    assert both.text().splitlines()[2:] == step.text().splitlines()
+
+
+def long_entry(count: int) -> MultiAngle:
+    """Return a sum of cosines, cos(q[i+1]) + cos(2*q[i+1]) + …"""
+    return MultiAngle.of({(((0, k), False), ()): Fraction(1) for k in range(1, count + 1)})
+
+
+def test_a_matrix_that_is_too_wide_is_written_as_one_equation_per_entry() -> None:
+    """The widest entries of both columns count: 12 characters and 12 + 16 (m - 1). LaTeX is
+    measured by what is visible, ten characters for a cosine and one for a plus.
+    """
+
+    def texts(first: int, m: int) -> tuple[list[str], list[str]]:
+        entries = [long_entry(first), ZERO, ZERO, long_entry(m)]
+        step = steps_of({None: entries}, 2, state="M")
+        lines = step.text("latex").splitlines()[1:-1]
+        return step.text().splitlines(), [line.removesuffix(r" \\") for line in lines]
+
+    for m, in_rows, formulas in ((5, 3, 1), (6, 2, 1), (12, 2, 2)):
+        text, formula = texts(1, m)
+        assert len(text) == in_rows
+        assert len(formula) == formulas
+    for lines, starts in zip(
+        texts(5, 6),
+        (
+            ("P[i][0,0] = cos", "P[i][1,1] = cos"),  # zeros are left out
+            (r"[P_{i}]_{0,0} &= \cos", r"[P_{i}]_{1,1} &= \cos"),
+        ),
+        strict=True,
+    ):
+        assert len(lines) == 2
+        assert all(line.startswith(start) for line, start in zip(lines, starts, strict=True))
+
+
+def test_equations_of_entries_stand_below_the_condition_of_their_case() -> None:
+    """Entries of the letter itself that equal others are left out; a column has one index."""
+    wide = [long_entry(15), long_entry(15)]
+    column = steps_of({Affine("n", -1): wide, None: wide}, state="f")
+    lines = column.text().splitlines()
+    assert [line for line in lines if line.endswith(":")] == ["for i = n-1:", "otherwise:"]
+    assert [line.partition(" = ")[0] for line in lines[1:3]] == ["P[i][0]", "P[i][1]"]
+    formula = column.text("latex").splitlines()
+    assert formula[1] == r"& \text{for i = n-1:} \\"
+    assert formula[4] == r"& \text{otherwise:} \\"
+    equal = pattern_of([np.array([[Fraction(x)] for x in (1, 1, 2, 3, 4, 5)], dtype=object)])
+    named = steps_of({None: wide}, label="f[i]", state="f", pattern=equal, last="j")
+    assert [line.partition(" = ")[0] for line in named.text().splitlines()] == [
+        "for i < j:", "f[i][0]"
+    ]  # fmt: skip
+    product = replace(named, product="f[i,j] = f[i,i+1]*f[i+1,j]")
+    assert len(product.text().splitlines()) == 3
+
+
+def test_the_notation_of_a_step_lists_the_entries_that_are_not_named() -> None:
+    matrix = zeros(6, 6)
+    matrix[0, 0], matrix[1, 1] = 2, -2
+    inertia, wrench = pattern_of([matrix]), pattern_of([matrix[:, :1]])
+    matrix[:] = np.arange(2, 38).reshape(6, 6)
+    matrix[0, 0] = matrix[1, 1]
+    equal = pattern_of([matrix])
+    single = {None: [wave()]}
+    step = steps_of(single, pattern=inertia)
+    assert step.notation.startswith(
+        "P[i+1][r,c] is an entry of that block, which is symmetric; the"
+    )
+    assert "[5,5] of P[i+1] are zero; [1,1] = -[0,0]; this is proved by" in step.notation
+    assert step.notation.endswith("induction from the last link")
+    assert "in P[i+1], [1,1] = [0,0]; this is proved" in steps_of(single, pattern=equal).notation
+    assert steps_of(single).notation.endswith("symmetric")
+    carried = steps_of(single, pattern=wrench, state="f", last="j")
+    assert carried.notation == (
+        "f[i+1,j][r] is a component of that wrench; the entries [1], [2], [3], [4], [5] of f[i+1,j]"
+        " are zero; this is proved by induction from link j"
+    )
+    above = replace(carried, label="M[i,j]", offset=0, below=(carried, step))
+    texts = above.notation.split("; ")
+    assert texts[0].startswith("f[i,j][r] is a component of the wrench for an acceleration of 1")
+    assert texts[0].endswith("joint j, with the links from j on as one body")
+    assert sum("of f[i,j] are zero" in text for text in texts) == 0
+    assert sum("of f[i+1,j] are zero" in text for text in texts) == 1
+    both = replace(carried, cases=2 * carried.cases)
+    assert both.notation.endswith("; all cases are for i < j")
+    assert "all cases" not in replace(both, last="i+2").notation
+
+
+def test_blocks_of_links_outside_the_chain_are_refused() -> None:
+    """Three links are the shortest chain, and the last `reach` links have no block."""
+    step = steps_of({Affine("n", -1): [wave(q1=0)], None: [wave()]})
+    assert [str(step.block(3, i)) for i in range(3)] == ["cos(q1)", "cos(q1)", "1"]
+    for n, i, reach in ((2, 0, 0), (3, 3, 0), (3, -1, 0), (3, 2, 1)):
+        refused = replace(step, reach=reach)
+        bound = "n - 1" if reach else "n"
+        with pytest.raises(RequestError, match=rf"take n ≥ 3 and 0 ≤ i < {bound}$"):
+            refused.block(n, i)
+    assert str(replace(step, reach=1).block(3, 1)) == "cos(q1)"
+
+
+def test_a_rule_fits_the_indices_that_it_is_for() -> None:
+    """A second link beyond the first may be another letter, or the first plus more than zero."""
+    i, n = Affine("i", 0), Affine("n", -1)
+    between = Rule((0, None), True, len)
+    for second in (Affine("j", 0), Affine("i", 2), n):
+        assert between.fits([i, second])
+    for indices in ([i], [i, i], [i, Affine("i", -1)], [Affine("i", 1), Affine("j", 0)]):
+        assert not between.fits(indices)
+    neighbour = Rule((0, 1), True, len)
+    assert neighbour.fits([i, Affine("i", 1)])
+    for second in (i, Affine("j", 1), Affine("i", 2)):
+        assert not neighbour.fits([i, second])
+
+
+def test_a_letter_has_a_rule_by_its_own_method_only() -> None:
+    i = Affine("i", 0)
+    assert rule_of("riccati", "P", [i]) is not None
+    assert rule_of("riccati:parallel", "P", [i]) is not None
+    assert rule_of(None, "M", [i, i]) is not None
+    for method, letter, indices in (
+        ("udut", "P", [i]), (None, "P", [i]), ("udut", "M", [i, i]), ("udut", "f", [i, i]),
+        (None, "f", [i, i]), ("riccati", "P", []), ("riccati", "P", [Affine("n", -1)]),
+        ("riccati", "P", [Affine("", 2)]), ("riccati", "P", [Affine("i", 1)]),
+    ):  # fmt: skip
+        assert rule_of(method, letter, indices) is None
+
+
+def test_the_product_of_a_pattern_and_its_values_is_symmetric() -> None:
+    matrix = zeros(6, 6)
+    matrix[0, 0], matrix[0, 1], matrix[1, 0], matrix[2, 3], matrix[3, 2] = 2, 5, 5, -5, -5
+    pattern = pattern_of([matrix])
+    assert pattern.symbols == [(0, 0), (0, 1)]
+    assert pattern.columns == 6
+    assert (pattern.matrix({(0, 0): 2, (0, 1): 5}) == matrix).all()
+    column = pattern_of([matrix[:, :1]])
+    assert column.columns == 1
+    assert column.symbols == [(0, 0), (1, 0)]
+    assert column.zero == ("[2]", "[3]", "[4]", "[5]")
+    assert (column.matrix({(0, 0): 2, (1, 0): 5}) == matrix[:, :1]).all()
+    assert column.holds(matrix[:, :1])
+    assert not column.holds(matrix[:, 3:4])
+
+
+def test_texts_of_steps_are_in_two_formats() -> None:
+    step = steps_of({None: [wave()]})
+    with pytest.raises(RequestError, match="steps are written as text or latex; write numbers"):
+        step.text("python")
+    assert str(step) == step.text()
+    assert step._repr_latex_() == f"$\\displaystyle {step.text('latex')}$"
+    long = steps_of({None: [long_entry(30)]})
+    assert "more terms" in long.text()
+    assert "more terms" not in long.text(full=True)
 
 
 def test_a_number_is_not_split_into_entries_however_long_it_is() -> None:
