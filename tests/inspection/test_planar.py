@@ -21,7 +21,7 @@ from symgen.inspection.general.request import chain_of
 from symgen.mechanism.drives import Drive
 from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.mechanics import Reference
-from symgen.vocabulary.poses import X_AXIS, Angle, Shift, Turn
+from symgen.vocabulary.poses import X_AXIS, Angle, Shift, Slide, Turn
 
 ROW, COLUMN = Affine("i", 0), Affine("j", 0)
 COUNT = 4
@@ -252,6 +252,8 @@ def test_only_chains_of_parallel_axes_without_drives_are_planar() -> None:
             assert planar_chain(changed(bars(), link, pose=shifted)) is None
     irrational = (Turn(X_AXIS, Angle(Fraction(3, 10))), Shift((Fraction(1),) * 3))
     assert planar_chain(changed(bars(), 0, pose=irrational)) is None
+    diagonal = Slide((Fraction(1), Fraction(1), Fraction(0)), Fraction(1))
+    assert planar_chain(changed(bars(), 0, pose=(diagonal,))) is None  # at distances of 1/√2
     part = replace(bars().bodies[2].parts[0], gravcomp=Fraction(1, 2))
     bodies = (*bars().bodies[:2], replace(bars().bodies[2], parts=(part,)), bars().bodies[3])
     assert planar_chain(replace(bars(), bodies=bodies)) is None

@@ -210,17 +210,13 @@ def _add_inertia(
     for body, of_link in chain.links():
         inner = (at_least(LINK, ROW, 1), at_least(LINK, COLUMN, 1))
         products = [
-            (times(conjugate(r), r), body.mass, inner),
-            (times(conjugate(r), body.first), Fraction(1), (inner[0], *equal(LINK, COLUMN))),
-            (times(conjugate(body.first), r), Fraction(1), (*equal(LINK, ROW), inner[1])),
-            (
-                (body.second, Fraction(0)),
-                Fraction(1),
-                (*equal(LINK, ROW), *equal(LINK, COLUMN)),
-            ),
+            (times(conjugate(r), (body.mass * r[0], body.mass * r[1])), inner),
+            (times(conjugate(r), body.first), (inner[0], *equal(LINK, COLUMN))),
+            (times(conjugate(body.first), r), (*equal(LINK, ROW), inner[1])),
+            ((body.second, Fraction(0)), (*equal(LINK, ROW), *equal(LINK, COLUMN))),
         ]
-        for (x, y), scale, where in products:
-            amount = (factor * scale * x, factor * scale * y)
+        for (x, y), where in products:
+            amount = (factor * x, factor * y)
             if symbol[0] == "v":
                 amount = times(IMAGINARY, amount)
             common = (*ranges, *of_link, *where)
