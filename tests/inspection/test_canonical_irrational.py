@@ -5,21 +5,18 @@ angles.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import flint
 import mpmath
 import numpy as np
 import pytest
 import sympy as sp
-from flint import arb, fmpq, fmpz
 
 import symgen
-from symgen.derivation import constants as k
 from symgen.inspection import irrational, stand_ins
 from symgen.inspection.canonical import (
     PATIENT_QUOTIENTS,
@@ -38,16 +35,12 @@ from symgen.inspection.irrational import (
 )
 from symgen.inspection.multiangle import MultiAngle
 from symgen.inspection.reading import FormulaOptions, Recursive, read, render
-from symgen.inspection.roots import inverse, multiply, root_of_symbol, rounded
+from symgen.inspection.roots import root_of_symbol
 from symgen.inspection.stand_ins import (
-    Algebraic,
-    Neighbour,
     NoStandIn,
     Residues,
     Roots,
-    field_of,
     primes_of,
-    signs_of,
 )
 from symgen.ir.program import evaluate
 from symgen.machine.compilers import find_compiler
@@ -551,90 +544,3 @@ def test_a_neighbour_that_is_too_far_is_noticed(monkeypatch: pytest.MonkeyPatch)
     forms = forms_of_block(mechanism, "riccati", "D", (4,))
     irrational.neighbour_of.cache_clear()
     assert largest_difference(mechanism, "riccati", "D", (4,), forms)[Quotient] > OF_QUOTIENTS
-
-
-# -- numbers ---------------------------------------------------------------------------------------
-
-
-def test_products_and_inverses_of_sums_of_roots() -> None:
-    a = {1: Fraction(1), 2: Fraction(-2, 3), 6: Fraction(1, 2)}
-    b = {3: Fraction(5), 6: Fraction(1)}
-    assert multiply(a, inverse(a)) == {1: 1}
-    assert multiply(b, inverse(b)) == {1: 1}
-    with mpmath.workdps(60):
-        product = multiply(a, b)
-        value = [
-            sum(mpmath.mpf(x.numerator) / x.denominator * mpmath.sqrt(d) for d, x in y.items())
-            for y in (a, b, product)
-        ]
-        assert abs(value[0] * value[1] - value[2]) < 1e-55
-        assert abs(mpmath.mpf(rounded(product, 50).numerator) / rounded(product, 50).denominator
-                   - value[2]) < 1e-48  # fmt: skip
-
-
-def of(values: Iterable[Any]) -> list[Algebraic]:
-    return [Algebraic(value) for value in values]
-
-
-def test_the_field_of_numbers_has_the_roots_that_they_need() -> None:
-    with flint.ctx.workdps(500):
-        two, three = arb(2).sqrt(), arb(3).sqrt()
-        assert field_of(of([arb(1) / 3, fmpq(2)])) == Roots(())
-        assert field_of(of([two - 1, 3 * two / 7])) == Roots((2,))
-        assert field_of(of([(arb(1) + three) / 5])) == Roots((3,))
-        assert field_of(of([arb(6).sqrt()])) == Roots((6,))
-        assert field_of(of([(arb.pi() / 24).tan()])) == Roots((2, 3))
-        assert field_of([Algebraic(two / (1 + three), (two, three))]) == Roots((2, 3))
-        assert Roots((2, 3)).coordinates(two / 2 - 5 * arb(6).sqrt()) == [
-            0, Fraction(1, 2), 0, -5
-        ]  # fmt: skip
-        for value in (arb(2).root(3), arb.pi(), (arb.pi() / 5).sin()):
-            with pytest.raises(NoStandIn, match="not sums of square roots"):
-                field_of(of([value]))
-        with pytest.raises(NoStandIn, match="more than 3 square roots"):
-            field_of(of([arb(d).sqrt() for d in (2, 3, 5, 7)]))
-
-
-@pytest.mark.parametrize("generators", [(2,), (2, 3), (6, 10)])
-def test_generators_are_squares_modulo_the_primes_of_a_field(generators: tuple[int, ...]) -> None:
-    field = Roots(generators)
-    primes = [primes_of(field)[n] for n in range(3)]
-    assert len(set(primes)) == 3
-    for prime in primes:
-        assert fmpz(prime).is_prime()
-        for signs in signs_of(field):
-            basis = Residues((), field, prime, signs).basis
-            for root, residue in zip(field.basis, basis, strict=True):
-                assert (residue * residue - root) % prime == 0
-
-
-def test_residues_of_numbers_are_those_of_their_coordinates() -> None:
-    field = Roots((2, 3))
-    prime = primes_of(field)[0]
-    with flint.ctx.workdps(500):
-        value = arb(1) / 3 - 2 * arb(2).sqrt() + arb(6).sqrt() / 5
-        for signs in signs_of(field):
-            numbers = Residues((), field, prime, signs)
-            x = numbers.algebraic(Algebraic(value))
-            unit, two, _, six = numbers.basis
-            expected = unit * pow(3, -1, prime) - 2 * two + six * pow(5, -1, prime)
-            assert (x.numerator - expected * x.denominator) % prime == 0
-            assert max(abs(x.numerator), x.denominator) < 1 << 260
-
-
-def test_multiples_of_a_decimal_angle_keep_their_relation() -> None:
-    """tan(2β/2) of the stand-in is the tangent of twice its β/2, exactly; 0.7 has another unit."""
-    angles = [Fraction(1, 10), Fraction(-1, 5), Fraction(3, 10), Fraction(7853981633974483, 10**16)]
-    numbers = Neighbour(angles)
-    assert [len(group) for group in numbers.units] == [3, 1]
-    with flint.ctx.workdps(150):
-        t, double, triple, unrelated = (numbers.half_tangent(angle) for angle in angles)
-        assert t is not None
-        assert double is not None
-        assert triple is not None
-        assert unrelated is not None
-        assert -double == 2 * t / (1 - t * t)
-        assert triple == (t - double) / (1 + t * double)
-        for angle, tangent in zip(angles, (t, double, triple, unrelated), strict=True):
-            true_tangent = (arb(k.rational(angle)) / 2).tan()
-            assert abs(true_tangent - arb(k.rational(tangent))) < arb(10) ** -75

@@ -329,5 +329,6 @@ def test_transforms_need_joints_along_z_and_links_at_one_height() -> None:
     for link in range(COUNT):
         about_y = changed(about_y, link, axis=(Fraction(0), Fraction(1), Fraction(0)))
     assert definition(about_y, ("", "M"), [ROW, COLUMN]) is not None
-    assert definition(about_y, ("riccati", "phi"), [ROW, COLUMN]) is None
+    for origin, name in (("riccati", "phi"), ("udut", "T"), ("udut", "B")):
+        assert definition(about_y, (origin, name), [ROW, COLUMN]) is None
     assert definition(bars(), ("riccati", "psi"), [ROW, COLUMN]) is None
