@@ -267,6 +267,8 @@ def test_signs_and_zeros_of_a_pattern() -> None:
     matrix[1, 0] = 4
     assert not pattern.holds(matrix)
     assert EVERY_ENTRY.zero == EVERY_ENTRY.equal == ()
+    assert len(EVERY_ENTRY.symbols) == 21
+    assert EVERY_COMPONENT.symbols == [(row, 0) for row in range(6)]
 
 
 @pytest.mark.parametrize(
