@@ -211,8 +211,7 @@ def read(
     `progress(what, done, total)` is called at each step of a request for all links of a chain.
     """
     words = parse_request(what)
-    indices = parse_general(mechanism, words) if words else None
-    if words and indices:
+    if words is not None and (indices := parse_general(mechanism, words)) is not None:
         return _general(mechanism, words, indices, method, options, progress)
     choice = choose(mechanism, what, method, options.task_rows)
     if isinstance(choice.target, PaperQuantity):

@@ -191,38 +191,52 @@ def test_a_sum_with_rational_constants_is_evaluated_as_a_polynomial(
 
 
 @cache
-def twisted(angle: str) -> Mechanism:
-    """Return two links, the second axis at an angle to the first."""
+def twisted(angle: str, offset: str = "0") -> Mechanism:
+    """Return two links, the second one turned by an angle about x and by an offset about z."""
     robot = symgen.Robot("twisted", gravity=(0, 0, "-10"))
     rod: dict[str, Any] = {"type": "revolute", "axis": (0, 0, 1), "mass": 1, "centre": (1, 0, 0)}
     robot.body("link0", parent="base", inertia=(1, 0, 0, 1, 0, 1), **rod)
     robot.body(
-        "link1", parent="link0", xyz=(1, 0, 0), rpy=(angle, 0, 0), inertia=(1, 0, 0, 1, 0, 2), **rod
+        "link1",
+        parent="link0",
+        xyz=(1, 0, 0),
+        rpy=(angle, 0, offset),
+        inertia=(1, 0, 0, 1, 0, 2),
+        **rod,
     )
     return robot.build()
 
 
-def multiplier_of(angle: str, most_products: int = QUICK) -> str:
-    """Return U[0,1] of Saha: the cosine of the angle times 1 + cos(q1)/3."""
+def multiplier_of(angle: str, offset: str = "0") -> Form:
+    """Return U[0,1] of Saha, which is the cosine of the angle times 1 + cos(q1)/3."""
 
     def derive(robot: Mechanism) -> tuple[Program, Sequence[int]]:
         layout = layout_of_stand_in(robot, "udut", "U")
         return layout.program, layout.rows((0, 1))[0]
 
     names_of_robot = Names({(0, i): i for i in range(2)}, lambda x: f"q{x[1]}", 2, "it")
-    (form,) = canonical_with_stand_ins(twisted(angle), derive, names_of_robot, most_products)
-    return str(form)
+    (form,) = canonical_with_stand_ins(twisted(angle, offset), derive, names_of_robot, QUICK)
+    return form
 
 
 def test_forms_of_a_robot_have_square_roots_or_rounded_decimals() -> None:
     """The cosine of half a radian is 0.87758256189037276 to 17 digits."""
-    assert multiplier_of("pi/4") == "0.5*sqrt(2) + 1/6*sqrt(2)*cos(q1)"
-    assert multiplier_of("0.5") == "0.87758256189037276 + 0.29252752063012422*cos(q1)"
+    assert str(multiplier_of("pi/4")) == "0.5*sqrt(2) + 1/6*sqrt(2)*cos(q1)"
+    assert str(multiplier_of("0.5")) == "0.87758256189037276 + 0.29252752063012422*cos(q1)"
     with pytest.raises(TooLong, match="it has no canonical form: it has a division"):
         multiplier_of("pi/5")
     assert [has_exact_forms(twisted(angle)) for angle in ("pi/4", "0.5", "pi/5")] == [
         True, False, False
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("offset", "radians"), [("0.5", 0.5), ("pi/3", math.pi / 3)])
+def test_an_offset_of_a_joint_is_added_to_its_angle(offset: str, radians: float) -> None:
+    form = multiplier_of("0", offset)
+    assert isinstance(form, MultiAngle)
+    for q1 in (-0.3, 2.0):
+        expected = 1 + math.cos(q1 + radians) / 3
+        assert form.evaluate([0.0, q1]) == pytest.approx(expected, rel=1e-14)
 
 
 # -- residues --------------------------------------------------------------------------------------
