@@ -539,24 +539,24 @@ def test_quotients_have_formulas_of_their_numerators_and_denominators() -> None:
     def entry(i: int, n: int) -> Quotient:
         return Quotient(wave(n, i, n - 1, i), wave(n, 0, i) + wave(n, 0, -1, 3))
 
-    def found(value: Any) -> Any:
+    def cases_of_quotients(value: Any) -> Any:
         points = {(("i", i), ("n", n)): (value(i, n),) for n in (4, 5, 6) for i in range(1, n)}
         return find_cases("i", points)
 
-    (case,) = found(entry)
+    (case,) = cases_of_quotients(entry)
     assert entry_text(case.entries[0], "text") == "(i*cos(q[i:n-1]))/(3 + cos(q[0:i]))"
 
     def without_denominator(i: int, n: int) -> MultiAngle | Quotient:
         return entry(i, n).numerator if i == n - 1 else entry(i, n)
 
-    cases = found(without_denominator)
+    cases = cases_of_quotients(without_denominator)
     assert [case.entries[0][1] is None for case in cases] == [True, False]
     assert [str(case.conditions[0]) for case in cases] == ["i = n-1", "i < n-1"]
 
     def of_third_degree(i: int, n: int) -> Quotient:
         return replace(entry(i, n), denominator=wave(n, 0, i, (i + 1) * (n + 1) * (n - i)))
 
-    assert found(of_third_degree) is None
+    assert cases_of_quotients(of_third_degree) is None
 
 
 def test_a_sum_has_at_most_two_indices() -> None:

@@ -82,11 +82,11 @@ def test_every_block_of_some_chains_is_compared() -> None:
         seen.append((n, *at))
         return (wave(n, at[0], n - 1),)
 
-    found = formulas_of(block, "x[i+1]", progress=lambda *step: steps.append(step))
-    assert str(found) == "x[i+1] = cos(q[i+1:n-1])"
+    result = formulas_of(block, "x[i+1]", progress=lambda *step: steps.append(step))
+    assert str(result) == "x[i+1] = cos(q[i+1:n-1])"
     counts = (*SIZES, LONGER)
     assert seen == [(n, k) for n in counts for k in range(1, n)]
-    assert found.sizes == counts
+    assert result.sizes == counts
     assert steps == [
         *((f"x[i+1] of a chain of {n} links", k, 5) for k, n in enumerate(counts)),
         ("formulas of x[i+1]", 4, 5),
@@ -94,20 +94,20 @@ def test_every_block_of_some_chains_is_compared() -> None:
 
 
 def test_a_number_among_the_indices_is_the_same_for_all_chains() -> None:
-    found = formulas_of(lambda n, at: (wave(n, at[1], n - 1, at[1]),), "x[i,2]")
-    assert str(found) == "x[i,2] = 2*cos(q[2:n-1])"
+    result = formulas_of(lambda n, at: (wave(n, at[1], n - 1, at[1]),), "x[i,2]")
+    assert str(result) == "x[i,2] = 2*cos(q[2:n-1])"
 
 
 def test_a_block_that_does_not_exist_is_zero() -> None:
     def block(n: int, at: Sequence[int]) -> tuple[MultiAngle, ...] | None:
         return (wave(n, at[0], at[0]), ZERO) if at[0] == at[1] else None
 
-    found = formulas_of(block, "x[i,j]", (1, 2))
-    assert found.text().splitlines() == [
+    result = formulas_of(block, "x[i,j]", (1, 2))
+    assert result.text().splitlines() == [
         "x[i,j] = [cos(q[i])  0]    for j = i",
         "x[i,j] = 0    otherwise",
     ]
-    assert found.shape == (1, 2)
+    assert result.shape == (1, 2)
     with pytest.raises(RequestError, match="is zero or does not exist for every link"):
         formulas_of(lambda n, at: None)
 
@@ -141,9 +141,9 @@ def test_entries_with_too_many_terms_are_refused_unless_partial_sums_shorten_the
     with pytest.raises(RequestError, match="for 5 links an entry has more than 200 terms"):
         formulas_of(lambda n, at: powers(n, 201), shape=(1, 2))
     monkeypatch.setattr(request_module, "MOST_TERMS", 9)
-    found = formulas_of(lambda n, at: (square_of_rates(n, all_waves(n)),))
-    assert str(found) == "x[i] = sum(k=0..n-1: v[0:n-1]**2*cos(q[k]))"
-    (entry,) = found.block(n=9, i=0).entries
+    result = formulas_of(lambda n, at: (square_of_rates(n, all_waves(n)),))
+    assert str(result) == "x[i] = sum(k=0..n-1: v[0:n-1]**2*cos(q[k]))"
+    (entry,) = result.block(n=9, i=0).entries
     assert isinstance(entry, MultiAngle)
     assert len(entry.terms) == 45 * 9
     assert str(formulas_of(lambda n, at: powers(n, 9), shape=(1, 2))).count("q[0]**") == 8
@@ -249,11 +249,11 @@ def test_the_notation_explains_the_partial_sums_that_occur() -> None:
 
 
 def test_the_evidence_of_formulas_is_a_comparison_or_a_proof() -> None:
-    found = formulas(Case((), ((ONE, None),)))
-    assert found.evidence == (
+    result = formulas(Case((), ((ONE, None),)))
+    assert result.evidence == (
         "found for n = 5, 6, 7 and equal for every block at n = 9, which is no proof for all n"
     )
-    proved = replace(found, proved_from="a definition").evidence
+    proved = replace(result, proved_from="a definition").evidence
     assert proved.endswith("; proved for every n ≥ 2 from a definition, with n and the indices as"
                            " symbols")  # fmt: skip
 
@@ -276,9 +276,9 @@ def test_numbers_beside_the_diagonal_make_a_letter_tridiagonal() -> None:
 
 
 def test_letters_without_a_definition_and_entries_of_a_block_are_not_proved() -> None:
-    found = formulas(Case((), ((ONE, None),)))
+    result = formulas(Case((), ((ONE, None),)))
     for origin, request in (("udut", "nothing[i,j]"), ("riccati", "phi[i,j][0,0]")):
-        assert with_proof(found, bars(), words_of(request), [ROW, COLUMN], origin) is found
+        assert with_proof(result, bars(), words_of(request), [ROW, COLUMN], origin) is result
 
 
 # -- chains and indices ----------------------------------------------------------------------------

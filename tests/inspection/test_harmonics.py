@@ -112,7 +112,7 @@ def test_the_number_of_terms_is_bounded_before_they_are_computed(
 
 
 def test_noise_of_inexact_constants_is_rounded_away() -> None:
-    """What remains of 1 − 1 is below the last digit that is kept."""
+    """A remainder such as that of 1 − 1 is below the last digit that is kept."""
     noise = Fraction(1, 10 ** (NOISE + 2))
 
     def build(row: Any) -> list[int]:

@@ -77,8 +77,8 @@ def two_roots_in_a_quotient(row: Any, two: int, three: int) -> list[int]:
 def two_roots_in_a_sum(row: Any, two: int, three: int) -> list[int]:
     """√2 sin(q0 + q1) − √3 cos q1/5 + √6, and the first of these terms times √3."""
     wave = row("mul", two, row("sin", row("add", 0, 1)))
-    other = row("mul", three, row("mul", row.number(Fraction(1, 5)), row("cos", 1)))
-    return [row("add", row("sub", wave, other), row("mul", two, three)), row("mul", wave, three)]
+    cosine = row("mul", three, row("mul", row.number(Fraction(1, 5)), row("cos", 1)))
+    return [row("add", row("sub", wave, cosine), row("mul", two, three)), row("mul", wave, three)]
 
 
 @pytest.mark.parametrize("in_exponentials", [False, True])
@@ -378,9 +378,9 @@ def test_long_numbers_of_a_quotient_are_rounded_and_short_ones_are_not(
 @pytest.mark.parametrize("digits", [ROUNDED_DIGITS, ROUNDED_DIGITS + 1])
 def test_a_number_is_short_if_its_numerator_and_denominator_are(digits: int) -> None:
     """10^(n-1)/3 has a numerator of n digits, and 7/(3 · 10^(n-1)) such a denominator."""
-    power, one = 10 ** (digits - 1), MultiAngle.of({(COSINE, ()): Fraction(1)})
+    power, below = 10 ** (digits - 1), MultiAngle.of({(COSINE, ()): Fraction(1)})
     for x in (Fraction(power, 3), Fraction(7, 3 * power)):
         above = MultiAngle.of({(CONSTANT, ()): x, (COSINE, ()): Fraction(1, 3)})
-        form = rounded_form(Quotient(above, one))
+        form = rounded_form(Quotient(above, below))
         assert isinstance(form, Quotient)
         assert (form.numerator.terms[0][2] == x) == (digits <= ROUNDED_DIGITS)

@@ -304,14 +304,14 @@ def test_a_fraction_of_a_projected_quaternion_becomes_one_of_its_entries() -> No
     square = x**2 + y**2 + z**2
     others = ["w", "x", "y", "z", "m"]
     group = [("x", "y", "z", "w")]
-    one = context.constant(1)
+    unit = context.constant(1)
     of = [
         str(form_of_fraction(above, below, [0], others, names(1), group))
         for above, below in (
-            (2 * x, one + square),
-            (one - square, one + square),
-            (2 * m * q * z, one + square),
-            (m * (one - t**2), one + t**2),
+            (2 * x, unit + square),
+            (unit - square, unit + square),
+            (2 * m * q * z, unit + square),
+            (m * (unit - t**2), unit + t**2),
         )
     ]
     assert of == ["x", "w", "m*q0*z", "m*cos(q0)"]

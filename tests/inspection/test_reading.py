@@ -32,6 +32,7 @@ from symgen.inspection.reading import (
     _count,
     _needed_imports,
     _numbering,
+    answer_of_stand_in,
     entry_of,
     read,
     render,
@@ -39,6 +40,8 @@ from symgen.inspection.reading import (
 from symgen.inspection.sweeps import Loops
 from symgen.mechanism.mechanism import Mechanism
 from symgen.support.errors import RequestError, SymgenError
+from symgen.vocabulary.poses import Angle
+from tests.shared.robots_for_tests import robot as robot_named
 
 ARM = "planar_arm"
 c_1, q0, q1 = (sp.Symbol(name, real=True) for name in ("c_1", "q0", "q1"))
@@ -285,6 +288,38 @@ def test_loops_of_a_letter_are_those_of_the_result_with_its_name_unless_a_method
         read(load(ARM), "T", "udut", looped)
     with pytest.raises(RequestError, match="P is a quantity of riccati; name a result"):
         read(load(ARM), "P", None, looped)
+
+
+# -- all links of a chain --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        FormulaOptions(at={("q", 0): Angle()}),
+        FormulaOptions(keep=("m",)),
+        FormulaOptions(frame="m0"),
+    ],
+)
+def test_requests_for_all_links_take_no_numbers_symbols_or_frames(options: FormulaOptions) -> None:
+    with pytest.raises(RequestError, match="leave --at, --symbols and --frame out, or write num"):
+        read(load("planar_point_mass:3"), "M[i,j]", None, options)
+
+
+@pytest.mark.parametrize("form", ["closed", "looped"])
+def test_requests_for_all_links_have_formulas_or_steps_only(form: str) -> None:
+    with pytest.raises(RequestError, match="leave --form out or take --form recursive"):
+        read(load("planar_point_mass:3"), "M[i,j]", None, FormulaOptions(form))
+
+
+def test_results_of_closed_loops_have_no_stand_ins() -> None:
+    """Letters of the loops have none either; Minv is a result of the tree."""
+    linkage = robot_named("bennett")
+    for what in ("M", "A_loops"):
+        with pytest.raises(
+            TooLong, match=f"{what} has no canonical form: .* constants of the clos"
+        ):
+            answer_of_stand_in(linkage, choose(linkage, what), linkage)
 
 
 # -- notes -----------------------------------------------------------------------------------------

@@ -137,7 +137,7 @@ def test_an_index_is_substituted_for_a_name(index: Affine) -> None:
 def test_a_sum_over_a_variable_has_the_values_of_its_terms() -> None:
     """Bounds that compete or are equal, and a variable that is fixed by two of them."""
     random = Random(5)
-    given = [
+    chosen = [
         [Constraint("x", "y", 0), Constraint("x", "", 1), Constraint("y", "x", -2)],
         [Constraint("x", "", 1), Constraint("x", "y", 0), Constraint("", "x", -3)],
         [Constraint("x", "", 0), Constraint("", "x", -3), Constraint("y", "x", 0)],
@@ -146,7 +146,7 @@ def test_a_sum_over_a_variable_has_the_values_of_its_terms() -> None:
         [Constraint("x", "y", 1), Constraint("y", "x", -1), Constraint("", "x", -2)],
         [Constraint("x", "y", 0), Constraint("x", "", 2), Constraint("", "y", -3), *box("x")],
     ]
-    for constraints in (*given, *(
+    for constraints in (*chosen, *(
         [*box("x"), *random_constraints(random, "xy", 3)] for _ in range(20)
     )):  # fmt: skip
         original = piece(constraints, POLYNOMIAL)

@@ -60,7 +60,7 @@ def arm(name: str) -> Mechanism:
     return robot.build()
 
 
-def placed(mechanism: Mechanism) -> Any:
+def places_of_links(mechanism: Mechanism) -> Any:
     """Return the rotations and origins of all links at one pose."""
     q = np.array([[0.3, -1.2, 2.1]])[:, : mechanism.nq]
     return [
@@ -77,7 +77,7 @@ def test_a_rational_robot_is_next_to_the_robot(name: str) -> None:
         robot = rational_robot(mechanism, Neighbour(decimal_angles(mechanism)))
         assert has_rational_constants(robot)
         assert not has_rational_constants(mechanism)
-    assert np.allclose(placed(robot), placed(mechanism), rtol=0, atol=1e-14)
+    assert np.allclose(places_of_links(robot), places_of_links(mechanism), rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize(

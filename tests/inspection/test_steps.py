@@ -323,6 +323,8 @@ def test_a_wrong_step_differs_from_the_method(
         ("U[i,j]", "udut", "U[i,j] = psihat[i,j][2] + psihat[i,j][4]    for i < j"),
         ("U[k,n-1]", "udut", "U[k,n-1] = psihat[k,n-1][2] + psihat[k,n-1][4]    for k < n-1"),
         ("alpha[i,i+2]", "udut", "alpha[i,i+2] = psihat[i,i+2][2] + psihat[i,i+2][4]"),
+        ("alpha[i,i+4]", "udut", "alpha[i,i+4] = psihat[i,i+4][2] + psihat[i,i+4][4]"),
+        ("U[i,j+2]", "udut", "U[i,j+2] = psihat[i,j+2][2] + psihat[i,j+2][4]    for i < j+2"),
         ("M[i,i]", None, "M[i,i] = -2*Mtilde[i][1,5] + Mtilde[i][2,2] + Mtilde[i][3,3]"),
     ],
 )
@@ -332,6 +334,32 @@ def test_steps_of_point_masses(request_text: str, method: str | None, text: str)
     assert isinstance(reading.value, Steps)
     assert str(reading.value) == text
     assert "n ≥ 3 links" in reading.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("request_text", "method", "note"),
+    [
+        ("D[i]", "riccati", "request 'P[i]' with --method riccati for the step of P"),
+        ("P[i]", "riccati", ""),
+        ("psi[i,j]", "riccati", "request 'P[i]' with --method riccati for the step of P"),
+        (
+            "U[i,j]",
+            "udut",
+            "the recursion starts at psihat[j,j]; request 'psihat[i,i]' with --method udut for it,"
+            " and 'psihat[i,j]' for its step",
+        ),
+        (
+            "psihat[i,j]",
+            "udut",
+            "the recursion starts at psihat[j,j]; request 'psihat[i,i]' with --method udut for it",
+        ),
+    ],
+)
+def test_a_note_names_the_request_for_what_a_step_is_computed_from(
+    request_text: str, method: str | None, note: str
+) -> None:
+    reading = read(chain_of_kind("masses"), request_text, method, FormulaOptions("recursive"))
+    assert reading.notes[2:] == ((note,) if note else ())
 
 
 def test_blocks_of_two_links_are_shown_as_a_product() -> None:
