@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from importlib import import_module
@@ -39,11 +40,12 @@ from symgen.inspection.reading import (
 )
 from symgen.inspection.sweeps import Loops
 from symgen.mechanism.mechanism import Mechanism
-from symgen.support.errors import RequestError, SymgenError
-from symgen.vocabulary.poses import Angle
+from symgen.support.errors import RequestError, SymgenError, UnknownName
+from symgen.vocabulary.poses import Z_AXIS, Angle, Turn
 from tests.shared.robots_for_tests import robot as robot_named
 
 ARM = "planar_arm"
+HALF_RADIAN = Angle(Fraction(1, 2))
 c_1, q0, q1 = (sp.Symbol(name, real=True) for name in ("c_1", "q0", "q1"))
 
 
@@ -226,7 +228,10 @@ def test_a_note_explains_the_quotients_of_robots_with_decimal_angles() -> None:
     robot = twisted("0.5")
     assert NEIGHBOUR_NOTE in read(robot, "Minv").notes
     assert NEIGHBOUR_NOTE not in read(robot, "U[0,1]", "udut").notes
-    assert NEIGHBOUR_NOTE not in read(load(ARM), "Minv").notes
+    turned = replace(load(ARM).frames[-1], name="turned", pose=(Turn(Z_AXIS, HALF_RADIAN),))
+    with_frame = replace(load(ARM), frames=(*load(ARM).frames, turned))
+    for arm in (load(ARM), with_frame):  # no constant of the links has the angle of a frame
+        assert NEIGHBOUR_NOTE not in read(arm, "Minv").notes
 
 
 def test_a_letter_without_a_form_is_shown_in_rows_with_the_reason() -> None:
@@ -310,6 +315,57 @@ def test_requests_for_all_links_take_no_numbers_symbols_or_frames(options: Formu
 def test_requests_for_all_links_have_formulas_or_steps_only(form: str) -> None:
     with pytest.raises(RequestError, match="leave --form out or take --form recursive"):
         read(load("planar_point_mass:3"), "M[i,j]", None, FormulaOptions(form))
+
+
+PROVED = "; proved for every n ≥ 2 from "
+
+
+@pytest.mark.parametrize(
+    ("what", "method", "text", "evidence"),
+    [
+        ("p_links[i,1]", None, "p_links[i,1] = sum(k=0..i-1: sin(q[0:k]))", PROVED),
+        (
+            "H_L_theta[i,i]",
+            None,
+            "H_L_theta[i,i] = 0    for i = 0\nH_L_theta[i,i] = sin(q[i])    for i > 0",
+            PROVED + "the derivatives of lengths and angles",
+        ),
+        ("p[i][0,0]", "udut", "p[i][0,0] = 0", "which is no proof"),
+        ("p[i][2,0]", "udut", "p[i][2,0] = 1", "which is no proof"),
+        ("H[i]", "riccati", "H[i] = [0  0  1  0  0  0]", "which is no proof"),
+    ],
+)
+def test_formulas_of_all_links_are_letters_results_or_operators_of_papers(
+    what: str, method: str | None, text: str, evidence: str
+) -> None:
+    robot = load("planar_point_mass:3")
+    reading = read(robot, what, method)
+    assert str(reading.value) == text
+    assert reading.notes[0].startswith(
+        "for a chain of n links like those of 'planar_point_mass', counted from 0; found for n = 5"
+    )
+    assert evidence in reading.notes[0]
+    assert len(reading.notes) == 2
+    assert render(robot, what, method) == (text, reading.notes)
+    assert read(robot, what, method, FormulaOptions("multiangle")) == reading
+
+
+def test_a_tridiagonal_letter_has_a_continuant_for_determinant() -> None:
+    reading = read(load("planar_point_mass:3"), "H_L_L[i,j]")
+    assert "H_L_L[i,j] = -cos(q[i+1])    for j = i+1" in str(reading.value)
+    assert reading.notes[2] == (
+        "H_L_L is tridiagonal, so its determinant is the continuant D[n]: D[-1] = 0, D[0] = 1,"
+        " D[k+1] = H_L_L[k,k]*D[k] - H_L_L[k-1,k]*H_L_L[k,k-1]*D[k-1]"
+    )
+
+
+def test_blocks_that_do_not_exist_are_none_of_the_formulas() -> None:
+    """B_ij takes a twist outward, from link j to link i; an index may be outside a block, too."""
+    robot = load("planar_point_mass:3")
+    reading = read(robot, "B[i,j]", "udut")
+    assert str(reading.value).startswith("B[i,j] does not exist    for i < j")
+    with pytest.raises(UnknownName, match="outside"):
+        read(robot, "p_links[i,3]")
 
 
 def test_results_of_closed_loops_have_no_stand_ins() -> None:
