@@ -250,6 +250,12 @@ def test_a_case_is_zero_if_no_numerator_has_terms() -> None:
         ),
         ([sum_over([], [], NUMBER, polynomial(nn=-1))], None, "-n**2", "-n^{2}"),
         (
+            [sum_over([], [], NUMBER, polynomial(**{"in": 1}, n=2, i=1, one=2))],
+            None,
+            "(n + 1)*(i + 2)",
+            r"\left(n + 1\right) \left(i + 2\right)",
+        ),
+        (
             [sum_over([("k", LINK, LAST)], [], NUMBER, polynomial(n=1, k=-1))],
             None,
             "sum(k=i..n-1: (n - k))",

@@ -24,6 +24,7 @@ from symgen.pages.reproduce import (
     lee_chirikjian_inverses,
     long_polymers,
     rodriguez_filter,
+    saha_counts,
 )
 from symgen.pages.reproduce._planar import mass
 from symgen.reference import planar_chain
@@ -646,3 +647,10 @@ def test_dense_results_of_the_planar_chain_equal_its_continuants() -> None:
     assert x[0] == pytest.approx(planar_chain.solution(q[0], b[0]))
     assert value[0] == pytest.approx(planar_chain.log_determinant(q[0]))
     assert force[0] == pytest.approx(planar_chain.gradient(q[0]))
+
+
+def test_saha_counts_divisions_as_multiplications(monkeypatch: pytest.MonkeyPatch) -> None:
+    operations = {"mul": 5, "div": 2, "add": 9, "sin": 4, "neg": 3}
+    monkeypatch.setattr(saha_counts, "derive", lambda *_: SimpleNamespace(operations=operations))
+    assert saha_counts.counted(3, "udut") == (7, 9)
+    assert saha_counts.printed(12) == (201 * 12 - 335, 193 * 12 - 361)
