@@ -133,6 +133,7 @@ def test_integer_relations_of_roots_are_found_and_of_other_numbers_are_not() -> 
         assert Roots((2,)).coordinates(arb(5) / 3) == [Fraction(5, 3), 0]
         assert _root_of(arb(1) / 3 + 5 * arb(12).sqrt()) == 3
         assert _root_of(arb(7) / 9) is None
+        assert _root_of(arb(0)) is None
         assert _root_of(arb.pi()) is None
         assert _root_of(arb(2).root(3)) is None
 
