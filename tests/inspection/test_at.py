@@ -154,6 +154,11 @@ def test_angles_and_quaternions_are_found_in_q() -> None:
     assert quaternion_indices(last) == [(2, 3, 4, 5)]
     assert quaternions(last) == [2]
     assert angle_indices(last) == [1]
+    floating = replace(
+        bars(), joints=(replace(joints[0], kind="free"), *joints[1:2], bars().joints[2])
+    )
+    assert quaternion_indices(floating) == [(3, 4, 5, 6)]  # after the position
+    assert quaternions(floating) == [3]
 
 
 def test_notes_name_the_coordinates_that_are_shown() -> None:
