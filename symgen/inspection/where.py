@@ -20,10 +20,10 @@ from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
 from symgen.methods.shared.quantities import Quantity
 from symgen.pipeline.build import program
-from symgen.pipeline.derive import models
+from symgen.pipeline.derive import frame_names, models
 from symgen.support.errors import RequestError
 from symgen.vocabulary.functions import FUNCTIONS
-from symgen.vocabulary.options import HOST, Links, Rows, TextOptions
+from symgen.vocabulary.options import HOST, Links, ProgramOptions, Rows, TextOptions
 from symgen.vocabulary.target import Target
 
 COUNTS = (
@@ -48,10 +48,9 @@ def where(
         raise choice.target.no_program("--where")
     if isinstance(choice.target, Result):
         entries = answer(mechanism, choice, frame, task_rows=task_rows)
-        return _lines(mechanism, entries.program, _stored(mechanism, entries, choice.target)), (
-            *entries.notes,
-            COUNTS,
-        )
+        target = _target(mechanism, choice.target.function, frame)
+        stores = _stored(target, entries, choice.target)
+        return _lines(target, entries.program, stores), (*entries.notes, COUNTS)
     return _of_letter(mechanism, choice)
 
 
@@ -74,7 +73,8 @@ def _of_letter(mechanism: Mechanism, choice: Choice) -> tuple[str, tuple[str, ..
         present = {row.name for row in function_program.rows if row.name}
         if kept_names := [name for name in names if name in present]:
             notes = _notes(method, entries.label, len(names), len(kept_names))
-            return _lines(mechanism, function_program, set(kept_names)), (*notes, COUNTS)
+            target = _target(mechanism, name)
+            return _lines(target, function_program, set(kept_names)), (*notes, COUNTS)
     raise RequestError(
         f"no line of the C by {method} computes {entries.label} alone: it is constant, or the"
         " passes merged it into other values; --form recursive shows its equations"
@@ -105,24 +105,28 @@ def _notes(method: str, label: str, all_entries: int, kept_count: int) -> list[s
     return notes
 
 
-def _stored(mechanism: Mechanism, entries: Answer, result: Result) -> set[str]:
+def _stored(target: Target, entries: Answer, result: Result) -> set[str]:
     """Return the stores of the requested rows, such as M[5]."""
     port = entries.program.outputs[result.index]
-    name = printer().parameters(entries.program, _target(mechanism))[port.name]
+    name = printer().parameters(entries.program, target)[port.name]
     return {f"{name}[{element}]" for element, row in enumerate(port.rows) if row in entries.rows}
 
 
-def _target(mechanism: Mechanism) -> Target:
+def _target(mechanism: Mechanism, function: str, frame: Links = None) -> Target:
+    """Return the context of the text of a function, whose comment names its frames."""
     return Target(
-        mechanism.name, mechanism.sizes, TextOptions(HOST), source_sha256=mechanism.source_sha256
+        mechanism.name,
+        mechanism.sizes,
+        TextOptions(HOST),
+        mechanism.source_sha256,
+        frame_names(mechanism, FUNCTIONS[function], ProgramOptions(frame=frame)),
     )
 
 
-def _lines(mechanism: Mechanism, function_program: Program, wanted_names: set[str]) -> str:
+def _lines(target: Target, function_program: Program, wanted_names: set[str]) -> str:
     """Return `FILE:FIRST-LAST:` and the lines, run by run: the stores and locals in `wanted_names`,
     and the locals that the stores read.
     """
-    target = _target(mechanism)
     backend = printer()
     text = backend.source(function_program, target).splitlines()
     local = re.compile(backend.language.declared(function_program.real, r"(\w+)", ".*"))
