@@ -8,6 +8,7 @@ from functools import cache
 
 import pytest
 
+from symgen.description.loading import load
 from symgen.inspection.at import parse_values, quaternions, values_from_mapping
 from symgen.inspection.coordinates import angle_indices, coordinate_notes, quaternion_indices
 from symgen.inspection.request import (
@@ -22,7 +23,7 @@ from symgen.inspection.request import (
     parse_velocity,
     refuse_several,
 )
-from symgen.mechanism.mechanism import Mechanism
+from symgen.mechanism.mechanism import Mechanism, Mimic
 from symgen.support.errors import ArgumentError, RequestError, SymgenError, UnknownName
 from symgen.vocabulary.arrays import TASK_ROWS
 from symgen.vocabulary.poses import Angle
@@ -224,6 +225,21 @@ def test_an_index_is_a_number_or_a_name() -> None:
         find_entry(mixed(), "nothing", mixed().coordinate_names, "coordinates")
     with pytest.raises(UnknownName, match="no joint is named 'nothing'"):
         find_entry(bars(), "nothing", bars().coordinate_names, "coordinates")
+
+
+def test_a_joint_that_mimics_another_is_no_index() -> None:
+    """The other joints are found by their names, also beside one with several coordinates."""
+    robot = load("planar_arm")
+    leader, follower = robot.joints
+    coupled = replace(
+        robot,
+        joints=(leader, replace(follower, mimic=Mimic(leader.name, Fraction(2), Fraction(0)))),
+        coupled=True,
+    )
+    assert find_entry(coupled, leader.name, coupled.coordinate_names, "coordinates") == 0
+    message = f"joint '{follower.name}' mimics '{leader.name}' and has no coordinates of its own"
+    with pytest.raises(ArgumentError, match=message):
+        find_entry(coupled, follower.name, coupled.coordinate_names, "coordinates")
 
 
 def test_frames_task_rows_and_rows_of_a_block_are_counted() -> None:

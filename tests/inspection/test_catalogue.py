@@ -124,6 +124,33 @@ def test_what_is_available_is_listed_with_shapes_and_what_is_not_with_reasons() 
                 assert f": not available: {reason}" in section
 
 
+def test_a_quantity_of_closed_loops_is_refused_for_a_tree() -> None:
+    quantity = methods.find("kinematics").quantities["A_loops"]
+    assert refusal_reason(ARM, "kinematics", quantity) is not None
+    with pytest.raises(RequestError, match=r"^A_loops of kinematics: .*loop"):
+        choose(ARM, "A_loops")
+
+
+def test_the_refusal_of_a_method_lists_its_letters_and_results() -> None:
+    """The Riccati recursion computes accelerations and no torques; its paper has innovations, too."""
+    with pytest.raises(UnknownName) as refused:
+        choose(ARM, "Nothing", "riccati")
+    headings = str(refused.value).partition("it has: ")[2].split(", ")
+    assert {"P[k]", "a[i]"} <= set(headings)
+    assert any(heading.startswith("innovations") for heading in headings)
+    assert "tau[i]" not in headings
+    assert len(headings) == len(set(headings))
+
+
+def test_operators_are_listed_that_no_method_derives() -> None:
+    """H_L_L of LC is a letter of the method fixman, and H_L_theta is none."""
+    operators = listing(MASSES).split("\noperators of ")[1:]
+    (of_lc,) = (text for text in operators if "  H_L_theta[" in text)
+    assert "  H_L_L[" not in of_lc
+    assert of_lc.splitlines()[0].endswith("(--method fixman)")
+    assert any("not available: " in text for text in operators)
+
+
 @pytest.mark.parametrize(
     ("what", "method", "message"),
     [

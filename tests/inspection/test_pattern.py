@@ -53,12 +53,12 @@ def test_values_are_those_at_the_pose() -> None:
     """M = [[7/4 + c/2, 1/12 + c/4], [., 1/12]] with c = cos q1, at three poses."""
     arm = load(ARM)
     for text, c in (("pi/2", 0), ("0", 1), ("pi", -1)):
-        given = pattern(arm, "M", at=parse_values(arm, f"q1={text}"))
-        first, second = given.values
+        at_pose = pattern(arm, "M", at=parse_values(arm, f"q1={text}"))
+        first, second = at_pose.values
         assert first == pytest.approx((7 / 4 + c / 2, 1 / 12 + c / 4))
         assert second == pytest.approx((1 / 12 + c / 4, 1 / 12))
-        assert (given.pose, given.chosen) == (f"q1={text}", True)
-        assert given.label == "M"
+        assert (at_pose.pose, at_pose.chosen) == (f"q1={text}", True)
+        assert at_pose.label == "M"
     # an entry that is zero at the pose only is no constant zero
     at_zero = pattern(arm, "c", at=parse_values(arm, "q0=pi/2,q1=0,v0=0,v1=0"))
     assert [x for (x,) in at_zero.values] == [0.0, 0.0]

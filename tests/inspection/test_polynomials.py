@@ -88,6 +88,15 @@ def test_a_screw_has_an_angle_and_a_length() -> None:
     assert form_of(build) == "(q1 + q0*cos(q0))/(5 + q0)"
 
 
+def test_the_tangent_of_half_an_angle_is_a_quotient_of_waves() -> None:
+    """It is of odd degree in tan(q/2), so that both parts are divided by one more power of 1 + t²."""
+
+    def build(row: Any) -> list[int]:
+        return [row("div", row("sub", row.number(1), row("cos", 0)), row("sin", 0))]
+
+    assert form_of(build) == "sin(q0)/(1 + cos(q0))"
+
+
 def test_several_rows_and_their_inputs() -> None:
     def build(row: Any) -> list[int]:
         first = row("add", 0, row.number(1))
