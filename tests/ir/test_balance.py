@@ -90,6 +90,38 @@ def test_a_constant_that_no_float_holds_is_multiplied_in_parts(orders: tuple[int
     )
 
 
+def test_sizes_are_taken_at_two_states_of_different_numbers() -> None:
+    """Only the first argument is nonzero in the first state. All numbers are of size 1, and differ
+    by at least the least distance of so many multiples of the golden section.
+    """
+    count = 100
+    rows = (
+        *(Row("input", (), (0, i)) for i in range(count)),
+        *(Row("input", (), (1, i)) for i in range(count)),
+    )
+    inputs = (Port("x", (count,)), Port("y", (count,)))
+    sizes = balancing._sizes(Program("f", "m", inputs, (Port("z", (), (0,)),), rows))
+    assert {len(states) for states in sizes} == {2}
+    first, second = zip(*sizes, strict=True)
+    assert all(size == -np.inf for size in first[count:])
+    assert first[:count] == second[:count]
+    numbers = sorted(2**size for size in second)
+    assert 1 / 8 <= numbers[0] < numbers[-1] <= 9 / 8
+    assert pytest.approx(1) == balancing.GOLDEN**2 + balancing.GOLDEN
+    fibonacci = 233  # the first one above 200
+    assert np.diff(numbers).min() > 0.99 * balancing.GOLDEN**2 / fibonacci
+
+
+@pytest.mark.parametrize(("order", "split"), [(96, False), (97, True), (-96, False), (-97, True)])
+def test_a_constant_is_split_from_96_binary_orders_of_magnitude_on(order: int, split: bool) -> None:
+    """The other factor, 1/(1 + x) or 4/(1 + x), makes the product less extreme than the constant."""
+    numerator = Fraction(1) if order > 0 else Fraction(4)
+    derived = product(numerator, Fraction(2) ** order, varying=1)
+    after = check(balance(derived))
+    assert (after is not derived) == split
+    assert sum(row.op == "mul" for row in after.rows) == 1 + split
+
+
 @pytest.mark.parametrize(
     "orders", [(10, -3, 12), (30, 30, 30, 30, 30), (-50, 5, 3, 1, 1), (-20, 3, 2)]
 )

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import pytest
 
 from symgen.ir.loops import CARRY, FINAL_CARRY, SAVED, LinkClass, LoopProgram, Sweep, even_lengths
-from symgen.ir.loops.depth import deepest
+from symgen.ir.loops.depth import _deeper, deepest
 from symgen.ir.loops.form import combined
 from symgen.ir.program import EXACT, Numbers, Port
 from symgen.ir.program import evaluate as evaluate_program
@@ -445,6 +446,19 @@ def test_depth_of_a_scan_grows_with_the_logarithm_of_its_elements(
 def test_depth_of_a_tree(name: str) -> None:
     form = in_tree(TREES[name])
     assert form.depth == depth_by_evaluation(form)
+
+
+def test_the_larger_of_two_depths_is_a_number_or_an_expression() -> None:
+    """Variables have any depth; a depth of 0 and an equal one need no comparison."""
+    depths: list[int | str] = [0, 1, 2, "x", "y"]
+    for first, second in product(depths, repeat=2):
+        larger = _deeper(first, second)
+        for x, y in product(range(4), repeat=2):
+            value = {"x": x, "y": y}
+            expected = max(value.get(str(each), each) for each in (first, second))
+            assert eval(str(larger), value) == expected
+        if first == second or 0 in (first, second):
+            assert larger in (first, second)
 
 
 def test_depth_without_results_is_zero() -> None:

@@ -194,3 +194,10 @@ def test_a_hash_table_grows_with_the_number_of_values() -> None:
     values, others = (random.integers(1, PRIME // 2, 2**17, dtype=np.int32) for _ in range(2))
     table = _pair_matches._Table(values)
     assert 0.04 < len(table.hits(others)) / len(others) < 0.2
+
+
+def test_residues_are_replaced_by_the_lesser_of_them_and_their_negatives() -> None:
+    values = [3, PRIME - 3, PRIME // 2, PRIME // 2 + 1, 0]
+    residues = _pair_matches._UnsignedResidues(values, [1, 0, 3, 2, 4])
+    assert residues.wide.tolist() == residues.values.tolist() == [3, 3, *[PRIME // 2] * 2, 0]
+    assert residues.negated == [True, False, True, False, False]

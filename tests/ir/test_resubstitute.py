@@ -82,6 +82,45 @@ def test_one_row_replaces_several(
     assert remaining_operations(by_hand(results, *rows)) == operations
 
 
+def padded(first: int, last: int) -> Program:
+    """Return a Program of s = x + y and x z + y z = s z, with s in row `first` and the last sum in
+    row `last`; unused constants fill the rows between.
+
+    The sine z stands before s.
+    """
+
+    def constants(until: int) -> list[tuple[Any, ...]]:
+        return [("const", k) for k in range(3 + len(rows), until)]
+
+    rows: list[tuple[Any, ...]] = []
+    rows += [*constants(first - 1), ("sin", 2)]
+    rows += [("add", 0, 1)]
+    rows += constants(last - 2)
+    rows += [("mul", 0, first - 1), ("mul", 1, first - 1), ("add", last - 2, last - 1)]
+    return by_hand([first, last], *rows)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "saved"),
+    [
+        (6, 1099, True),
+        (6, 1100, False),
+        (1101, 1300, True),
+        (3980, 3999, True),
+        (3980, 4000, False),
+    ],
+)
+def test_rows_are_compared_in_spans_of_1100_rows_of_programs_up_to_4000(
+    first: int, last: int, saved: bool
+) -> None:
+    """If both sums are in one span, a product replaces three rows."""
+    program = padded(first, last)
+    assert program.rows[last].op == "add"
+    assert remaining_operations(program) == (
+        ["add", "mul", "sin"] if saved else ["add", "add", "mul", "mul", "sin"]
+    )
+
+
 def test_a_rotation_is_known_to_keep_lengths() -> None:
     """s² x + c² x equals x, and x + y takes one row."""
     derived = by_hand(

@@ -12,6 +12,7 @@ from itertools import count
 from symgen.ir.program import Program
 
 GOLDEN = (math.sqrt(5) - 1) / 2
+"""The golden section, whose multiples modulo 1 are the most evenly spread."""
 STATES = (0.0, 0.1, None)
 """Two states without symmetry, and one (None) where every angle is near 0 or π/2, as robots often
 stand: there differences such as 1 − s² cancel.

@@ -16,6 +16,7 @@ from fractions import Fraction
 from itertools import count
 from statistics import fmean
 
+from symgen.ir.passes._error_bounds import GOLDEN
 from symgen.ir.passes.rewrite import Rewriter, leaves, uses
 from symgen.ir.program import Numbers, Port, Program, Row, evaluate
 
@@ -29,7 +30,6 @@ FEW = 5
 """With fewer factors, a single one would need a third of that size, and only constants have it:
 most Programs are skipped.
 """
-GOLDEN = (math.sqrt(5) - 1) / 2
 
 Sizes = tuple[float, ...]
 """log2 of a magnitude at each state; not finite if it is zero or no double."""
