@@ -511,7 +511,7 @@ class Linkage:
         )
         return (
             total
-            if off_axis or not link.directed or inner.is_zero or split_count > total_count
+            if off_axis or inner.is_zero or split_count > total_count
             else SplitShift(total, inner, outer)
         )
 
