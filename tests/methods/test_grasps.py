@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -385,6 +386,43 @@ def test_robots_without_one_free_object_are_refused() -> None:
     )
     with pytest.raises(RequestError, match=message):
         symgen.program(two_arms_one_trunk, FUNCTION, GRASPS)
+
+
+@pytest.mark.parametrize(
+    ("loops", "held"),
+    [
+        # arms 0-1, 2-3 and 8; objects 4 and 5, of which 5 has more freedoms; 6 carries 7
+        ([(1, 4), (4, 3)], 4),
+        ([(5, 1), (5, 3), (8, 5)], 5),
+        ([(4, 5)], 5),
+        ([(5, 4)], 5),
+        ([(6, 1)], None),  # 6 carries a link, and 1 stands on another
+        ([(0, 4), (4, 1)], None),  # both on one arm
+        ([(4, -1)], None),
+        ([(4, 1), (4, -1)], None),
+        ([(4, 1), (5, 3)], None),
+        ([(7, 1)], None),
+        ([], None),
+    ],
+)
+def test_the_object_is_a_root_without_children_that_all_loops_hold_by_other_arms(
+    loops: list[tuple[int, int]], held: int | None
+) -> None:
+    parents = (-1, 0, -1, 2, -1, -1, -1, 6, -1)
+    freedoms = (1, 1, 1, 1, 3, 6, 6, 1, 1)
+    mechanism: Any = SimpleNamespace(
+        joints=[
+            SimpleNamespace(parent=parent, type=SimpleNamespace(nv=nv))
+            for parent, nv in zip(parents, freedoms, strict=True)
+        ],
+        bodies=range(len(parents)),
+        children=lambda body: [i for i, parent in enumerate(parents) if parent == body],
+        loops=[
+            SimpleNamespace(first=SimpleNamespace(body=a), second=SimpleNamespace(body=b))
+            for a, b in loops
+        ],
+    )
+    assert grasps.held_body(mechanism) == held
 
 
 def stiff() -> Mechanism:

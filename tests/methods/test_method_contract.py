@@ -160,6 +160,10 @@ def test_a_method_that_computes_nothing_is_caught() -> None:
         ArgumentError, match=r"variant 'links' of the method after Saha, .* computes nothing"
     ):
         Method(source=SOURCE, functions={"mass_matrix": mass_matrix}, variants={"links": Variant()})
+    composed = methods.find("rk4").compositions
+    assert Method(source=SOURCE, compositions=composed).functions == {}
+    with pytest.raises(ArgumentError, match=r"variant 'links' of the method after .* nothing"):
+        Method(source=SOURCE, compositions=composed, variants={"links": Variant()})
 
 
 def test_a_method_of_an_unknown_function_is_caught() -> None:
@@ -224,6 +228,22 @@ def test_a_variant_overrides_its_method_and_inherits_the_rest() -> None:
     )
     assert not own_variant.functions
     assert (own_variant.source, own_variant.regroups, own_variant.sweeps) == (SOURCE, False, True)
+
+
+def test_methods_that_free_all_links_in_space_divide_by_the_inertia_of_each() -> None:
+    """In a plane Fixman's partition divides by masses and moments about one axis."""
+    in_a_plane, in_space = robot("planar_arm"), robot("scara")
+    inverting = {
+        name: [methods.find(name).inverts_inertias(each) for each in (in_a_plane, in_space)]
+        for name in methods.names()
+    }
+    for name, answers in inverting.items():
+        stem, _, variant = name.partition(":")
+        expected = {
+            "fixman": [variant == "spatial", variant not in ("planar",)],
+            "constraint_force": [True, True],
+        }
+        assert answers == expected.get(stem, [False, False]), name
 
 
 # -- factors ---------------------------------------------------------------------------------------

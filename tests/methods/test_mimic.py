@@ -241,6 +241,23 @@ def test_a_mimic_joint_with_a_large_multiplier_verifies() -> None:
     assert report.passed, str(report)
 
 
+@pytest.mark.parametrize("function", ["interbody_forces", "link_accelerations"])
+def test_wrenches_and_accelerations_of_links_equal_the_reference(function: str) -> None:
+    """There is a wrench from outside on the last link, whose joint mimics one on another branch."""
+    judge = Judge(symgen.load(TWO_ARMS), 1)
+    judge.options = ProgramOptions(wrench="b_2", frame="b_2")
+    reference = Reference(judge.robot, judge.scalars, frame="b_2", wrench="b_2")
+    arguments = ("q", "v", "tau", "wrench")
+    with judge.scalars.working():
+        drawn = draw_states(judge.robot, 1, 3, wrench="b_2")
+        judge.states = {name: judge.scalars.array(drawn[name]) for name in arguments}
+        expected = reference.evaluate(function, judge.states)
+    actual = judge.program(function)
+    assert actual.keys() == expected.keys()
+    for name, values in expected.items():
+        assert judge.relative_error(actual[name], values) < EQUAL, name
+
+
 def test_the_reduced_mass_rate_minus_twice_the_coriolis_matrix_is_skew_symmetric(
     judge: Judge,
 ) -> None:
