@@ -17,7 +17,7 @@ from symgen.support import cache
 from symgen.support.errors import ArgumentError, OutOfReach, RequestError, TooLong, UnknownName
 from symgen.vocabulary.derivatives import Derivative
 from symgen.vocabulary.functions import BY_DEFAULT, JUDGE, PREPARING, REGROUP
-from symgen.vocabulary.options import HIGH, UNROLLED, ProgramOptions
+from symgen.vocabulary.options import AUTO, HIGH, LOOPED, UNROLLED, ProgramOptions
 from tests.shared.robots_for_tests import random_mechanism
 
 TURNS = replace(random_mechanism(2, 3), name="turns")
@@ -94,6 +94,28 @@ def test_an_interrupted_search_is_cached_under_its_number_of_rounds() -> None:
     assert len(interrupted.calls) == 1
     interrupted.build(*request, searched)
     assert len(interrupted.calls) == 2
+
+
+@pytest.mark.usefixtures("memory")
+@pytest.mark.parametrize("error", [TooLong("it is long"), OutOfReach("it is out of reach")])
+def test_a_refusal_by_every_method_is_cached_with_its_kind(
+    monkeypatch: pytest.MonkeyPatch, error: OutOfReach
+) -> None:
+    """A function that is too long is left out of a folder; others are errors."""
+    calls: list[int] = []
+
+    def best_program(*_: Any) -> Program:
+        calls.append(1)
+        raise error
+
+    monkeypatch.setattr(build.choose, "best_program", best_program)
+    robot = replace(TURNS, name="refused")
+    for _ in range(2):
+        build._build.cache_clear()
+        with pytest.raises(OutOfReach) as raised:
+            build.build_program(robot, "mass_matrix", None, PLAIN)
+        assert (type(raised.value), str(raised.value)) == (type(error), str(error))
+    assert len(calls) == 1
 
 
 def test_a_rank_loss_is_read_from_the_cache(memory: dict[str, str]) -> None:
@@ -208,6 +230,23 @@ def test_a_long_request_is_continued_in_parallel(monkeypatch: pytest.MonkeyPatch
     build.programs_and_refusals(Request(TURNS, functions[1:], ProgramOptions(form=UNROLLED)))
     assert sent == [3, 3]
     assert asked == ["gravity_force", "link_poses"]  # the first function of each request
+
+
+def test_a_request_with_loops_is_not_continued_in_parallel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Functions of one robot in looped form share what they are built from."""
+
+    def run(*_: Any) -> None:
+        raise AssertionError("other processes were asked")
+
+    monkeypatch.setattr(parallel, "run", run)
+    monkeypatch.setattr(parallel, "WORTH", -1.0)
+    monkeypatch.setattr(build, "build_form", lambda mechanism, function, *_: function)
+    for form in (LOOPED, AUTO):
+        robot = random_mechanism(61, 1) if form == AUTO else TURNS
+        built, refused = build.programs_and_refusals(
+            Request(robot, SMALL, ProgramOptions(form=form))
+        )
+        assert (built, refused) == ({name: name for name in SMALL}, {})
 
 
 def refuse(monkeypatch: pytest.MonkeyPatch, **errors: OutOfReach) -> None:
@@ -356,7 +395,7 @@ def test_a_function_that_divides_by_a_singular_matrix_is_refused() -> None:
 
 def test_a_search_of_no_rounds_returns_the_program_without_one() -> None:
     searched = ProgramOptions(effort=HIGH, rounds=0)
-    for function in ("gravity_force", "gravity_force:jvp"):
+    for function in ("gravity_force", "gravity_force:jvp", "step"):
         program = build.build_program(TURNS, function, None, searched)
         assert program.rows == symgen.program(TURNS, function).rows
         assert program.rounds == 0

@@ -70,18 +70,23 @@ def test_earlier_partners_decide_where_both_orders_agree(side: int) -> None:
     """Rows 4 and 5 of the example's neighbour, and rows 7 and 8 of the link's neighbour."""
     expected, operands = (Ref(side, 4), Ref(side, 5)), (Ref(side, 7), Ref(side, 8))
     for first, second in product((None, 4, 5), repeat=2):
-        partners = {
-            ref: row for ref, row in zip(operands, (first, second), strict=True) if row is not None
+        partners: dict[Operand, Operand] = {
+            ref: Ref(side, row)
+            for ref, row in zip(operands, (first, second), strict=True)
+            if row is not None
         }
         as_before = first in (None, 4) and second in (None, 5)
         assert _order(expected, operands, partners, True) == (0 if as_before else 1)
         assert _order(expected, operands, partners, False) == 0
-    elsewhere = {(-side, 7): 5, (-side, 8): 4}
+    elsewhere: dict[Operand, Operand] = {
+        Ref(-side, 7): Ref(-side, 5),
+        Ref(-side, 8): Ref(-side, 4),
+    }
     assert _order(expected, operands, elsewhere, True) == 0
 
 
 def test_partners_do_not_change_the_only_order_that_agrees() -> None:
     expected, operands = (Ref(1, 4), Ref(0, 2)), (Ref(1, 7), Ref(0, 2))
     for partner in (4, 5):
-        assert _order(expected, operands, {operands[0]: partner}, True) == 0
-        assert _order(expected, operands[::-1], {operands[0]: partner}, True) == 1
+        assert _order(expected, operands, {operands[0]: Ref(1, partner)}, True) == 0
+        assert _order(expected, operands[::-1], {operands[0]: Ref(1, partner)}, True) == 1

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,7 @@ import symgen
 from symgen.derivation import constants as k
 from symgen.derivation.model import Model, reframe, regroup
 from symgen.derivation.model.share import GROUND
+from symgen.ir.program import Program
 from symgen.mechanism.mechanism import Mechanism
 from symgen.pipeline import derive, layout
 from symgen.pipeline.layout import PLAIN, Layout, Layouts
@@ -350,3 +353,125 @@ def test_a_search_ends_at_its_number_of_rows(monkeypatch: pytest.MonkeyPatch) ->
     """The plain layout stays if no other one may be counted."""
     monkeypatch.setattr(layout, "MOST_ROWS", 1)
     assert layout.search(first_links("ur5", 3)) == Layouts()
+
+
+@pytest.mark.usefixtures("full_search")
+def test_a_search_records_thirty_times_the_rows_of_the_plain_layout_or_200000(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = model_of(first_links("ur5", 2))
+    rows = {"plain": 700}
+    monkeypatch.setattr(layout._Limb, "count", lambda limb, chosen: (9, rows["plain"]))
+    assert layout._Counting(model).most == 21_000
+    rows["plain"] = 7_000
+    assert layout._Counting(model).most == 200_000
+
+
+def test_a_search_for_one_function_ends_after_its_number_of_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All layouts but the last one that is derived have at most twice the rows of the first."""
+    model = model_of(first_links("ur5", 3))
+    derived, lengths = layout._Limb.derived, []
+
+    def counted(limb: layout._Limb, *request: Any) -> Program:
+        program = derived(limb, *request)
+        lengths.append(len(program.rows))
+        return program
+
+    monkeypatch.setattr(layout, "EFFORT", 2)
+    monkeypatch.setattr(layout._Limb, "derived", counted)
+    with k.precision():
+        alike = layout._alike(model, regroup(model))
+        layout._descent_of_function(model, alike, PLAIN, *layout.MEASURED[1])
+    first, *others = lengths
+    assert len(others) > 1
+    assert sum(others[:-1]) <= 2 * first < sum(others)
+
+
+class Counts:
+    """Counts of a descent: each of the first `improving` counts is less than those before it."""
+
+    def __init__(self, improving: int) -> None:
+        self.rows, self.most, self.improving = 0, 10**6, improving
+        self.counted: list[Layout] = []
+
+    def __call__(self, link: int, choice: Layout) -> int:
+        self.counted.append(choice)
+        return max(-len(self.counted), -self.improving)
+
+
+@pytest.mark.parametrize(
+    ("improving", "sweeps", "last"), [(1, 1, None), (2, 2, 1), (5, 3, 3), (10**6, 3, 6)]
+)
+def test_a_descent_ends_after_three_sweeps_or_if_a_sweep_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch, improving: int, sweeps: int, last: int | None
+) -> None:
+    """A sweep counts the layout so far and each of its two moves, which are numbered here."""
+    model = model_of(first_links("ur5", 1))
+    counts = Counts(improving)
+    numbers = iter(range(1, 100))
+    monkeypatch.setattr(layout, "_Counting", lambda model: counts)
+    monkeypatch.setattr(
+        layout, "_moves", lambda *_: (Layout(((0, next(numbers)),)) for _ in range(2))
+    )
+    best = layout._descent(model, [(0,)])
+    assert len(counts.counted) == 3 * sweeps
+    assert best == (PLAIN if last is None else Layout(((0, last),)))
+
+
+def test_a_layout_within_one_percent_of_the_fewest_early_operations_is_finished(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The operations after all passes decide. Each layout is derived once, in any of the sweeps,
+    and there are at most three.
+    """
+    model = model_of(first_links("ur5", 1))
+    early = {0: 1000, 1: 1010, 2: 1011, 3: 1010, 4: 999, 5: 1005, 6: 1000, 7: 900, 8: 900}
+    late = {0: 800, 1: 800, 2: 10, 3: 790, 4: 795, 5: 780, 6: 770, 7: 760, 8: 10}
+    moves_of_sweeps = iter(([1, 2, 3, 4, 5], [5, 6], [6, 7], [8]))
+    finished: list[int] = []
+
+    def derived(limb: layout._Limb, choice: Layout, *_: str) -> SimpleNamespace:
+        number = dict(choice.slides).get(0, 0)
+        return SimpleNamespace(number=number, rows=range(10 if number else 100))
+
+    def finish(program: SimpleNamespace) -> SimpleNamespace:
+        finished.append(program.number)
+        return SimpleNamespace(cost=late[program.number])
+
+    monkeypatch.setattr(layout._Limb, "derived", derived)
+    monkeypatch.setattr(layout.passes, "begin", lambda program: program)
+    monkeypatch.setattr(layout.passes, "cost", lambda program: early[program.number])
+    monkeypatch.setattr(layout.passes, "finish", finish)
+    monkeypatch.setattr(
+        layout, "_moves", lambda *_: (Layout(((0, n),)) for n in next(moves_of_sweeps))
+    )
+    best = layout._descent_of_function(model, [(0,)], PLAIN, *layout.MEASURED[0])
+    assert finished == [0, 1, 3, 4, 5, 6, 7]
+    assert best == Layout(((0, 7),))
+    moves_of_sweeps = iter(([1], [3]))
+    best = layout._descent_of_function(model, [(0,)], PLAIN, *layout.MEASURED[0])
+    assert best == PLAIN  # the first sweep has changed nothing
+
+
+@pytest.mark.parametrize("general", [PLAIN, Layout(((0, 1),))])
+def test_functions_with_other_layouts_than_the_general_one_have_their_own(
+    monkeypatch: pytest.MonkeyPatch, general: Layout
+) -> None:
+    """The layout of one function comes from another process, and that of the other is computed."""
+    received, computed = Layout(((0, 1),)), Layout(((0, 2),))
+    searched: list[str] = []
+
+    def descent(*request: Any) -> Layout:
+        searched.append(request[3])
+        return computed
+
+    monkeypatch.setattr(layout, "_descent", lambda *_: general)
+    monkeypatch.setattr(layout, "_descent_of_function", descent)
+    monkeypatch.setattr(layout.parallel, "run", lambda jobs, **_: {0: received})
+    (first, _), (second, _) = layout.MEASURED
+    by_function = {first: received, second: computed}
+    expected = tuple((name, chosen) for name, chosen in by_function.items() if chosen != general)
+    assert layout._descents(first_links("ur5", 1)) == Layouts(general, expected)
+    assert searched == [second]

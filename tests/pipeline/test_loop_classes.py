@@ -131,10 +131,31 @@ def test_classes_by_neighbours_have_the_joints_before_and_behind(framed: bool) -
             assert classes.windows[c] == around[i - 1]
     last = LAST_LINKS * (2 if framed else 1)
     assert [classes.kinds[c] for c in classes.walk[-last:]] == [r] * last
+    assert [classes.kinds[c] for c in classes.walk[: REPEATED // 2]] == [r] * (REPEATED // 2)
     assert classes.name([1]) == "revolute between prismatic and revolute"
     assert (
         classes.name([1, 2]) == "revolute between prismatic or revolute and revolute or prismatic"
     )
+
+
+@pytest.mark.parametrize(
+    ("kinds", "outer"),
+    [
+        (("free", "revolute"), "revolute"),
+        (("free", "prismatic", "revolute"), "revolute"),
+        (("free", "prismatic"), "free"),
+        (("prismatic",), "prismatic"),
+        (("helical", "revolute"), "helical"),
+    ],
+)
+def test_outer_joints_turn_if_any_does_and_are_free_only_without_another(
+    kinds: tuple[str, ...], outer: str
+) -> None:
+    """The first such kind stands before the first link and behind the last one."""
+    classes = classes_by_neighbours(model_of(chain(*kinds)), False)
+    windows = [classes.windows[c] for c in classes.of_links]
+    assert (windows[0][0], windows[-1][2]) == (outer, outer)
+    assert [window[1] for window in windows] == [*kinds]
 
 
 def test_short_chains_have_every_class_between_its_neighbours() -> None:

@@ -86,6 +86,17 @@ def test_functions_refused_for_one_reason_share_a_warning() -> None:
     ]
 
 
+def test_at_most_six_further_names_are_listed() -> None:
+    for names, text in (
+        ("abcdefg", "b, c, d, e, f, g"),
+        ("abcdefghi", "b, c, d, e, f, g and 2 more"),
+    ):
+        refused = {name: f"{name} is long" for name in names}
+        assert noticing.absence_notices(refused, noticing.MISSING) == [
+            ("missing", f"missing: a is long; likewise {text}")
+        ]
+
+
 def test_refused_functions_are_missing_if_named_and_left_out_otherwise() -> None:
     arm = symgen.load("planar_arm")
     for named, kind in ((True, "missing"), (False, "left out")):
@@ -123,12 +134,14 @@ class Rounds:
         self.results = iter(results)
         self.started: list[int] = []
         self.windows: list[range] = []
+        self.moves: list[int] = []
 
     def __call__(
         self, program: Program, limits: Any, random: Random, window: range, moves: int
     ) -> Program:
         self.started.append(program.cost)
         self.windows.append(window)
+        self.moves.append(moves)
         return next(self.results, program)
 
 
@@ -143,6 +156,7 @@ def rounds(monkeypatch: pytest.MonkeyPatch) -> Rounds:
 def test_a_round_starts_from_the_best_program_and_restarts_from_the_first(rounds: Rounds) -> None:
     best, done = search._search(powers(10), powers(10), anew=3, most=5)
     assert rounds.started == [10, 9, 9, 10, 7]
+    assert rounds.moves == [120] * 5
     assert best == powers(7)
     assert done == 5
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import ctypes
+import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from symgen.pipeline import parallel
+from symgen.support import cache
+from symgen.support.errors import ArgumentError
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -203,7 +210,112 @@ def test_an_interrupt_ends_the_other_processes() -> None:
     assert run(INTERRUPTED, processes=3).split("\n")[:2] == ["True", "no child is left"]
 
 
-def test_a_process_with_threads_is_not_forked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SYMGEN_PROCESSES", "4")
-    monkeypatch.setattr(parallel.threading, "active_count", lambda: 2)
-    assert parallel.processes() == 1
+@pytest.mark.parametrize(
+    ("platform", "threads", "setting", "cores", "count"),
+    [
+        ("linux", 1, None, 3, 3),
+        ("linux", 1, None, 20, 8),
+        ("linux", 1, "1", 3, 1),
+        ("linux", 1, "5", 3, 5),
+        ("linux", 1, "100", 3, 8),
+        # not a number of processes
+        ("linux", 1, "0", 3, 3),
+        ("linux", 1, "-2", 3, 3),
+        ("linux", 1, "many", 3, 3),
+        # a fork would not be safe
+        ("linux", 2, "4", 3, 1),
+        ("darwin", 1, "4", 3, 1),
+    ],
+)
+def test_the_number_of_processes_is_the_setting_or_that_of_the_processors_up_to_eight(
+    monkeypatch: pytest.MonkeyPatch,
+    platform: str,
+    threads: int,
+    setting: str | None,
+    cores: int,
+    count: int,
+) -> None:
+    monkeypatch.setattr(parallel.sys, "platform", platform)
+    monkeypatch.setattr(parallel.threading, "active_count", lambda: threads)
+    monkeypatch.setattr(parallel.os, "sched_getaffinity", lambda process: {*range(cores)})
+    monkeypatch.delenv("SYMGEN_PROCESSES", raising=False)
+    if setting is not None:
+        monkeypatch.setenv("SYMGEN_PROCESSES", setting)
+    assert parallel.processes() == count
+
+
+class Exit(Exception):
+    """Raised in place of the end of a forked process."""
+
+
+@pytest.mark.parametrize("returns_results", [True, False])
+def test_a_forked_process_writes_its_new_cache_entries_and_its_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, returns_results: bool
+) -> None:
+    """It ignores Ctrl-C, which its parent handles, and ends with status 0 without exit handlers."""
+    ignored: list[tuple[int, Any]] = []
+
+    def leave(status: int) -> None:
+        raise Exit(status)
+
+    def job(number: int) -> int:
+        cache.keep({"number": number}, "job", number)
+        if number == 1:
+            raise ArgumentError("this job fails")
+        return number * number
+
+    monkeypatch.setattr(parallel.os, "_exit", leave)
+    monkeypatch.setattr(parallel.signal, "signal", lambda *words: ignored.append(words))
+    monkeypatch.setattr(parallel, "_end_with_parent", lambda: None)
+    queue, fill = os.pipe()
+    with os.fdopen(fill, "wb") as file:
+        file.write(bytes([1, 0, 2, 0]))
+    jobs = [lambda number=number: job(number) for number in range(4)]
+    path = tmp_path / "results"
+    with cache.in_memory():
+        cache.keep({"number": 0}, "job", 0)
+        with pytest.raises(Exit) as ended:
+            parallel._work_and_exit(queue, jobs, path, str if returns_results else None)
+    os.close(queue)
+    assert ended.value.args == (0,)
+    assert ignored == [(signal.SIGINT, signal.SIG_IGN)]
+    entries, results = parallel._read_results(path)
+    assert sorted(json.loads(facts)["number"] for facts in entries.values()) == [1, 2]
+    assert results == ({"2": "4"} if returns_results else {})
+
+
+def test_a_process_that_ended_early_has_no_results(tmp_path: Path) -> None:
+    assert parallel._read_results(tmp_path / "missing") == ({}, {})
+    (tmp_path / "part").write_text('[{"key": "fa')
+    assert parallel._read_results(tmp_path / "part") == ({}, {})
+
+
+def test_the_system_kills_a_forked_process_when_its_parent_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """PR_SET_PDEATHSIG of Linux's <sys/prctl.h> is 1."""
+    calls: list[tuple[int, int]] = []
+    library = SimpleNamespace(prctl=lambda *words: calls.append(words))
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: library)
+    parallel._end_with_parent()
+    assert calls == [(1, signal.SIGKILL)]
+
+
+@pytest.mark.parametrize(("processes", "forks"), [(1, 0), (3, 2), (8, 3)])
+def test_no_more_processes_are_forked_than_jobs_remain_for_them(
+    monkeypatch: pytest.MonkeyPatch, processes: int, forks: int
+) -> None:
+    """This process takes one job itself; if the system refuses to fork, it takes all."""
+    forked: list[int] = []
+
+    def refuse() -> int:
+        forked.append(1)
+        raise OSError("no more processes")
+
+    started: list[int] = []
+    monkeypatch.setattr(parallel, "processes", lambda: processes)
+    monkeypatch.setattr(parallel.os, "fork", refuse)
+    results = parallel.run([lambda number=number: number for number in range(4)], started.append)
+    assert len(forked) == forks
+    assert started == [0, 1, 2, 3]
+    assert results == {n: n for n in range(4)}

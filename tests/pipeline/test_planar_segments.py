@@ -5,18 +5,23 @@ Tests compare in exact arithmetic and in C, and plant errors.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import flint
 import pytest
 
 import symgen
+from symgen.derivation import constants
 from symgen.ir.loops import LoopProgram, SequentialScan, Sweep, evaluate
 from symgen.ir.loops import evaluate as run
 from symgen.pipeline import segment_lengths
 from symgen.pipeline.loops import recursion
+from symgen.pipeline.loops.planar_segments import numbers_of
 from symgen.readback import loops
 from symgen.support.errors import ArgumentError, OutOfReach, RequestError
 from tests.segments import aimed, built, call, written
@@ -52,6 +57,48 @@ def largest_difference(program: LoopProgram, name: str) -> float:
 )
 def test_segments_equal_the_serial_sweeps(name: str, segments: int) -> None:
     assert largest_difference(chain_in_parts(name, segments), name) < 1e-50
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_numbers_of_a_link_are_lengths_masses_and_the_angle_to_the_link_before(count: int) -> None:
+    """Ends of links may have any direction in the axes of the links."""
+    turns = [(1, 0), (3, 4), (-4, 3), (5, 12)]
+    ends = [(3, 4), (8, -6), (-5, 12), (0, 7)]
+    masses = [2, 5, 7, 3]
+    with constants.precision():
+        exact = constants.rational
+        links = []
+        for i, ((c, s), m) in enumerate(zip(turns[:count], masses, strict=False)):
+            size = Fraction(math.isqrt(c * c + s * s))
+            rotation = constants.rotation_about(
+                constants.IDENTITY[2], exact(c / size), exact(s / size)
+            )
+            before, end = (
+                (*map(exact, ends[k]), exact(9)) for k in (max(i - 1, 0), i)
+            )  # ends lie in a plane; heights do not count
+            inertia = SimpleNamespace(m=exact(m))
+            links.append(
+                SimpleNamespace(rotation=rotation, shift=before, center=end, inertia=inertia)
+            )
+        model: Any = SimpleNamespace(links=links)
+        rows = [
+            {name: constants.as_float(x) for name, x in row.items()} for row in numbers_of(model)
+        ]
+    for i, row in enumerate(rows):
+        length, before = math.hypot(*ends[i]), max(i - 1, 0)
+        assert row["u"] == pytest.approx(1 / length)
+        assert row["w"] == pytest.approx(1 / masses[i])
+        assert row["u_before"] == pytest.approx(1 / math.hypot(*ends[before]))
+        assert row["w_before"] == pytest.approx(1 / masses[i - 1] if i else 0)
+        if i:
+            of_end, of_frame, of_before = (
+                math.atan2(y, x) for x, y in (ends[i], turns[i], ends[i - 1])
+            )
+            turn = of_end + of_frame - of_before
+            assert math.cos(row["offset"]) == pytest.approx(math.cos(turn))
+            assert math.sin(row["offset"]) == pytest.approx(math.sin(turn))
+    of_x_axis = math.atan2(4, 3)
+    assert rows[0]["offset"] == (rows[1]["offset"] if count > 1 else pytest.approx(of_x_axis))
 
 
 def test_operations_and_saved_values_per_link_are_the_recorded_ones() -> None:

@@ -176,6 +176,11 @@ def test_only_a_long_chain_of_one_link_class_has_segments() -> None:
             build_parts(mechanism, 8)
 
 
+def test_a_segment_has_at_least_four_links() -> None:
+    with pytest.raises(OutOfReach, match="it has fewer than 8 links"):
+        build_parts(random_mechanism(7, 1), 2)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "segments"), [(64, 16), (100, 16), (100, 24)])
 def test_groups_have_the_same_bits_serially_and_in_threads(
@@ -312,6 +317,7 @@ def test_lengths_of_segments_come_with_the_largest_ratio(monkeypatch: pytest.Mon
     ):
         chain = with_ratios(monkeypatch, ratios)
         assert segment_lengths.balanced_lengths(chain, 4) == (lengths, most)
+        assert segment_lengths.balanced_lengths(chain, 1) == ((8,), 1.0)
     segment_lengths.balanced_lengths.cache_clear()
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -347,7 +348,7 @@ def test_the_comparison_has_two_links_of_every_class(
     if chosen is not None:
         assert (taken, parents_taken) == (chosen, parents)
         return
-    assert len(taken) == len({*taken}) <= 8
+    assert len(taken) == len({*taken}) <= numeric_check.FEW
     assert taken[0] == 0
     assert parents_taken[0] == -1
     assert all(0 <= parent < i for i, parent in enumerate(parents_taken) if i)
@@ -363,6 +364,84 @@ def test_the_comparison_has_two_links_of_every_class(
         with_frame, _ = numeric_check._chosen(form, model, frame)
         assert frame in with_frame
         assert len({*with_frame}) == len(with_frame)
+
+
+class Form:
+    """A form of one class of links that follow each other, and what a choice of links reads."""
+
+    def __init__(self, links: int, branched: bool = False) -> None:
+        self.parents = (-1, *range(links - 1))
+        self.children = [(i + 1,) for i in range(links - 1)] + [()]
+        self.children[0] += (links - 1,) if branched else ()
+        self.class_of, self.link_classes, self.roots = (0,) * links, (None,), (0,)
+
+    def __len__(self) -> int:
+        return len(self.parents)
+
+
+@pytest.mark.parametrize("branched", [False, True])
+@pytest.mark.parametrize("heavy", [{8, 9}, {3, 9}, {0, 9}, {0, 5, 8}, {*range(10)}])
+def test_two_links_with_a_mass_carry_nothing_of_the_links_that_are_compared(
+    heavy: set[int], branched: bool
+) -> None:
+    """They come last, behind links without a mass; the root itself does not count.
+
+    Two links of the class and two further ones follow the root, and then those with a mass that
+    are missing.
+    """
+    links = [
+        SimpleNamespace(kind="revolute", inertia=SimpleNamespace(m=k.rational(int(i in heavy))))
+        for i in range(10)
+    ]
+    form: Any = Form(10, branched)
+    model: Any = SimpleNamespace(links=links)
+    chosen, parents = numeric_check._chosen(form, model, -1)
+    with_mass = [i for i in chosen[1:] if i in heavy]
+    assert len(with_mass) >= min(2, len(heavy - {0}))
+    assert chosen[len(chosen) - len(with_mass) :] == with_mass
+    missing = sorted(heavy - {*range(5)})[: max(0, 2 - len(heavy & {1, 2, 3, 4}))]
+    assert sorted(chosen) == [*range(5), *missing]
+    assert chosen[0] == 0
+    chain = [*range(-1, len(chosen) - 1)]
+    assert parents == ([*chain[:-1], chain[-2]] if branched else chain)
+
+
+def test_links_that_are_compared_are_joined_and_the_first_stands_on_the_base_of_the_robot() -> None:
+    """Coordinates are numbered anew, and all other facts of a link remain."""
+    robot = tree(*(("revolute", i - 1) for i in range(4)))
+    form = recursion(robot, "gravity_force", "newton_euler")
+    model = build.placed_links(robot, False)
+    first, second, third = numeric_check._joined_links(form, model, [2, 1, 3], [-1, 0, 0])
+    root = model.links[0]
+    where = {"gravity": root.gravity, "base_rotation": root.base_rotation}
+    where |= {"base_shift": root.base_shift}
+    entries = [slice(i, i + 1) for i in range(3)]
+    assert first == replace(model.links[2], parent=-1, q=entries[0], v=entries[0], **where)
+    assert second == replace(model.links[1], parent=0, q=entries[1], v=entries[1])
+    assert third == replace(model.links[3], parent=0, q=entries[2], v=entries[2])
+    assert root.gravity != model.links[2].gravity or root.base_shift != model.links[2].base_shift
+
+
+def test_a_shortened_form_has_the_tables_and_sizes_of_the_chosen_links() -> None:
+    """A carry that comes from all links, or a sweep of all links, does not depend on the choice."""
+    robot = tree(*(("revolute", i - 1) for i in range(4)))
+    chosen, parents, sizes = [0, 3], [-1, 0], {"q": 2, "v": 2, "T": 1}
+    energy = recursion(robot, "kinetic_energy", "newton_euler")
+    short = numeric_check._shortened(energy, chosen, parents, sizes)
+    assert short.parents == (-1, 0)
+    assert short.constants == (energy.constants[0], energy.constants[3])
+    assert short.class_of == (energy.class_of[0], energy.class_of[3])
+    assert [(port.name, port.size) for port in short.inputs] == [("q", 2), ("v", 2)]
+    assert {final.link for final in short.final_carries} == {-1}
+    assert {sweep.only_path_to for sweep in short.sweeps} == {-1}
+    frame = robot.frames[-1]
+    pose = recursion(robot, "bias_acceleration", "newton_euler", frame.name)
+    assert {sweep.only_path_to for sweep in pose.sweeps} <= {-1, frame.body}
+    sizes = {port.name: numeric_check._size(port, pose, chosen) for port in pose.inputs}
+    sizes |= {port.name: numeric_check._size(port, pose, chosen) for port in pose.outputs}
+    assert (sizes["q"], sizes["Jdot_v"]) == (2, 6)
+    short = numeric_check._shortened(pose, [0, frame.body], parents, sizes)
+    assert [final.link for final in short.final_carries] == [1 for _ in pose.final_carries]
 
 
 def test_a_form_that_differs_from_its_method_in_numbers_is_refused() -> None:

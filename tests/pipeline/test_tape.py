@@ -5,6 +5,7 @@ along it.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
@@ -16,12 +17,14 @@ import pytest
 
 from symgen.ir import passes
 from symgen.ir.program import EXACT, Numbers, Port, Program, Row, evaluate
+from symgen.pipeline import differentiation
 from symgen.pipeline.differentiation import shortest
 from symgen.pipeline.differentiation._sweeps import pull_back, push_forward
 from symgen.pipeline.differentiation._tape import Tape
 from symgen.pipeline.differentiation.length import lengths
 from symgen.pipeline.differentiation.series import DIGITS, expanded
 from symgen.pipeline.differentiation.shortest import WAYS, shortest_derivative
+from symgen.support.errors import TooLong
 from symgen.vocabulary.derivatives import Derivative
 
 
@@ -328,6 +331,62 @@ def test_the_shorter_way_to_a_jacobian_is_taken() -> None:
         assert shortest_derivative(original, derivative, "f:jacobian").cost == min(ways)
         shorter.append(ways[0] - ways[1])
     assert shorter[0] > 0 >= shorter[1]
+
+
+@pytest.mark.parametrize(
+    ("estimates", "chosen", "in_parallel"),
+    [
+        ((100, 100), [0, 1], False),
+        ((100, 300), [0, 1], False),
+        ((100, 301), [0], False),
+        ((301, 100), [1], False),
+        ((20_000, 20_000), [0, 1], False),
+        ((20_001, 20_002), [0, 1], True),
+        ((90_000, 20_001), [1], False),
+    ],
+)
+def test_a_way_of_three_times_the_estimated_rows_is_not_tried(
+    monkeypatch: pytest.MonkeyPatch,
+    estimates: tuple[int, int],
+    chosen: list[int],
+    in_parallel: bool,
+) -> None:
+    """Above 20 000 rows, several ways are worth separate processes."""
+    original = program(Row("mul", (0, 1)))
+    tried: list[int] = []
+    sent: list[int] = []
+
+    def way(number: int) -> Callable[..., Program]:
+        def differentiated(*_: Any) -> Program:
+            tried.append(number)
+            return original
+
+        return differentiated
+
+    def run(jobs: Sequence[Any], **_: Any) -> dict[int, Any]:
+        sent.append(len(jobs))
+        return {}
+
+    monkeypatch.setattr(shortest, "lengths", lambda *_: list(estimates))
+    monkeypatch.setitem(shortest.WAYS, "jacobian", (way(0), way(1)))
+    monkeypatch.setattr(shortest.parallel, "run", run)
+    shortest_derivative(original, Derivative("f", "jacobian", ("x",)), "f:jacobian")
+    assert tried == chosen
+    assert sent == ([2] if in_parallel else [])
+
+
+def test_a_derivative_of_four_times_the_row_budget_is_not_begun(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A Program may have 100 000 rows; the passes leave at least a quarter of the recorded rows."""
+    estimates = [500_000, 400_000]
+    monkeypatch.setattr(differentiation, "lengths", lambda *_: estimates)
+    monkeypatch.setattr(differentiation, "shortest_derivative", lambda *_: SUM_OF_PRODUCT)
+    derivative = Derivative("mass_matrix", "jacobian", ("q",))
+    assert differentiation.differentiate(SUM_OF_PRODUCT, derivative) is SUM_OF_PRODUCT
+    estimates[1] += 1
+    with pytest.raises(TooLong, match="needs about 400001 rows, more than 100000"):
+        differentiation.differentiate(SUM_OF_PRODUCT, derivative)
 
 
 # -- functions of rotations ----------------------------------------------------------------------

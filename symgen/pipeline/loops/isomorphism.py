@@ -128,8 +128,8 @@ def _matched(chain: Program, example: LinkRows, link: LinkRows, bits: Signs) -> 
     if len(example.rows) != len(link.rows):
         raise different(f"{len(example.rows)} and {len(link.rows)} rows")
     match = Match([], {}, set())
-    partners: dict[tuple[int, int], int] = {}
-    """Row of a neighbour of the example for each row of a neighbour of the link."""
+    partners: dict[Operand, Operand] = {}
+    """Operand of the example for each operand of the link."""
 
     def sign(operand: Operand) -> int:
         if not isinstance(operand, Ref):
@@ -149,9 +149,7 @@ def _matched(chain: Program, example: LinkRows, link: LinkRows, bits: Signs) -> 
         if order:
             operands = (operands[1], operands[0])
             match.swapped.add(k)
-        for x, y in zip(expected, operands, strict=True):
-            if isinstance(x, Ref) and isinstance(y, Ref) and y.side:
-                partners[y] = x.row
+        partners |= zip(operands, expected, strict=True)
         even = a in ("cos", "input")
         signs = [] if even else [sign(operand) for operand in operands]
         if sums:  # a difference whose operands change places subtracts the first one
@@ -172,7 +170,7 @@ def _matched(chain: Program, example: LinkRows, link: LinkRows, bits: Signs) -> 
 def _order(
     expected: Sequence[Operand],
     operands: Sequence[Operand],
-    partners: Mapping[tuple[int, int], int],
+    partners: Mapping[Operand, Operand],
     commutes: bool,
 ) -> int | None:
     """Return 0 if the operands agree in their order, 1 if they agree in the other one, None if they
@@ -183,11 +181,7 @@ def _order(
     if len(operands) != 2 or not commutes:
         return 0 if _agree(expected, operands) else None
     swapped = (operands[1], operands[0])
-    as_before = all(
-        partners.get(y, x.row) == x.row
-        for x, y in zip(expected, operands, strict=True)
-        if isinstance(x, Ref) and isinstance(y, Ref)
-    )
+    as_before = all(partners.get(y, x) == x for x, y in zip(expected, operands, strict=True))
     if _agree(expected, operands) and (as_before or not _agree(expected, swapped)):
         return 0
     return 1 if _agree(expected, swapped) else None

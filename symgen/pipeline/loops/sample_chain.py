@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import accumulate
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from symgen import methods
 from symgen.derivation import constants as k
@@ -57,15 +57,13 @@ class _Unseen:
 
     def __bool__(self) -> bool:
         self._seen()
-        return False
 
     def __eq__(self, other: object) -> bool:
         return self is other
 
-    def __hash__(self) -> int:
-        return 0
+    __hash__ = object.__hash__
 
-    def _seen(self) -> Any:
+    def _seen(self) -> NoReturn:
         raise NotUniform("a step depends on numbers of one link")
 
 
