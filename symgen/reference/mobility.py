@@ -45,7 +45,7 @@ def _ratios(mechanism: Mechanism, frame: str | None, payload: str | None) -> Arr
     states = draw_states(mechanism, STATES, payload=payload)
     reference = Reference(mechanism, FLOAT, frame=frame, payload=payload)
     if reference.frame is None or reference.frame.body == BASE:
-        return np.ones(1)
+        return np.array(1.0)
     q = states["q"].astype(float)
     placements = reference.placements(q)
     _, origin = reference.frame_placement(placements, q)
@@ -58,7 +58,7 @@ def _ratios(mechanism: Mechanism, frame: str | None, payload: str | None) -> Arr
     distance = np.max(
         [np.linalg.norm(origin - placements[body].shift[0], axis=-1) for body in path], axis=0
     )
-    mobilities, changes = [], np.zeros((STATES, 2))
+    mobilities = []
     for body in path:
         columns = np.zeros((STATES, 6, mechanism.nv))
         support = reference.supports[body]
@@ -68,10 +68,12 @@ def _ratios(mechanism: Mechanism, frame: str | None, payload: str | None) -> Arr
         columns /= roots[:, None, :]
         levers = np.swapaxes(np.linalg.solve(scaled, np.swapaxes(columns, -1, -2)), -1, -2)
         mobilities.append((columns * levers).sum(axis=-1).reshape(STATES, 2, 3).sum(axis=-1))
-        if body == reference.frame.body:
-            terms = np.abs(levers).sum(axis=-1) ** 2 + 2 * np.abs(columns * levers).sum(axis=-1)
-            changes = terms.reshape(STATES, 2, 3).sum(axis=-1)
-            changes[:, 1] += distance**2 * changes[:, 0]
-    return np.divide(
-        mobilities, changes, out=np.ones((len(mobilities), STATES, 2)), where=changes != 0
+    # the last link of the path bears the frame
+    terms = np.abs(levers).sum(axis=-1) ** 2 + 2 * np.abs(columns * levers).sum(axis=-1)
+    changes = terms.reshape(STATES, 2, 3).sum(axis=-1)
+    changes[:, 1] += distance**2 * changes[:, 0]
+    return np.asarray(
+        np.divide(
+            mobilities, changes, out=np.ones((len(mobilities), STATES, 2)), where=changes != 0
+        )
     )

@@ -23,6 +23,7 @@ from symgen.reference.leverage import leverage
 from symgen.reference.loop_mobility import loop_arm_ranks
 from symgen.reference.mechanics import Reference
 from symgen.reference.mobility import mobility
+from symgen.reference.states import draw_states
 from symgen.reference.truncated_pivots import Tails
 from symgen.vocabulary.poses import X_AXIS, Y_AXIS, Z_AXIS, Angle, Pose, Shift, Turn, Vector3
 from tests.shared.robots_for_tests import point_mass_arm
@@ -202,6 +203,31 @@ def test_a_rotation_moves_distant_points() -> None:
     mechanism = chain([joint(0, "revolute"), joint(1, "revolute")], inertias)
     tip = Frame("tip", 1, (Shift(vector(1)),))
     assert mobility(replace(mechanism, frames=(*mechanism.frames, tip)), "tip") == 12
+
+
+def test_the_point_may_lie_at_any_distance_from_the_joints_of_its_path() -> None:
+    """A light slide carries a heavy one and a hinge without mass, whose link of inertia I bears the
+    point at a distance d. The light slide has 1/m₁. The change of the point's M⁻¹ has 3/m₂ of
+    the heavy slide, 3d²/I of the hinge, terms of both, and 3 D²/I for the rotation: D is the
+    largest distance from the joints, which depends on the slides.
+    """
+    light, heavy, inertia, d = 1.0, 4096.0, 4096.0, 0.5
+    hinge = part(0, moments=(0, 0, 0, 0, 0, inertia))
+    mechanism = chain(
+        [joint(0, "prismatic", "x"), joint(1, "prismatic", "x"), joint(2, "revolute")],
+        [part(light), part(heavy), hinge],
+    )
+    tip = Frame("tip", 2, (Shift(vector(d)),))
+    states = draw_states(mechanism, 4)["q"].astype(float)
+    ratios = []
+    for _, slide, angle in states:
+        x, y = d * np.cos(angle), d * np.sin(angle)
+        along = (1 / sqrt(heavy) + abs(y) / sqrt(inertia)) ** 2 + 2 * (1 / heavy + y**2 / inertia)
+        across, largest_distance = 3 * x**2 / inertia, max(np.hypot(slide + x, y), d)
+        change = along + across + largest_distance**2 * 3 / inertia
+        ratios.append(1 / light / change)
+    assert mobility(replace(mechanism, frames=(tip,)), "tip") == two_digits(max(ratios))
+    assert two_digits(max(ratios)) > two_digits(sorted(ratios)[-2])
 
 
 def test_a_singular_mass_matrix_has_unbounded_mobility() -> None:
