@@ -315,7 +315,7 @@ class Bodies:
         link, H, has_axis = self.links[b], self.columns[b], self.mechanism.joints[b].type.directed
         p = link.parent
         for body in (b, p):
-            if (body != i or body == b) and self.central[body] is None:
+            if body != i and self.central[body] is None:
                 return (
                     f"body '{self.links[body].name}' has no moment of inertia about some axis"
                     " through its mass centre"

@@ -17,11 +17,13 @@ import numpy as np
 import pytest
 
 import symgen
-from symgen.certificate.bodies import Bodies
+from symgen.certificate.bodies import Bodies, LinearForm
+from symgen.certificate.divisors import lower_bound
 from symgen.certificate.ranges import declared_ranges
 from symgen.certificate.samples import Samples, eliminate
 from symgen.mechanism.mechanism import Body, Mechanism
 from symgen.reference.precision import arb
+from tests.shared.bars import chain_of_bars
 
 M_CART, M_ARM, M_LIFT = 3.0, 2.0, 0.5
 ARMATURE = 0.5
@@ -91,6 +93,29 @@ def test_a_load_adds_its_largest_mass_centre_and_moments() -> None:
     assert added == pytest.approx([5, turned, 5])
 
 
+def test_a_load_counts_its_trace_and_the_farther_end_of_each_range() -> None:
+    """Twice ∫ρ r² is the sum of the moments about x, y and z; products of inertia do not count."""
+    declared = declared_ranges(carriage())
+    ends = (
+        (0, 4), ("-0.3", "0.1"), ("-0.1", "0.4"), (0, 0),
+        (0, "0.1"), (-9, 9), (-9, 9), (0, "0.2"), (-9, 9), (0, "0.5"),
+    )  # fmt: skip
+    payload = tuple((Fraction(low), Fraction(high)) for low, high in ends)
+    ranges = replace(declared, of={**declared.of, "payload": payload})
+    loaded, without = Bodies(carriage(), ranges, "hook"), bodies(carriage())
+    turned = (0.1 + 0.2 + 0.5) / 2 + 2 * 2 * 4 * 0.5 + 4 * 2**2
+    added = [float(loaded.composite(k)) - float(without.composite(k)) for k in range(3)]
+    assert added == pytest.approx([4, turned, 4])
+
+
+def test_distances_add_up_along_a_chain() -> None:
+    """Bars of 1 kg and 1 m: ∫ρ r² about the origin of a bar is 0.4, and its centre is at 1/2 m."""
+    chain = bodies(chain_of_bars(3).build())
+    carried = [0.4 + 2 * away * 0.5 + away**2 for away in (0, 1, 2)]
+    expected = [sum(carried[:n]) for n in (3, 2, 1)]
+    assert [float(chain.composite(k)) for k in range(3)] == pytest.approx(expected)
+
+
 def test_a_load_on_another_branch_is_not_carried() -> None:
     mechanism = carriage()
     joints = (*mechanism.joints[:2], replace(mechanism.joints[2], parent=-1))
@@ -142,6 +167,14 @@ def test_own_inertias_are_moments_about_the_axis_and_masses_with_armatures() -> 
 def test_own_inertias_of_followers_on_other_branches_count_by_squared_rates() -> None:
     expected = MOMENT + 2 + 9 * (MOMENT + 4 + 1)
     assert float(bodies(led()).own_inertia(0)) == pytest.approx(expected)
+
+
+def test_a_follower_that_turns_twice_as_fast_counts_four_times() -> None:
+    joints = led().joints
+    coupling = replace(joints[1].mimic, multiplier=Fraction(2))  # type: ignore[type-var]
+    twice = replace(led(), joints=(joints[0], replace(joints[1], mimic=coupling)))
+    expected = MOMENT + 2 + 4 * (MOMENT + 4 + 1)
+    assert float(lower_bound(bodies(twice).own_inertia(0))) == pytest.approx(expected)
 
 
 def test_a_follower_on_the_same_branch_is_not_independent() -> None:
@@ -277,6 +310,79 @@ def test_a_locked_velocity_leaves_the_later_ones_of_its_joint() -> None:
     assert {j: float(row[0]) for j, row in locked.items()} == pytest.approx(
         {j: float(row[0]) for j, row in later.items()}
     )
+
+
+def test_nothing_is_left_of_a_joint_whose_last_velocity_is_locked() -> None:
+    puck = symgen.Robot("puck").body(
+        "puck", parent="base", type="planar", **link("2", "1", "0", "0")
+    )
+    result = bodies(puck.build())
+    rates = result.rates(2)
+    assert not isinstance(rates, str)
+    assert result.locked(2, rates) == {}
+
+
+def test_a_link_needs_no_moments_about_its_centre_if_only_its_own_joint_moves_it() -> None:
+    """A point mass of 2 kg at 1 m turns by 1/√2, but carries no hinge that another joint moves."""
+    builder = symgen.Robot("arm")
+    builder.body("a", parent="base", type="revolute", axis=(0, 0, 1), **link("2", "1", "0", "0"))
+    builder.body("b", parent="a", type="revolute", axis=(0, 0, 1), mass=2, centre=(1, 0, 0))
+    builder.body("c", parent="b", type="revolute", axis=(0, 0, 1), **link("2", "1", "0", "0"))
+    mechanism = builder.build()
+    rates = shares(mechanism, 1)
+    assert rates[1] == pytest.approx({1: 1 / sqrt(2)})
+    assert rates[2] == pytest.approx({2: 1 / sqrt(MOMENT), 1: 1 / sqrt(2)})
+    reason = "body 'b' has no moment of inertia about some axis through its mass centre"
+    assert bodies(mechanism).rates(0) == reason
+
+
+def test_a_cylinder_on_a_planar_body_feels_its_rotation_and_the_velocity_of_its_place() -> None:
+    """Along n, the velocity of the body's point r is n · (v + ω × r). With g for the values of this
+    form, it is at most √(gᵀ M⁻¹ g) per root of twice the energy. Of the cylinder itself n · v of a
+    point on the axis is √(1/m + lᵀ J⁻¹ l), with l = −c × n.
+    """
+    inertia = ("0.5", "0.1", "-0.05", "0.4", "0.08", "0.6")
+    n, r, c = np.array([2, -1, 2]) / 3, np.array([1, 2, -0.5]), np.array([0.25, 0.5, -0.125])
+    builder = symgen.Robot("cylinder")
+    builder.body("puck", parent="base", type="planar", mass=2, centre=("0.5", "0.25", 0), inertia=inertia)  # fmt: skip
+    builder.body("pin", parent="puck", type="cylindrical", axis=(2, -1, 2), xyz=(1, 2, "-0.5"),
+                 mass=4, centre=("0.25", "0.5", "-0.125"), inertia=inertia)  # fmt: skip
+    mechanism = builder.build()
+    J = np.array([[0.5, 0.1, -0.05], [0.1, 0.4, 0.08], [-0.05, 0.08, 0.6]])
+    M = np.array([[2, 0, -2 * 0.25], [0, 2, 2 * 0.5], [-0.5, 1, 0.6 + 2 * (0.25**2 + 0.5**2)]])
+    turning = np.array([0, 0, n[2]])
+    moving = np.array([n[0], n[1], np.cross([0, 0, 1], r) @ n])
+    rates, lever = shares(mechanism, 0), np.cross(-c, n)
+    for j, form, square in (
+        (3, turning, n @ np.linalg.solve(J, n)),
+        (4, moving, 1 / 4 + lever @ np.linalg.solve(J, lever)),
+    ):
+        of_puck = sqrt(form @ np.linalg.solve(M, form))
+        assert rates[j] == pytest.approx({0: of_puck, 1: sqrt(square)}), j
+
+
+def test_a_form_of_a_twist_is_at_most_the_root_of_its_square_over_the_inertia() -> None:
+    """About the body's origin, the form is g·(ω, v). The moment of its point is in the angular part.
+    Twice the energy is that of the inertia [[J, m c×], [−m c×, m]].
+    """
+    builder = symgen.Robot("arm")
+    for name, parent in (("a", "base"), ("b", "a")):
+        builder.body(name, parent=parent, type="revolute", axis=(0, 0, 1), mass=2,
+                     centre=("0.5", "0.25", "-1"), inertia=("0.5", "0.1", "-0.05", "0.4", "0.08", "0.6"))  # fmt: skip
+    J = np.array([[0.5, 0.1, -0.05], [0.1, 0.4, 0.08], [-0.05, 0.08, 0.6]])
+    c = np.array([0.5, 0.25, -1])
+    skew = np.array([[0, 1, 0.25], [-1, 0, -0.5], [-0.25, 0.5, 0]])
+    inertia = np.block([[J - 2 * skew @ skew, 2 * skew], [-2 * skew, 2 * np.eye(3)]])
+    np.testing.assert_allclose(skew @ [1, 2, 3], np.cross(c, [1, 2, 3]))
+    for angular, linear, at in (
+        ((1, -2, 3), (2, 1, -1), (1, 0.5, 2)),
+        ((0, 1, 0), (0, 0, 1), (1, 0, 0)),
+        ((2, 0, 1), (0, 0, 0), (5, 5, 5)),
+    ):
+        g = np.concatenate([angular + np.cross(at, linear), linear])
+        form = LinearForm(*([flint.arb(x) for x in part] for part in (angular, linear, at)))
+        expected = sqrt(g @ np.linalg.solve(inertia, g))
+        assert float(bodies(builder.build())._on_body(1, form)) == pytest.approx(expected)
 
 
 def test_rates_of_a_planar_body_are_roots_of_its_inverse_inertia() -> None:
