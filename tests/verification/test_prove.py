@@ -15,6 +15,7 @@ from symgen.pipeline.build import programs, refusal
 from symgen.verification.proof import certified_bounds, prove, prove_programs
 from symgen.vocabulary.functions import PROVED_BY_DEFAULT
 from symgen.vocabulary.options import HOST, ProgramOptions, TextOptions
+from tests.shared.bars import pendulum
 from tests.shared.robots_for_tests import robot
 
 FEW_STATES = ("--states", "300")
@@ -162,3 +163,9 @@ def test_functions_of_loops_are_refused(tmp_path: Path, capsys: pytest.CaptureFi
         "forward_dynamics is in looped form, for which no bounds over ranges can be proved"
         in capsys.readouterr().err
     )
+
+
+def test_a_selected_function_of_a_folder_is_proved(tmp_path: Path) -> None:
+    generate(pendulum(), tmp_path / "rows", ["gravity_force"], name="arm")
+    proof = prove(tmp_path / "rows", ["gravity_force"], states=2, compiled=False)
+    assert [proved.function for proved in proof.functions] == ["gravity_force"]

@@ -65,7 +65,7 @@ def _positive(f: Functions) -> Distance:
         strict=True,
     ):
         positive = is_positive(program_mass, terms)
-        declared_positive = True if positive else is_positive(declared_mass, terms)
+        declared_positive = positive or is_positive(declared_mass, terms)
         verdicts.append(
             0.0
             if positive or declared_positive is False
@@ -207,7 +207,8 @@ def _force_along_the_joints(f: Functions) -> Distance:
     """
     results, reference = f("interbody_forces"), f.reference
     placed, a, tau = reference.placements(f.states["q"]), results["a"], f.states["tau"]
-    projected, wrench_sizes = [0 * tau[:, 0]] * tau.shape[-1], [np.zeros(len(tau))] * tau.shape[-1]
+    projected = [np.zeros(len(tau))] * tau.shape[-1]
+    wrench_sizes = projected.copy()
     sizes_by_body = f.exact_results.scales.wrenches(
         f.exact_results.floats["v"], np.asarray(a, dtype=float)
     )
