@@ -64,8 +64,9 @@ _JOINT_TRANSMISSIONS = (0, 1)
 """Actuator transmissions to a joint, of MuJoCo's mjtTrn: the joint, or the joint in the parent's
 axes.
 """
-BODY, SITE = 1, 6
-"""Object types of equalities (mjtObj)."""
+SITE = 6
+"""Object type of equalities between sites (mjtObj). Others are between bodies, as in older models.
+"""
 HOME = "home"
 """Name of the keyframe from which loops are closed, if it exists."""
 _OMITTED_FEATURES = (
@@ -374,7 +375,8 @@ class _Reading:
         """Return both ends of a loop."""
         model, data = self.model, self.model.eq_data[k]
         first, second = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
-        if int(getattr(model, "eq_objtype", [BODY] * model.neq)[k]) == SITE:
+        object_types = getattr(model, "eq_objtype", None)
+        if object_types is not None and int(object_types[k]) == SITE:
             near_end, far_end = (
                 _Seat(
                     seats[int(model.site_bodyid[site])].link,

@@ -535,7 +535,7 @@ def _ends_with(path: PackagePath, parts: tuple[str, ...]) -> bool:
 def _nearest_stem(parts: tuple[str, ...], paths: Sequence[PackagePath]) -> str:
     """Return a hint with the file of the most similar name, or with the first files."""
     stems = sorted({path.stem for path in paths})
-    close = difflib.get_close_matches(parts[-1] if parts else "", stems, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(parts[-1] if parts else "", stems, cutoff=0.5)
     return (
         f"did you mean {quote(close[0])}?"
         if close

@@ -53,7 +53,7 @@ def missing_robot(text: str, builtin: Collection[str], readable: Collection[str]
             f" '{path.stem}'?"
         )
     stems = {Path(name).stem: folder / name for name in reversed(_descriptions(folder, readable))}
-    close = difflib.get_close_matches(path.stem, stems, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(path.stem, stems)
     if close:
         return f"there is no file {quote(text, 200)}; did you mean '{stems[close[0]]}'?"
     folder_phrase = "in this folder" if folder == Path() else f"in {quote(folder, 200)}"

@@ -21,11 +21,11 @@ the length. `0.707107 0.707107 0 0` is a right angle.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from itertools import product
 from math import pi, remainder, sqrt
 from typing import cast
 
@@ -90,8 +90,8 @@ def snap_tolerance(snap: str | float | Fraction | None) -> Fraction | None:
     try:
         value = snap if isinstance(snap, Fraction) else number(str(snap))
     except DescriptionError:
-        value = Fraction(-1)
-    if not 0 <= value <= Fraction(1, 10):
+        value = None
+    if value is None or not 0 <= value <= Fraction(1, 10):
         raise ArgumentError(
             f"snap is {quote(snap)}; give 'off' or a tolerance between 0 and 0.1 rad"
         )
@@ -110,7 +110,7 @@ def snap_token(token: str, within: Fraction | None = DEFAULT_TOLERANCE) -> Angle
     parts = decimal_parts(token)
     if within is None or parts is None:
         return None
-    value = number(token, digits=10**6)
+    value = number(token, digits=sys.maxsize)
     if value == 0 or abs(value) > _LARGEST:
         return None
     if abs(remainder(value, pi / 2)) > max(within, _FARTHEST_PRINTED) + _ROUND_OFF:
@@ -119,7 +119,7 @@ def snap_token(token: str, within: Fraction | None = DEFAULT_TOLERANCE) -> Angle
     meant = turns * HALF_PI
     decimals = len(parts[2]) - parts[3]
     if abs(value - meant) <= within or (
-        turns and decimals >= _LEAST_DECIMALS and value in _printed(meant, decimals)
+        decimals >= _LEAST_DECIMALS and value in _printed(meant, decimals)
     ):
         return Angle(pi=Fraction(turns, 2))
     return None
@@ -135,32 +135,22 @@ def _printed(value: Fraction, decimals: int) -> tuple[Fraction, Fraction]:
     return round(value * scale) / Fraction(scale), (cut if value > 0 else -cut) / Fraction(scale)
 
 
-_RIGHT_TURNS = [
-    cast(Quaternion, tuple(map(Fraction, entries)))
-    for entries in product((-1, 0, 1), repeat=4)
-    if sum(map(abs, entries)) in (1, 2, 4)
-]
-"""Quaternions of the rotations that map axes to axes, each with both signs."""
-
-
 def _right_turn(
     exact: Quaternion, tokens: Sequence[str], within: Fraction | None
 ) -> Quaternion | None:
-    """Return the nearest of these rotations if it is recognised and differs from the declared one,
-    else None.
+    """Return the nearest rotation that maps axes to axes if it is recognised and differs from the
+    declared one, else None.
     """
+    if within is None:
+        return None
     scale = max(map(abs, exact))
-    rough = [round(entry / scale, 2) for entry in exact]
-    if within is None or not all(
-        abs(entry) < Fraction(1, 10) or abs(entry) > Fraction(9, 10) for entry in rough
-    ):
-        return None
-    snapped = cast(Quaternion, tuple(Fraction(round(entry)) for entry in rough))
-    if snapped not in _RIGHT_TURNS or (off := _square_of_sine(exact, snapped)) == 0:
-        return None
-    entry = {1: Fraction(1), 2: _HALF_ROOT, 4: Fraction(1, 2)}[int(sum(map(abs, snapped)))]
-    printed = any(snapped[1:]) and all(
-        _is_printed(token, entry * sign) for token, sign in zip(tokens, snapped, strict=True)
+    snapped = cast(Quaternion, tuple(Fraction(round(entry / scale)) for entry in exact))
+    entries = sum(map(abs, snapped))
+    if entries == 3 or (off := _square_of_sine(exact, snapped)) == 0:
+        return None  # three equal entries map no axis to an axis
+    # 1 and ½ are printed exactly, and differ from the declared quaternion only within the tolerance
+    printed = entries == 2 and all(
+        _is_printed(token, _HALF_ROOT * sign) for token, sign in zip(tokens, snapped, strict=True)
     )
     return snapped if printed or 4 * off <= within * within else None
 
@@ -170,7 +160,7 @@ def _is_printed(token: str, entry: Fraction) -> bool:
     parts = decimal_parts(token)
     if parts is None:
         return False
-    decimals, value = len(parts[2]) - parts[3], number(token, digits=10**6)
+    decimals, value = len(parts[2]) - parts[3], number(token, digits=sys.maxsize)
     return value == entry or (decimals >= _LEAST_DECIMALS and value in _printed(entry, decimals))
 
 
@@ -202,7 +192,7 @@ class Snapper:
         snapped = _snap_cached(token, self.within)
         if snapped is None:
             return exact
-        angle_change = abs(number(token, digits=10**6) - snapped.pi * 2 * HALF_PI)
+        angle_change = abs(number(token, digits=sys.maxsize) - snapped.pi * 2 * HALF_PI)
         self.snaps.append(Snap(location, token.strip(), angle_text(snapped), float(angle_change)))
         return snapped
 

@@ -66,14 +66,15 @@ def state() -> assembly._Assembly:
     return assembly._Assembly({}, {})
 
 
-def test_steps_of_all_poses_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(assembly, "MOST_STEPS", 5)
+def test_steps_of_all_poses_are_counted_up_to_a_million() -> None:
     shift, turn = Shift(vector(1, 0, 0)), Turn(X_AXIS, Angle(Fraction(1)))
     counted = state()
     pose = counted.extend_pose((), (shift, turn), HERE)
+    assert counted.steps == 2
+    counted.steps = 999_997
     assert counted.extend_pose(pose, (shift,), HERE) == (shift, turn, shift)
     with pytest.raises(
-        DescriptionError, match="have more than 5 steps up to here, because of many"
+        DescriptionError, match="have more than 1000000 steps up to here, because of many"
     ):
         counted.extend_pose((), (shift,), HERE)
 
@@ -571,6 +572,28 @@ def test_an_order_names_the_joints_that_are_not_locked() -> None:
     with pytest.raises(ArgumentError, match="joint_order leaves out joint 'k'"):
         assemble(ARM, order)
     assert assemble(ARM, replace(order, lock={"k": None})).nv == 1
+
+
+def test_an_order_may_leave_out_joints_without_coordinates() -> None:
+    """Fixed joints, locked joints and coupled followers; each of them may be named, too."""
+    links = [*ARM.links, link("c"), link("d")]
+    follower = hinge("l", "b", "c", mimic=Mimic("j", Fraction(2), Fraction(0)))
+    joints = [*ARM.connections, follower, hinge("f", "c", "d", "fixed")]
+    robot = tree(links, joints)
+    coupled = AssemblyOptions(joint_order=["j", "k"], mimic="couple")
+    assert [joint.name for joint in assemble(robot, coupled).joints] == ["j", "k", "l"]
+    for order in (["j", "k", "l"], ["j", "k", "f"]):
+        assert assemble(robot, replace(coupled, joint_order=order)).nv == 2
+    locked = replace(coupled, lock={"k": None}, joint_order=["j"])
+    assert assemble(robot, locked).nv == 1
+    for options, missing in (
+        (replace(coupled, joint_order=["j"]), "'k'"),
+        (replace(coupled, joint_order=["k"]), "'j'"),
+        (replace(coupled, mimic=None), "'l'"),
+    ):
+        with pytest.raises(ArgumentError, match=f"joint_order leaves out joint {missing}; name"):
+            assemble(robot, options)
+    assert assemble(robot, AssemblyOptions(joint_order=["j", "k", "l"])).nv == 3
 
 
 def test_a_follower_of_an_unknown_type_is_refused_as_any_other_joint() -> None:

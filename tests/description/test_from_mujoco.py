@@ -16,6 +16,7 @@ from symgen.mechanism.mechanism import Mechanism
 from symgen.reference.mechanics import Reference
 from symgen.reference.states import draw_states
 from symgen.support.errors import ArgumentError, DescriptionError
+from symgen.vocabulary.poses import Shift
 
 mujoco: Any = pytest.importorskip("mujoco")
 BOUND = 1e-12
@@ -414,3 +415,51 @@ def test_angular_velocities_of_a_free_joint_may_have_different_drives() -> None:
         else:
             with pytest.raises(DescriptionError, match="its linear velocities differ in armature"):
                 symgen.from_mujoco(model)
+
+
+def test_a_mocap_body_is_fixed_and_a_warning_names_it() -> None:
+    bodies = (
+        '<body name="hand" mocap="true"><geom size="1"/></body><body name="wall"/>'
+        '<body name="b"><joint name="j"/><geom size="1"/></body>'
+    )
+    model = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{bodies}</worldbody></mujoco>")
+    mechanism = symgen.from_mujoco(model, base="fixed")
+    assert warnings(mechanism) == [
+        "body hand is a mocap body, which a program moves; it is fixed here"
+    ]
+    assert [frame.name for frame in mechanism.frames if frame.body < 0] == ["world", "hand", "wall"]
+
+
+def test_the_stiffness_of_a_ball_joint_is_reported_and_not_applied() -> None:
+    for kind, unapplied in (("ball", {"stiffness": 2}), ("hinge", {})):
+        model = small("", f'type="{kind}" stiffness="2"')
+        joint = symgen.from_mujoco(model, base="fixed").joints[0]
+        assert dict(joint.unapplied) == unapplied
+        assert joint.drive.stiffness == (0 if unapplied else 2)
+
+
+@pytest.mark.parametrize("kind", ["hinge", "slide", "ball"])
+def test_only_limited_hinges_and_slides_have_a_range(kind: str) -> None:
+    for limited in ("true", "false"):
+        options = '<compiler angle="radian"/>'
+        model = small(options, f'type="{kind}" range="0 0.5" limited="{limited}"')
+        limits = symgen.from_mujoco(model, base="fixed").joints[0].limits
+        has_range = limited == "true" and kind != "ball"
+        assert (limits.lower, limits.upper) == ((0, 0.5) if has_range else (None, None))
+        assert limits.effort is limits.velocity is None
+
+
+def test_sites_are_frames_of_their_bodies_unless_their_name_is_taken() -> None:
+    body = (
+        '<body name="b"><joint name="j" pos="1 2 3"/><geom size="1"/><site name="tip" pos="4 5 6"/>'
+        '<site name="b"/><site pos="7 8 9"/></body>'
+    )
+    text = f'<mujoco><worldbody>{body}<site name="goal" pos="1 1 1"/></worldbody></mujoco>'
+    mechanism = symgen.from_mujoco(mujoco.MjModel.from_xml_string(text), base="fixed")
+    frames = {frame.name: frame for frame in mechanism.frames}
+    assert [*frames] == ["world", "b", "goal", "tip"]
+    # the joint's frame is at its anchor
+    for name, position in (("b", (-1, -2, -3)), ("tip", (3, 3, 3)), ("goal", (1, 1, 1))):
+        (shift,) = frames[name].pose
+        assert isinstance(shift, Shift)
+        assert shift.xyz == position

@@ -13,7 +13,7 @@ import symgen
 from symgen.description.canonical import to_toml
 from symgen.description.models import quaternion_of_matrix
 from symgen.mechanism.joints import Placing, Turning
-from symgen.mechanism.mechanism import Mechanism
+from symgen.mechanism.mechanism import Limits, Mechanism
 from symgen.pipeline.build import build_form
 from symgen.reference.mechanics import Reference
 from symgen.reference.precision import FLOAT, Array
@@ -336,3 +336,44 @@ def test_huge_limits_of_a_model_are_no_limits() -> None:
     model.velocityLimit[0], model.effortLimit[0] = 3, np.inf
     limits = symgen.from_pinocchio(model).joints[0].limits
     assert (limits.lower, limits.upper, limits.velocity, limits.effort) == (-1.5, None, 3, None)
+
+
+@pytest.mark.parametrize(
+    "joint",
+    [
+        pin.JointModelSphericalZYX(),
+        pin.JointModelTranslation(),
+        pin.JointModelUniversal(np.array([1.0, 0, 0]), np.array([0, 0.6, 0.8])),
+        pin.JointModelHZ(0.5),
+        pin.JointModelPrismaticUnaligned(SLANTED),
+        composite(),
+    ],
+    ids=lambda joint: joint.shortname(),
+)
+def test_each_motion_of_a_joint_has_the_limits_and_drive_of_its_coordinate(joint: Any) -> None:
+    """Number the entries of each vector of the model. A ball has no limits and three velocities."""
+    model = pin.Model()
+    parent = model.addJoint(0, pin.JointModelRUBX(), pin.SE3.Identity(), "before")
+    index = model.addJoint(parent, joint, pin.SE3.Identity(), "j")
+    for body in (parent, index):
+        model.appendBodyToJoint(body, pin.Inertia.Random(), pin.SE3.Identity())
+    model.lowerPositionLimit[:] = -1 - np.arange(model.nq)
+    model.upperPositionLimit[:] = 1 + np.arange(model.nq)
+    model.velocityLimit[:] = 10 + np.arange(model.nv)
+    model.effortLimit[:] = 20 + np.arange(model.nv)
+    model.armature[:] = 30 + np.arange(model.nv)
+    robot = symgen.from_pinocchio(model)
+    q, v = model.joints[parent].nq, model.joints[parent].nv
+    assert robot.joints[0].limits == Limits()
+    for motion in robot.joints[1:]:
+        limits, (nq, nv) = motion.limits, (motion.type.nq, motion.type.nv)
+        if nv == 1:
+            assert (limits.lower, limits.upper) == (-1 - q, 1 + q)
+            assert (limits.velocity, limits.effort) == (10 + v, 20 + v)
+        else:
+            assert limits == Limits()
+        assert motion.drive.numbers("armature") == tuple(range(30 + v, 30 + v + nv))
+        q, v = q + nq, v + nv
+    assert (q, v) == (model.nq, model.nv)
+    names = ["j"] if len(robot.joints) == 2 else [f"j_{k}" for k in range(1, len(robot.joints))]
+    assert [motion.name for motion in robot.joints[1:]] == names

@@ -227,6 +227,36 @@ ROBOTS = ("panda", "ur5")
 SUFFIXES = (".urdf", ".toml")
 
 
+def test_a_missing_robot_is_named_by_its_first_200_characters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder, file = "f" * 220, "n" * 220
+    (tmp_path / folder).mkdir()
+    (tmp_path / f"{file}.urdf").touch()
+    for text, message in (
+        ("http://" + "a" * 250, f"'http://{'a' * 193}…' is a web address"),
+        ("w" * 250, f"there is no file or built-in robot '{'w' * 200}…';"),
+        (
+            f"{'d' * 250}/r.urdf",
+            f"there is no file '{'d' * 200}…': the folder '{'d' * 200}…' does not exist",
+        ),
+        (f"{file}n.urdf", f"there is no file '{'n' * 200}…'; did you mean '{file}.urdf'?"),
+        (
+            f"{folder}/{'w' * 220}.toml",
+            f"there is no file '{'w' * 200}…' in '{'f' * 200}…'; check the path",
+        ),
+    ):
+        assert message in missing_robot(text, ROBOTS, SUFFIXES)
+
+
+def test_names_are_sought_among_the_first_2000_entries_of_a_folder(tmp_path: Path) -> None:
+    for k in range(2001):
+        (tmp_path / f"{k}.urdf").touch()
+    message = folder_remedy(tmp_path, SUFFIXES)
+    assert "and 1997 more, or a folder" in message  # of 2000 entries, three are named
+
+
 def test_a_missing_robot_is_answered_with_a_similar_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

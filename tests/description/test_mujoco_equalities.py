@@ -164,6 +164,20 @@ def test_an_inactive_equality_is_left_out_with_a_note(off: str) -> None:
         assert [note.text for note in mechanism.notes if "inactive loops" in note.text]
 
 
+def test_inactive_equalities_are_listed_by_their_names_or_lines() -> None:
+    inactive = '<weld name="W" body1="b" active="false"/>\n<connect body1="b" anchor="0 0 0" active="false"/>'
+    xml = text(f'{inactive}<weld name="V" body1="b"/>')
+    line = 1 + xml[: xml.index("<connect")].count("\n")
+    (listed,) = (note.text for note in symgen.load(xml).notes if "inactive loops" in note.text)
+    assert listed == f"inactive loops are left out: W, connect at line {line}"
+    (listed,) = (
+        note.text
+        for note in symgen.from_mujoco(model_of(xml)).notes
+        if "inactive loops" in note.text
+    )
+    assert listed == "inactive loops are left out: W, loop1"
+
+
 def test_a_note_says_that_mujoco_enforces_loops_softly() -> None:
     assert "MuJoCo holds the loops of its equalities softly; here they are rigid" in [
         note.text for note in symgen.load(text('<weld body1="b"/>')).notes if note.kind == "info"

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from symgen.description import snapping
 from symgen.description.quantities import (
     Location,
     angle,
@@ -161,6 +162,8 @@ def test_an_angle_survives_its_text(billionths: int, pi: Fraction) -> None:
         ("6.28318530718", 4),
         ("1.5707963e+00", 1),
         ("15707.96327e-4", 1),
+        ("15707.9e-4", 1),  # five decimals, truncated
+        ("0.15708e1", 1),
         ("1e-17", 0),
         ("-4.6e-11", 0),
         ("1e-8", 0),
@@ -190,6 +193,8 @@ def test_decimals_near_a_right_angle_snap(token: str, turns: int) -> None:
         "0.0000",
         "pi/2",
         "1e9",
+        "355",  # 113π = 355.00003
+        "355.000",
     ],
 )
 def test_other_decimals_do_not_snap(token: str) -> None:
@@ -509,6 +514,16 @@ def test_a_tolerance_counts_on_both_sides_of_a_right_angle() -> None:
         assert snap_token(token, within) == Angle(pi=Fraction(turns, 2))
     for token in ("1.5925", "1.5500", "0.0201", "-0.0201", "3.1617", "pi"):
         assert snap_token(token, within) is None
+    assert snap_token("0.1", Fraction(1, 10)) == Angle()  # the tolerance belongs to its range
+
+
+@pytest.mark.parametrize(("length", "kept"), [(32, True), (33, False)])
+def test_the_cache_of_snaps_keeps_no_long_tokens(length: int, kept: bool) -> None:
+    token = "1.5707963267948966".ljust(length, "0")
+    count = snapping._cached.cache_info().misses
+    for _ in range(2):
+        assert Snapper().angle(token, Location()) == Angle(pi=Fraction(1, 2))
+    assert snapping._cached.cache_info().misses - count == kept
 
 
 def quaternion(text: str, within: Fraction | None = Fraction(1, 10**8)) -> tuple[list[str], bool]:
@@ -564,7 +579,10 @@ def test_a_quaternion_near_a_right_turn_snaps(text: str, expected: str) -> None:
         "0.7071068 0.7071068 0 0",
         "0.577350 0.577350 0.577350 0",
         "0.5774 0.5773 0.5773 0",
+        "1 1 1.000000001 0",
         "0.4999 0.5 0.5 0.5",
+        "0.707 0.71 0 0",
+        "0.70711 0.70710 0.70711 0.70711",  # four entries of a right turn are ½
         "1.0000 0.0001 0 0",
         "0.7071 0.7072 0 0",
         "1 2 3 4",
@@ -576,6 +594,13 @@ def test_other_quaternions_are_read_as_they_are(text: str) -> None:
     assert [Fraction(entry) for entry in read] == [Fraction(token) for token in text.split()]
 
 
+def test_a_quotient_is_no_printed_root() -> None:
+    snapper = Snapper()
+    read = snapper.quaternion(["5/7", "5/6", "0", "0"], Location(), rational)
+    assert read == (Fraction(5, 7), Fraction(5, 6), 0, 0)
+    assert not snapper.snaps
+
+
 def test_a_quaternion_snaps_within_a_small_angle_of_its_rotation() -> None:
     """The angle, from its half's sine, of (1, 0.04, 0, 0) is 0.08/√1.0016 = 0.0799361 rad."""
     assert quaternion("1 0.04 0 0", Fraction("0.07994")) == (["1", "0", "0", "0"], True)
@@ -585,6 +610,18 @@ def test_a_quaternion_snaps_within_a_small_angle_of_its_rotation() -> None:
     (snap,) = snapper.snaps
     assert snap.angle_change == pytest.approx(0.0799361, abs=1e-7)
     assert snap.text == "line 2, a: 1 0.04 0 0 read as 1 0 0 0 (moved by 8.0e-02 rad)"
+
+
+@pytest.mark.parametrize("signs", [(1, -1, 0, 0), (0, 1, 0, -1), (1, 1, -1, -1)])
+def test_a_quaternion_snaps_at_the_largest_tolerance_in_every_direction(
+    signs: tuple[int, ...],
+) -> None:
+    """The vectors |signs| and |signs| + t·signs form an angle of tangent t. Twice its sine is 0.1
+    for t = 0.05/√(1 - 0.05²) = 0.0500626…
+    """
+    for tangent, snaps in (("0.05006", True), ("0.05007", False)):
+        entries = [abs(sign) + Fraction(tangent) * sign for sign in signs]
+        assert quaternion(" ".join(map(fraction_text, entries)), Fraction(1, 10))[1] is snaps
 
 
 def test_a_tolerance_of_the_description_yields_to_that_of_the_user() -> None:

@@ -59,6 +59,9 @@ def test_the_only_moving_model_is_read() -> None:
     assert "it has 2 models with joints" in refusal(static.replace(">true<", "><"), MOVING)
     collides = MOVING.replace("</model>", "<self_collide>true</self_collide></model>")
     assert of_world(STILL, collides).name == "r"
+    # an included model may move
+    outer = '<model name="o"><include><uri>model://lost</uri></include></model>'
+    assert "it has 2 models with joints: 'o', 'r'" in refusal(outer, MOVING)
     # the first model is read if none moves
     assert of_world(STILL, named(STILL, "x").replace("still", "x")).name == "still"
 

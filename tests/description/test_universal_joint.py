@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +11,15 @@ import pytest
 
 import symgen
 from symgen.description.canonical import to_toml
-from symgen.mechanism.mechanism import Mechanism
+from symgen.description.quantities import Location
+from symgen.description.tree import Connection
+from symgen.description.universal import KIND, two_hinges
+from symgen.mechanism.drives import Drive
+from symgen.mechanism.mechanism import Limits, Mechanism
 from symgen.pages.report.show import show
 from symgen.reference.mechanics import Reference
 from symgen.support.errors import DescriptionError, RequestError
+from symgen.vocabulary.poses import Vector3
 
 BODY = """
 mass = 1.5
@@ -226,3 +233,50 @@ def test_a_universal_joint_in_a_row_is_refused() -> None:
         match="write it as joints of one coordinate with massless links between them",
     ):
         symgen.load('name = "r"\nconvention = "dh"\n[[row]]\ntype = "universal"\nmass = 1\n')
+
+
+def direction(x: int, y: int, z: int) -> Vector3:
+    return Fraction(x), Fraction(y), Fraction(z)
+
+
+GIMBAL = Connection("gimbal", KIND, "mast", "dish", location=Location("r.toml", 3, "joint"))
+RANGES = Limits(upper=Fraction(1)), Limits(upper=Fraction(2))
+
+
+@pytest.mark.parametrize(
+    ("second", "parallel"),
+    [
+        ((-2, -4, -6), True),
+        ((2, 3, 4), False),
+        ((1, 2, 4), False),
+        ((1, 3, 3), False),
+        ((2, 2, 3), False),
+    ],
+)
+def test_the_axes_of_a_universal_joint_are_not_parallel(
+    second: tuple[int, int, int], parallel: bool
+) -> None:
+    axes = direction(1, 2, 3), direction(*second)
+    if parallel:
+        with pytest.raises(DescriptionError, match="its two axes are parallel; give two"):
+            two_hinges(GIMBAL, axes, RANGES)
+        return
+    cross, hinges = two_hinges(GIMBAL, axes, RANGES)
+    assert [hinge.axis for hinge in hinges] == [*axes]
+    assert [(hinge.name, hinge.parent, hinge.child) for hinge in hinges] == [
+        ("gimbal_1", "mast", cross.name),
+        ("gimbal_2", cross.name, "dish"),
+    ]
+    assert [hinge.limits for hinge in hinges] == [*RANGES]
+    assert [hinge.location.element for hinge in hinges] == ["joint 'gimbal_1'", "joint 'gimbal_2'"]
+
+
+def test_each_axis_of_a_universal_joint_has_its_value_of_the_drive() -> None:
+    axes = direction(1, 0, 0), direction(0, 1, 0)
+    for values, expected in (((3,), [3, 3]), ((3, 5), [3, 5])):
+        drive = Drive.of_velocities({"damping": [Fraction(value) for value in values]})
+        _, hinges = two_hinges(replace(GIMBAL, drive=drive), axes, RANGES)
+        assert [hinge.drive.damping for hinge in hinges] == expected
+    three = Drive.of_velocities({"damping": [Fraction(value) for value in (1, 2, 3)]})
+    with pytest.raises(DescriptionError, match="its drive has 3 values for 2 velocities"):
+        two_hinges(replace(GIMBAL, drive=three), axes, RANGES)

@@ -469,6 +469,10 @@ def test_joints_of_massless_links_belong_to_the_next_body() -> None:
     nothing = Part("a_link", (), F(0))
     again = mjcf.write(replace(tree, bodies=(Body("a_link", (nothing,)), tree.bodies[1])))
     assert again.text == written.text
+    # a link with a mass or a moment is a body, though MuJoCo does not compile it
+    for part in (Part("a_link", (), F(1)), Part("a_link", (), F(0), SOLID)):
+        kept = mjcf.write(replace(tree, bodies=(Body("a_link", (part,)), tree.bodies[1])))
+        assert [body["name"] for body in elements(kept, "body")] == ["base", "a_link", "b_link"]
     # a joint is only moved to a body with mass
     nowhere = mjcf.write(replace(tree, bodies=(Body("a_link"), Body("b_link"))))
     assert [body["name"] for body in elements(nowhere, "body")] == ["base", "a_link", "b_link"]
@@ -523,6 +527,8 @@ def test_mjcf_says_where_drives_act_in_another_way() -> None:
         "the friction speed is left out; read the file with --friction-speed 0.02",
     )
     assert mjcf.write(replace(driven, friction_speed=F(1, 1000))).left_out == (friction,)
+    smooth = robot([hinge("j", drive=Drive(damping=F(1)))], friction_speed=F(1, 50))
+    assert mjcf.write(smooth).left_out == ()  # the speed has no effect without friction
 
 
 def test_dynamics_in_urdf_have_damping_and_friction_if_there_is_any_drive() -> None:
@@ -625,3 +631,7 @@ def test_inertias_of_a_link_are_combined_unless_their_compensation_differs() -> 
     different = replace(tree, bodies=(Body("j_link", (part, replace(part, gravcomp=F(1)))),))
     links = [link.get("name") for link in parsed(urdf.write(different)).findall("link")]
     assert links == ["base", "j_link", "j_link_2"]
+    both_lost = replace(part, link="lost"), replace(part, link="lost", gravcomp=F(1))
+    different = replace(tree, bodies=(Body("j_link", (part, *both_lost)),))
+    links = [link.get("name") for link in parsed(urdf.write(different)).findall("link")]
+    assert links == ["base", "j_link", "lost", "lost_2"]

@@ -132,7 +132,7 @@ def _refuse_unused(options: FileOptions, used: list[str], location: Location) ->
     """Raise DescriptionError for an argument that the macros do not use."""
     for name in options.xacro:
         if name not in used:
-            close = difflib.get_close_matches(name, used, n=1, cutoff=0.6)
+            close = difflib.get_close_matches(name, used)
             hint = (
                 f"did you mean {quote(close[0])}?"
                 if close

@@ -65,7 +65,7 @@ class Table:
         """Refuse every key except `keys`, with the nearest suggestion."""
         for key in self.content:
             if key not in keys:
-                close = difflib.get_close_matches(key, keys, n=1, cutoff=0.6)
+                close = difflib.get_close_matches(key, keys)
                 hint = f"did you mean '{close[0]}'?" if close else f"there are: {', '.join(keys)}"
                 raise self.location.error(f"the key {quote(key)} is not known here", hint)
 
@@ -129,7 +129,7 @@ class Table:
         """Return an angle in rad; 0 if the key is missing."""
         if key not in self.content:
             return Angle()
-        return self._angle(self.content.get(key, 0), self.at(key))
+        return self._angle(self.content[key], self.at(key))
 
     def coordinates(self, key: str) -> tuple[Angle, ...]:
         """Return one number or angle, or an array of them, without snapping."""
@@ -278,7 +278,7 @@ class Table:
         """Yield the lines of the headers [[key]]. A file with multi-line strings gives none, since
         a string could imitate a header.
         """
-        if self._text and '"""' not in self._text and "'''" not in self._text:
+        if '"""' not in self._text and "'''" not in self._text:
             for number, line in enumerate(self._text.splitlines(), start=1):
                 if "[[" in line and re.match(rf"\s*\[\[\s*{key}\s*\]\]", line):
                     yield number

@@ -212,9 +212,7 @@ def _read_key_line(
     name, value = match[1].lower(), match[2].rstrip(", \t")
     if name not in _ROBOT_KEYS:
         close = (
-            difflib.get_close_matches(name[:40], _ROBOT_KEYS, n=1, cutoff=0.8)
-            if refuse_similar
-            else []
+            difflib.get_close_matches(name[:40], _ROBOT_KEYS, cutoff=0.8) if refuse_similar else []
         )
         if close:
             raise location.error(f"{quote(name)} is not known", f"did you mean '# {close[0]}: …'?")
@@ -236,7 +234,7 @@ def _refuse_unknown(header: list[str], location: Location) -> None:
     previous_columns = set()
     for column in header:
         if column not in columns:
-            close = difflib.get_close_matches(column[:40], columns, n=1, cutoff=0.6)
+            close = difflib.get_close_matches(column[:40], columns)
             hint = f"did you mean '{close[0]}'?" if close else f"there are: {', '.join(columns)}"
             raise location.error(f"the column {quote(column)} is not known", hint)
         if column in previous_columns:

@@ -81,7 +81,7 @@ def read(data: bytes, file: str, snapper: Snapper, options: FileOptions = NO_OPT
     root, text = files.root(data, file)
     candidates = _with_distinct_names(_candidates(root, text, files))
     chosen = _selected_model(candidates, options.model, Location(file), files.notes)
-    frame_poses, ground = FramePoses(), Frame(WORLD, "world", Location(file), depth=0)
+    frame_poses, ground = FramePoses(), Frame(WORLD, "world", Location(file))
     models = Models(files, frame_poses, ground)
     world_scope = models.world(chosen.world if chosen.world is not None else root, text)
     scope = (

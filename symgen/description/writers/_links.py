@@ -176,7 +176,7 @@ def unused_name(stem: str, used_names: dict[str, int]) -> str:
     stem = stem[: LONGEST_NAME - _NUMBER]
     name = stem
     while name in used_names:
-        used_names[stem] = used_names.get(stem, 1) + 1
+        used_names[stem] += 1
         name = f"{stem}_{used_names[stem]}"
     used_names[name] = 1
     return name

@@ -150,7 +150,8 @@ def _link(link: Link, almost_right: list[str]) -> list[str]:
 
 def _joint(link: Link, almost_right: list[str], unapplied: Sequence[str]) -> list[str]:
     """Return a <joint>."""
-    joint, parent = link.joint, link.parent or ""
+    joint, parent = link.joint, link.parent
+    assert parent is not None
     parent_and_child = [element("parent", {"link": parent}), element("child", {"link": link.name})]
     if joint is None:
         inside = [*_origin(link.pose, link.fixed_joint, almost_right), *parent_and_child]

@@ -85,11 +85,7 @@ class Scope:
                 return scope.frame
             head, _, remaining_name = remaining_name.partition("::")
             if head not in scope.inner:
-                close = (
-                    get_close_matches(name, list(self.frames)[:1000], n=1, cutoff=0.6)
-                    if len(name) < 100
-                    else []
-                )
+                close = get_close_matches(name, list(self.frames)[:1000]) if len(name) < 100 else []
                 raise location.error(
                     f"{quote(name)} is not a link, joint, frame or model here",
                     f"did you mean {quote(close[0])}?" if close else "use a declared name",
