@@ -210,8 +210,9 @@ def _resolve(
     owned = [
         parameter for parameter in parameters_by_name.values() if _owner(parameter.name) == word
     ]
+    of_link = [parameter for parameter in owned if not parameter.joint]
     if owned:  # where a joint is called as its link is, the link is meant
-        return [parameter.name for parameter in owned if parameter.joint == owned[0].joint]
+        return [parameter.name for parameter in of_link or owned]
     if any(sign in word for sign in "*?["):
         return _match_pattern(mechanism, word, parameters_by_name)
     _refuse_unknown(mechanism, word)

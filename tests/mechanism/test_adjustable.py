@@ -66,6 +66,9 @@ def test_a_pattern_selects_links_with_mass_gravity_and_declared_drives() -> None
     assert names("[ag]*") == ["arm.mass", "arm.centre", "arm.inertia", "gravity"]
     assert names("h*") == ["hinge.damping"]
     assert names("?????.damping") == ["hinge.damping"]
+    with_moments = Body("hand", (Part("hand", (), F(0), MOMENTS),))
+    robot = replace(ROBOT, bodies=(ROBOT.bodies[0], with_moments))
+    assert names("*.mass", robot=robot) == ["arm.mass", "tool.mass", "hand.mass"]
 
 
 def test_a_link_is_meant_where_a_joint_has_its_name() -> None:
@@ -112,6 +115,7 @@ def test_a_parameter_has_a_size_a_unit_and_words() -> None:
         ("hing.rest", "did you mean 'hinge'"),
         ("gravty", "did you mean 'gravity'"),
         ("xyz.pose", "no link, joint or parameter is named 'xyz.pose'"),
+        ("mass", "no link, joint or parameter is named 'mass'"),
         ("q*", "no parameter matches 'q*'"),
     ],
 )
@@ -189,10 +193,10 @@ def values_of(**values: Any) -> dict[str, tuple[Fraction, ...]]:
 def test_new_values_of_a_link_replace_the_declared_ones() -> None:
     tool, inertia = ROBOT.frame("tool"), (9, 1, 2, 8, -1, 10)
     changed = adjust_mechanism(
-        ROBOT, values_of(tool_mass=[4], tool_centre=[1, 0, -1], tool_inertia=inertia)
+        ROBOT, values_of(tool_mass=[4], tool_centre=[3, 2, -4], tool_inertia=inertia)
     )
     part = declared_part(changed, "tool")
-    expected = pseudo_inertia(F(4), (F(1), F(0), F(-1)), [F(x) for x in inertia], True)
+    expected = pseudo_inertia(F(4), (F(3), F(2), F(-4)), [F(x) for x in inertia], True)
     assert (in_frame(part, tool) == expected).all()
     assert declared_part(changed, "arm") == ARM
     assert changed.joints == ROBOT.joints
