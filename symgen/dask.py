@@ -48,9 +48,9 @@ def map(function: Call, /, *arrays: Any, threads: int = 1, status: bool = False)
         raise ToolMissing(
             f"Dask is not installed ({error}); run pip install 'symgen[dask]'"
         ) from None
-    solver = getattr(function, "__self__", None)
+    solver: Any = getattr(function, "__self__", None)
     kernel = solver.kernel(function) if isinstance(solver, Solver) else None
-    if solver is None or kernel is None:
+    if kernel is None:
         raise ArgumentError(
             "symgen.dask.map takes a function of a solver, such as solver.forward_dynamics; "
             f"{getattr(function, '__name__', function)!r} is not one"
@@ -89,9 +89,7 @@ def _whole_states(da: Any, kernel: Kernel, port: Port, x: Any) -> Any:
         return da.from_array(x, chunks=("auto",) * (x.ndim - axes) + port.shape)
     arrays.refuse_masked(port, x._meta)
     arrays.check_shape(port, x)
-    arrays.argument(
-        port, kernel.np.empty((0,) * (x.ndim - axes) + port.shape, x.dtype), across=False
-    )  # check the type
+    arrays.argument(port, kernel.np.zeros(port.shape, x.dtype), across=False)  # check the type
     return x.rechunk(dict.fromkeys(range(x.ndim - axes, x.ndim), -1)) if axes else x
 
 
@@ -123,7 +121,7 @@ def _mapped(
         function: Any, shape: tuple[int, ...], real: Any, *arguments: Any, **more: Any
     ) -> Any:
         new = dict(zip(range(free, free + len(shape)), shape, strict=True))
-        meta = np.empty((0,) * (axes + len(shape)), real)
+        meta = np.array((), real)  # Dask gives it the axes of the result
         return da.blockwise(
             function,
             (*range(axes), *new),

@@ -33,7 +33,9 @@ Q, V, TAU = rng.uniform(-1, 1, (3, 40, 2))
 @pytest.fixture(scope="module")
 def arm() -> Solver:
     return symgen.compile(
-        "planar_arm", ["forward_dynamics", "forward_kinematics", "kinetic_energy"], optimize=1
+        "planar_arm",
+        ["forward_dynamics", "forward_kinematics", "kinetic_energy", "integrate"],
+        optimize=1,
     )
 
 
@@ -74,11 +76,21 @@ def test_leading_dimensions_broadcast(arm: Solver) -> None:
         np.testing.assert_array_equal(mapped.compute(), expected)
 
 
+def test_arguments_of_different_shapes_have_the_same_leading_dimensions(arm: Solver) -> None:
+    dt = rng.uniform(0.1, 1, 40)
+    for q, v, steps in ((Q, V, dt), (Q[:3, None], V, dt), (Q[0], V[0], dt)):
+        mapped = symgen.dask.map(arm.integrate, chunked(q, "auto"), v, chunked(steps, 15))
+        np.testing.assert_array_equal(mapped.compute(), arm.integrate(q, v, steps))
+    with pytest.raises(ArgumentError, match="do not broadcast together"):
+        symgen.dask.map(arm.integrate, chunked(Q), V, dt[:2])
+
+
 def test_several_results_are_arrays_of_one_computation(
     arm: Solver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     R, p = symgen.dask.map(arm.forward_kinematics, chunked(Q))
     assert (R.shape, p.shape, R.dtype) == ((40, 3, 3), (40, 3), np.float64)
+    assert (R._meta.shape, R._meta.dtype) == ((0, 0, 0), np.float64)
     calls = []
     kernel = symgen.dask._opened
     monkeypatch.setattr(symgen.dask, "_opened", lambda sent: calls.append(1) or kernel(sent))

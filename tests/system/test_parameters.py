@@ -1001,5 +1001,9 @@ def test_dask_uses_the_current_parameters() -> None:
     solver.parameters["link4.mass"] = 0.9
     arrays = random_states(100)
     chunks = [dask.array.from_array(x, chunks=(25, 4)) for x in arrays]
-    mapped = symgen.dask.map(solver.inverse_dynamics, *chunks).compute(scheduler="synchronous")
-    assert np.array_equal(mapped, solver.inverse_dynamics(*arrays))
+    expected = solver.inverse_dynamics(*arrays)
+    for prepared in ((), (solver.parameters.prepared,)):  # they may also be given
+        mapped = symgen.dask.map(solver.inverse_dynamics, *chunks, *prepared)
+        assert np.array_equal(mapped.compute(scheduler="synchronous"), expected)
+    with pytest.raises(ArgumentError, match=r"2 arrays are given, but it takes 4: q, v, a, p"):
+        symgen.dask.map(solver.inverse_dynamics, *chunks[:2])
