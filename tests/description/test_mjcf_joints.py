@@ -556,7 +556,14 @@ def test_a_coefficient_has_at_most_two_terms_of_higher_order() -> None:
             motion(**{name: "1 2 3 4"})
 
 
-def test_an_equality_of_joints_names_its_first_joint() -> None:
-    equality = '<equality><joint joint2="j"/></equality>'
-    with pytest.raises(DescriptionError, match="its joint1 '' is not a joint of the model"):
-        warnings(after=equality)
+def test_an_equality_of_joints_names_joints_of_the_model() -> None:
+    for names, message in (
+        ('joint2="j"', "its joint1 '' is not a joint of the model; name a joint"),
+        ('joint1="x"', "its joint1 'x' is not a joint of the model"),
+        ('joint1="j" joint2="x"', "its joint2 'x' is not a joint of the model"),
+    ):
+        with pytest.raises(DescriptionError, match=message):
+            warnings(after=f"<equality><joint {names}/></equality>")
+    fixed = "it fixes joint j at 0.5 and is left out; use --lock"
+    texts = warnings(after='<equality><joint joint1="j" polycoef="0.5"/></equality>')
+    assert any(text.endswith(fixed) for text in texts)

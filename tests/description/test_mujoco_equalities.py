@@ -28,7 +28,7 @@ BODIES = """<body name="a" pos="1 2 3" quat="1 .2 .3 .4"><joint name="ja" axis="
 <joint name="js" axis="0 1 0" type="slide" ref=".2"/></body></frame></body>
 <body name="c" pos="3 2 1" euler="0 45 0"><freejoint name="jc"/><geom size=".1"/>
 <site name="on_c" class="raised"/>
-<site name="rod" fromto="0 0 0 1 2 3" size=".1" type="capsule"/>
+<site name="rod" fromto="-1 0 2 1 2 5" size=".1" type="capsule"/>
 <body name="d"><joint name="jd" type="ball" pos="0 .1 0"/><geom size=".1"/></body></body>"""
 EQUALITIES = {
     "points": '<connect body1="b" body2="c" anchor=".1 .2 .3"/>',
@@ -271,3 +271,35 @@ def test_the_ends_of_a_loop_meet_in_the_declared_pose_of_the_bodies() -> None:
         ("b", "", (2, 2, 4)),
     ):
         assert ends(first, second) == ((1, 0, 0), expected)
+
+
+def test_each_body_on_the_way_of_a_loop_is_a_step_and_each_step_of_the_displacement(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The way from a to c leads over two bodies, and their displacement is one shift: 3 steps."""
+    body = '<body name="{}" pos="1 2 3"><joint/><geom size="1"/>{}</body>'
+    inner = body.format("b", "")
+    bodies = body.format("a", inner) + body.replace("1 2 3", "0 1 0").format("c", "")
+
+    def read(*pairs: tuple[str, str]) -> int:
+        equalities = "".join(
+            f'<connect body1="{first}" body2="{second}" anchor="0 0 0"/>' for first, second in pairs
+        )
+        text = f"<mujoco><worldbody>{bodies}</worldbody><equality>{equalities}</equality></mujoco>"
+        return len(mjcf.read(text.encode(), "r.xml", Snapper()).loops)
+
+    assert mjcf.MOST_STEPS == 200_000
+    for pairs, steps in (
+        ([("a", "c")], 3),
+        ([("c", "a")], 3),
+        ([("a", "b")], 2),
+        ([("b", "a")], 2),
+        ([("b", "c")], 4),
+        ([("a", "c"), ("a", "b")], 5),
+    ):
+        monkeypatch.setattr(mjcf, "MOST_STEPS", steps)
+        assert read(*pairs) == len(pairs)
+        monkeypatch.setattr(mjcf, "MOST_STEPS", steps - 1)
+        message = f"have more than {steps - 1} steps up to here; write the loops between sites"
+        with pytest.raises(SymgenError, match=message):
+            read(*pairs)

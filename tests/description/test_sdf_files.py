@@ -257,3 +257,27 @@ def test_an_include_may_rename_and_place_its_model(tmp_path: Path) -> None:
     assert [joint.name for joint in mechanism.joints] == ["arm::j"]
     (shift,) = mechanism.frame("arm::a").pose
     assert getattr(shift, "xyz", None) == (0, 0, Fraction(3))
+
+
+@pytest.mark.parametrize("name", ["", "<name/>", "<name> </name>"])
+def test_an_include_without_a_name_has_that_of_its_model(name: str, tmp_path: Path) -> None:
+    write(tmp_path / "main" / "x.sdf")
+    included = f"<include><uri>x.sdf</uri>{name}</include>"
+    for chosen in (None, "inner"):
+        path = write(tmp_path / "main" / "main.sdf", f'<sdf version="1.7">{included}</sdf>')
+        assert load(path, model=chosen).name == "inner"
+    with pytest.raises(SymgenError, match="no model is named 'x'; there are: inner"):
+        load(path, model="x")
+    weld = '<joint name="w" type="fixed"><parent>base</parent><child>inner::a</child></joint>'
+    text = f'<sdf version="1.7"><model name="r"><link name="base"/>{included}{weld}</model></sdf>'
+    mechanism = load(write(tmp_path / "main" / "main.sdf", text))
+    assert [joint.name for joint in mechanism.joints] == ["inner::j"]
+
+
+def test_notes_on_an_included_file_name_that_file(tmp_path: Path) -> None:
+    unknown = MODEL.replace("</model>", "<colour>red</colour></model>")
+    write(tmp_path / "main" / "x.sdf", unknown)
+    with_file = [note.text for note in read(tmp_path, "x.sdf").notes if "colour" in note.text]
+    alone = [note.text for note in load(unknown).notes if "colour" in note.text]
+    assert len(alone) == 1
+    assert with_file == [f"x.sdf: {text}" for text in alone]

@@ -112,6 +112,7 @@ def test_the_pose_of_a_frame_in_its_model_needs_no_pose_of_the_model() -> None:
 
 def test_steps_between_frames_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each frame on the way counts four steps, on both branches; a cached pose counts none."""
+    assert module.MOST_STEPS == 1_000_000
     monkeypatch.setattr(module, "MOST_STEPS", 4 * 5)
     tree, poses = turned_tree(), FramePoses()
     poses.relative_pose(tree["b"], tree["e"], HERE)  # up over b and a, down over c, d and e

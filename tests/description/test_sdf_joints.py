@@ -168,6 +168,8 @@ def test_doubtful_limits_are_noted() -> None:
         "the lower limit 3 is above the upper one, 2.5"
     ]
     assert notes("<upper>x</upper>") == ["upper: 'x' is not a number; read as no limit"]
+    assert notes("<upper/>") == ["upper: '' is not a number; read as no limit"]
+    assert notes("<lower>-INF</lower><upper> +infinity</upper>") == []
 
 
 def test_a_spring_without_stiffness_has_no_rest_position() -> None:

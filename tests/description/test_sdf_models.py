@@ -128,6 +128,21 @@ def test_the_base_is_the_root_link_or_the_world() -> None:
     assert [link.name for link in shifted.links] == ["a", "b"]
 
 
+def test_a_link_may_have_the_name_of_the_world() -> None:
+    renamed = tree(model(link("world"), B, joint("j", "world", "b")))
+    assert [(joint.parent, joint.child) for joint in renamed.connections] == [("world", "b")]
+    assert [link.name for link in renamed.links] == ["world", "b"]
+    assert all(link.inertials for link in renamed.links)  # the link itself, not the fixed world
+    with pytest.raises(DescriptionError, match="'world' is not a link, joint, frame or model here"):
+        tree(model(A, B, joint("j", "a", "world")))
+
+
+def test_a_missing_text_is_refused_as_a_missing_element() -> None:
+    empty = J.replace("<parent>a</parent>", "<parent/>")
+    with pytest.raises(DescriptionError, match="<parent> is missing; add <parent>…</parent>"):
+        tree(model(A, B, empty))
+
+
 def test_several_roots_move_freely_or_are_refused() -> None:
     alone = link("c")
     with pytest.raises(DescriptionError, match="the links 'a', 'c' have no joint to a parent; in"):

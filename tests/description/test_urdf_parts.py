@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from symgen.description.parsing.macros import Macros
 from symgen.description.quantities import Location
 from symgen.description.readers._urdf.drives import DriveData
 from symgen.description.readers.urdf import _read_plain
@@ -398,3 +399,17 @@ def test_names_of_elements_are_attributes() -> None:
             DescriptionError, match=f"<{part}> is missing; add <{part} …/>, or remove"
         ):
             tree(A, link("b", without), joint("j", "a", "b"))
+
+
+# -- macros ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["${a}", "$(arg a)", "x${a}"])
+def test_macros_in_attributes_must_be_expanded_first(name: str) -> None:
+    for elements in ((link(name), B), (A, B, joint("j", name, "b"))):
+        with pytest.raises(DescriptionError, match="contains xacro macros, which must be expanded"):
+            tree(*elements)
+        with pytest.raises(Macros):
+            _read_plain(robot(*elements).encode(), "r.urdf", Snapper(), True)
+    for plain in ("$a", "{a}", "a)"):
+        assert tree(link(plain), B, joint("j", plain, "b")).links[0].name == plain

@@ -126,8 +126,9 @@ class FramePoses:
             end,
             self._cached_poses,
         )  # frames in a row reuse the pose of the previous one
-        while (start, frame) not in cached and frame.depth > start.depth and frame.base is not None:
+        while (start, frame) not in cached and frame.depth > start.depth:
             poses.append(frame.pose)
+            assert frame.base is not None
             frame = frame.base
         self._count(len(poses), location)
         pose = (
@@ -145,10 +146,12 @@ class FramePoses:
         up: list[Pose] = []
         down: list[Pose] = []
         while start is not end:
-            if start.depth >= end.depth and start.base is not None:
+            if start.depth >= end.depth:
+                assert start.base is not None
                 up.append(inverse(start.pose))
                 start = start.base
-            elif end.base is not None:
+            else:
+                assert end.base is not None
                 down.append(end.pose)
                 end = end.base
         self._count(len(up) + len(down), location)
