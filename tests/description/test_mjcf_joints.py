@@ -25,10 +25,11 @@ from symgen.description.readers._mjcf.joints import (
     with_springs,
 )
 from symgen.description.readers._mjcf.settings import Settings, read_settings
+from symgen.description.readers.mjcf import read
 from symgen.description.snapping import Snapper
 from symgen.description.tree import Connection, Inertial, Link
 from symgen.mechanism.drives import Drive
-from symgen.mechanism.mechanism import Note
+from symgen.mechanism.mechanism import Mimic, Note
 from symgen.support.errors import DescriptionError
 from symgen.vocabulary.poses import (
     X_AXIS,
@@ -478,6 +479,12 @@ def test_elements_may_be_nested_as_deep_as_the_limit(monkeypatch: pytest.MonkeyP
         load(text)
 
 
+def test_a_missing_include_names_the_first_200_characters_of_the_folder() -> None:
+    text = '<mujoco><include file="x.xml"/></mujoco>'
+    with pytest.raises(DescriptionError, match=f"there is no such file in '{'d' * 200}…'; files"):
+        read(text.encode(), f"{'d' * 250}/r.xml", Snapper())
+
+
 def test_unnamed_elements_get_unused_names() -> None:
     text = mjcf(
         f'<body name="world_">{HINGE}{ROD}<body>{HINGE}{ROD}</body></body>'
@@ -564,6 +571,16 @@ def test_an_equality_of_joints_names_joints_of_the_model() -> None:
     ):
         with pytest.raises(DescriptionError, match=message):
             warnings(after=f"<equality><joint {names}/></equality>")
+    for polycoef, multiplier, offset in (
+        ("", 1, 0),
+        ('polycoef="2"', 1, 2),
+        ('polycoef="2 3"', 3, 2),
+    ):
+        equality = f'<equality><joint joint1="k" joint2="j" {polycoef}/></equality>'
+        inner = f'<body><joint name="k"/>{ROD}</body>'
+        text = mjcf(f'<body><joint name="j"/>{ROD}{inner}</body>', after=equality)
+        mimic = load(text).joints[1].mimic
+        assert mimic == Mimic("j", Fraction(multiplier), Fraction(offset))
     fixed = "it fixes joint j at 0.5 and is left out; use --lock"
     texts = warnings(after='<equality><joint joint1="j" polycoef="0.5"/></equality>')
     assert any(text.endswith(fixed) for text in texts)

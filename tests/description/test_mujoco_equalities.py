@@ -220,6 +220,7 @@ def test_a_note_says_that_mujoco_enforces_loops_softly() -> None:
             "weld 'n': this name is already a loop",
         ),
         ("<weld/>", "its body1 '' is not a body of the model"),
+        ('<connect site1="on_a" site2="b"/>', "its site2 'b' is not a site of the model"),
     ],
 )
 def test_a_faulty_equality_is_refused(equality: str, message: str) -> None:

@@ -173,7 +173,7 @@ def test_a_direction_is_rotated_to_the_frame_before_a_pose() -> None:
 
 
 def scope(name: str, **frames: Frame) -> Scope:
-    text = Text("frames.sdf", (1, 7), Snapper(), [])
+    text = Text("frames.sdf", (1, 7), Snapper(), [], False)
     return Scope(text, None, Frame(name, "model", HERE), frames=frames)
 
 

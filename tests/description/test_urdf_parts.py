@@ -178,6 +178,7 @@ def test_dynamics_give_a_drive() -> None:
         ("", (None, None, None, None)),
         ('lower="-inf" upper="+Infinity" effort="INF"', (None, None, None, None)),
         ('lower="x" upper="1"', (None, 1, None, None)),
+        ('lower="-1e300" upper="9e299"', (None, 9 * 10**299, None, None)),
     ],
 )
 def test_limits_are_numbers_or_infinite(attributes: str, ends: tuple[Any, ...]) -> None:
