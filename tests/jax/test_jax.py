@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from inspect import signature
 from types import SimpleNamespace
@@ -16,10 +17,13 @@ import pytest
 
 import symgen
 import symgen.jax
+from symgen.ir.program import Program
 from symgen.jax.robot import Functions, Steps
 from symgen.mechanism.mechanism import Body, Joint, Mechanism
+from symgen.pipeline import build
 from symgen.reference.integrate import integrate
 from symgen.reference.mechanics import Reference
+from symgen.support import cache as cache_of_programs
 from symgen.support.errors import ArgumentError, RequestError, ToolMissing, UnknownName
 from symgen.verification.exact_results import ExactResults
 from tests.shared.robots_for_tests import random_mechanism
@@ -181,6 +185,59 @@ def test_pickled_functions_are_restored() -> None:
     arguments = draw_arguments((3,), (), ())
     assert equal_bits(restored.forward_dynamics(*arguments), solver().forward_dynamics(*arguments))
     assert repr(restored) == repr(jax_functions())
+
+
+class Cached:
+    """A cache of functions for JAX in memory, and a count of the Programs that are built."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, rounds: int | None = None) -> None:
+        self.entries: dict[str, Any] = {}
+        self.built = 0
+        build_program = build.build_program
+
+        def counted(*request: Any) -> Program:
+            self.built += 1
+            return replace(build_program(*request), rounds=rounds)
+
+        def keep(entry: Any, kind: str, *key: Any) -> None:
+            if kind == "jax":
+                self.entries[repr(key)] = entry
+
+        def find(kind: str, *key: Any) -> Any:
+            return self.entries.get(repr(key)) if kind == "jax" else None
+
+        monkeypatch.setattr(cache_of_programs, "keep", keep)
+        monkeypatch.setattr(cache_of_programs, "find", find)
+        monkeypatch.setattr(build, "build_program", counted)
+
+    def result(self) -> Any:
+        """Return a result of functions that are requested anew."""
+        functions = symgen.jax.functions("planar_arm", ["gravity_force"], optimize=0)
+        return functions.gravity_force(*draw_arguments(()))
+
+
+def test_a_function_is_built_unless_its_library_is_in_the_cache(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cached = Cached(monkeypatch)
+    first = cached.result()
+    (entry,) = cached.entries.values()
+    assert cached.built > 0
+    cached.built = 0
+    assert equal_bits(cached.result(), first)
+    assert cached.built == 0
+    for damage in ({"library": f"_symgen_{'0' * 24}"}, {"function": {}}):
+        (key,) = cached.entries
+        cached.entries[key], cached.built = {**entry, **damage}, 0
+        assert equal_bits(cached.result(), first)
+        assert cached.built > 0
+
+
+def test_the_result_of_an_interrupted_search_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    cached = Cached(monkeypatch, rounds=1)
+    cached.result()
+    assert cached.built > 0
+    assert cached.entries == {}
 
 
 # -- derivatives -----------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ class Text:
         version: Version,
         snapper: Snapper,
         notes: list[Note],
-        included: bool = False,
+        included: bool,
     ) -> None:
         self.file, self.version, self.snapper, self.notes = file, version, snapper, notes
         self.unread = Unread("an SDF")
