@@ -25,7 +25,7 @@ from symgen.description.tree import (
     Tree,
     refuse_many,
 )
-from symgen.mechanism.joints import joint_type, kinds
+from symgen.mechanism.joints import joint_type
 from symgen.support.errors import ArgumentError
 from symgen.support.lists import shortened_list
 from symgen.vocabulary.names import nearest
@@ -188,12 +188,10 @@ def order_joints(
 def _refuse_other_coordinates(order: Sequence[Connection], moving: Collection[str]) -> None:
     """Raise ArgumentError for a joint whose angle Pinocchio represents by its cosine and sine."""
     for connection in order:
-        if connection.name in moving and connection.kind in kinds():
+        if connection.name in moving:
             of_type = joint_type(connection.kind)
-            if (
-                not of_type.limited
-                and of_type.quaternion is None
-                and any(coordinate.unit == "rad" for coordinate in of_type.positions)
+            if not of_type.limited and any(
+                coordinate.unit == "rad" for coordinate in of_type.positions
             ):
                 raise ArgumentError(
                     f"joint {quote(connection.name)} is {connection.kind}: in Pinocchio's q its"
@@ -235,7 +233,7 @@ def _as_named(
     ordered: dict[str, Connection] = {}
     for name in (*names, *joints):
         for connection in _carriers(joints[name], joint_above, ordered):
-            if connection.name != name and connection.name in names and name in names:
+            if connection.name != name and connection.name in names:
                 raise ArgumentError(
                     f"joint_order has joint {quote(name)} before {quote(connection.name)}, its"
                     " ancestor; name parents before children"

@@ -357,8 +357,6 @@ def round_to_digits(value: Fraction) -> Fraction:
     """Round a number to DIGITS significant decimals, for values such as roots that no fraction
     represents exactly.
     """
-    if value == 0:
-        return value
     size = len(str(abs(value.numerator))) - len(str(value.denominator))
     scale = Fraction(10) ** (DIGITS - size)
     return Fraction(round(value * scale)) / scale

@@ -543,7 +543,16 @@ def test_joints_are_ordered_parents_first_and_otherwise_as_declared() -> None:
         ("base a", ["j lost a"], "its parent link 'lost' is not declared"),
         ("base a", ["j a a"], "it joins link 'a' to itself"),
         ("base a b", ["j base b", "k a b"], "link 'b' already has a parent through joint 'j'"),
-        ("base a b c", ["j base a"], r"there are 3 root links \('base' and 'b' and 1 more\)"),
+        (
+            "base a b",
+            ["j base a"],
+            r"link b: there are 2 root links \('base' and 'b'\); join all but",
+        ),
+        (
+            "base a b c",
+            ["j base a"],
+            r"link b: there are 3 root links \('base' and 'b' and 1 more\)",
+        ),
         ("a b", ["j a b", "k b a"], "no root link reaches it, because of a cycle of joints"),
         ("base a b", ["i base base2", "j a b", "k b a"], "its child link 'base2' is not declared"),
         ("r a b c", ["i r c", "j a b", "k b a"], "joint j: no root link reaches it"),

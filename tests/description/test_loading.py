@@ -227,6 +227,12 @@ ROBOTS = ("panda", "ur5")
 SUFFIXES = (".urdf", ".toml")
 
 
+def test_a_robot_without_a_repeated_row_has_no_number_of_links() -> None:
+    for count, shown in (("3", "3"), ("4" * 21, "4" * 20)):
+        message = f"robot 'panda' has a fixed number of links; leave out ':{shown}'"
+        assert refusal(lambda count=count: load(f"panda:{count}")) == message
+
+
 def test_a_missing_robot_is_named_by_its_first_200_characters(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -227,6 +227,7 @@ def test_limits_of_a_joint_that_urdf_splits_are_left_out() -> None:
 def test_bodies_are_nested_up_to_the_depth_that_readers_accept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    assert mjcf.DEEPEST == 240
     monkeypatch.setattr(mjcf, "DEEPEST", 3)
     chain = [hinge("a"), hinge("b", 0), hinge("c", 1)]
     branches = [*chain[:2], hinge("c", 0)]
@@ -635,3 +636,23 @@ def test_inertias_of_a_link_are_combined_unless_their_compensation_differs() -> 
     different = replace(tree, bodies=(Body("j_link", (part, *both_lost)),))
     links = [link.get("name") for link in parsed(urdf.write(different)).findall("link")]
     assert links == ["base", "j_link", "lost", "lost_2"]
+
+
+def test_an_inertia_named_like_a_moving_link_stays_on_its_own_body() -> None:
+    tree = robot([hinge("a", limits=Limits(upper=F(1))), hinge("b", 0, limits=Limits(upper=F(1)))])
+    parts = tree.bodies[0].parts
+    on_first = replace(parts[0], link="b_link", mass=F(5))
+    tree = replace(tree, bodies=(Body("a_link", (*parts, on_first)), tree.bodies[1]))
+    written = parsed(urdf.write(tree))
+    masses = {
+        link.attrib["name"]: mass.attrib["value"]
+        for link in written.findall("link")
+        if (mass := link.find("inertial/mass")) is not None
+    }
+    assert masses == {"a_link": "1", "b_link": "1", "b_link_2": "5"}
+    (joint,) = (joint for joint in written.findall("joint") if joint.get("type") == "fixed")
+    ends = {end: joint.find(end) for end in ("parent", "child")}
+    assert {end: element.get("link") for end, element in ends.items() if element is not None} == {
+        "parent": "a_link",
+        "child": "b_link_2",
+    }

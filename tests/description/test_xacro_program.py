@@ -264,3 +264,18 @@ def test_faults_and_warnings_are_answered(monkeypatch: pytest.MonkeyPatch) -> No
     assert answer(monkeypatch, f"{HEAD}{redefined}</robot>")["warnings"] == [
         "redefining global symbol: pi"
     ]
+
+
+def test_a_fault_in_nested_macros_is_that_of_the_innermost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inner = tmp_path / "inner.xacro"
+    inner.write_text(
+        f"{HEAD}\n<xacro:macro name='inner'>\n<link name='${{lost}}'/></xacro:macro></robot>"
+    )
+    fault = answer(
+        monkeypatch,
+        f"{HEAD}<xacro:include filename='{inner}'/><!-- lost -->"
+        "<xacro:macro name='outer'><xacro:inner/></xacro:macro><xacro:outer/></robot>",
+    )
+    assert (fault["file"], fault["line"]) == (str(inner), 3)

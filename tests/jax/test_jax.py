@@ -226,7 +226,8 @@ def test_a_function_is_built_unless_its_library_is_in_the_cache(
     cached.built = 0
     assert equal_bits(cached.result(), first)
     assert cached.built == 0
-    for damage in ({"library": f"_symgen_{'0' * 24}"}, {"function": {}}):
+    damages: list[dict[str, Any]] = [{"library": f"_symgen_{'0' * 24}"}, {"function": {}}]
+    for damage in damages:
         (key,) = cached.entries
         cached.entries[key], cached.built = {**entry, **damage}, 0
         assert equal_bits(cached.result(), first)

@@ -143,7 +143,7 @@ def answer_request(request: dict[str, Any]) -> dict[str, Any]:
             text = document.toprettyxml(indent="  ")
     except (Exception, MemoryError) as error:
         macros = [macro.history[-1][-1] for macro in xacro.macrostack or ()]
-        return _fault(error, [*macros[-1:], (xacro.filestack or [None])[-1]], request["text"])
+        return _fault(error, [*macros[-1:], xacro.filestack[-1]], request["text"])
     for name, folder in sorted(packages.folders.items(), key=lambda item: -len(item[1])):
         if len(folder) > 1:
             text = re.sub(re.escape(folder) + r"(?=[/\"])", f"package://{name}", text)

@@ -11,7 +11,7 @@ from flint import fmpq
 
 from symgen.description.quantities import DIGITS, EXPONENT, fraction_text
 
-_ROUNDING = Context(prec=DIGITS, rounding=ROUND_HALF_EVEN, Emin=-9999, Emax=9999)
+_ROUNDING = Context(prec=DIGITS, rounding=ROUND_HALF_EVEN)
 
 _LEAST = Fraction(1, 10**EXPONENT)
 """Smaller magnitudes are written as 0: no reader accepts their text, and they are negligible beside

@@ -9,12 +9,10 @@ _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 
 
 def element(
-    tag: str, attributes: Mapping[str, str] | None = None, inside: Iterable[Sequence[str]] = ()
+    tag: str, attributes: Mapping[str, str], inside: Iterable[Sequence[str]] = ()
 ) -> list[str]:
     """Return the lines of an element; `inside` has the lines of its children."""
-    attribute_text = "".join(
-        f' {name}="{escape(value)}"' for name, value in (attributes or {}).items()
-    )
+    attribute_text = "".join(f' {name}="{escape(value)}"' for name, value in attributes.items())
     children = [f"  {line}" for child in inside for line in child]
     return (
         [f"<{tag}{attribute_text}>", *children, f"</{tag}>"]
