@@ -34,8 +34,7 @@ def locked_with_leaders(
     joints = {joint.name: joint for joint in tree.connections}
     locked = dict(lock)
     mimics = {
-        name: None if name in lock or joint.kind == "fixed" else joint.mimic
-        for name, joint in joints.items()
+        name: None if joint.kind == "fixed" else joint.mimic for name, joint in joints.items()
     }
     for joint in tree.connections:
         chain, circle = mimic_chain(joint.name, mimics, locked)

@@ -10,6 +10,7 @@ import pytest
 
 from symgen.description import assembly
 from symgen.description.assembly import AssemblyOptions, assemble
+from symgen.description.coupling import locked_with_leaders
 from symgen.description.ordering import validate_names
 from symgen.description.quantities import Location
 from symgen.description.snapping import Snapper
@@ -429,6 +430,21 @@ def test_a_follower_is_locked_with_its_leader_unless_it_is_locked_by_name() -> N
     leading_slide = [replace(ARM.connections[0], kind="prismatic"), follower, third]
     robot = tree([*ARM.links, link("c")], leading_slide)
     assert locked(j="0.25") == ["j locked at 0.25 m", "k locked at 1 rad"]
+
+
+def test_fixed_joints_and_joints_of_unknown_types_follow_no_locked_leader() -> None:
+    mimic = Mimic("j", Fraction(2), Fraction(1, 2))
+
+    def locked(leader: str, follower: str, **lock: Any) -> dict[str, Any]:
+        joints = (hinge("j", "base", "a", leader), hinge("k", "a", "b", follower, mimic=mimic))
+        return locked_with_leaders(replace(ARM, connections=joints), lock, Snapper())
+
+    assert locked("revolute", "fixed", j="0.25") == {"j": "0.25"}
+    assert locked("revolute", "revolute", j="0.25", k="3") == {"j": "0.25", "k": "3"}
+    assert locked("odd", "revolute", j=None) == {"j": None}
+    # a plain number, which is refused with the type of the joint
+    assert locked("revolute", "odd", j="0.25") == {"j": "0.25", "k": 1}
+    assert locked("revolute", "revolute", j="0.25")["k"] == Angle(Fraction(1))
 
 
 @pytest.mark.parametrize(

@@ -431,11 +431,15 @@ def test_a_mocap_body_is_fixed_and_a_warning_names_it() -> None:
 
 
 def test_the_stiffness_of_a_ball_joint_is_reported_and_not_applied() -> None:
-    for kind, unapplied in (("ball", {"stiffness": 2}), ("hinge", {})):
-        model = small("", f'type="{kind}" stiffness="2"')
+    for kind, stiffness, unapplied in (
+        ("ball", 2, {"stiffness": 2}),
+        ("ball", 0, {}),
+        ("hinge", 2, {}),
+    ):
+        model = small("", f'type="{kind}" stiffness="{stiffness}"')
         joint = symgen.from_mujoco(model, base="fixed").joints[0]
         assert dict(joint.unapplied) == unapplied
-        assert joint.drive.stiffness == (0 if unapplied else 2)
+        assert joint.drive.stiffness == (stiffness if kind == "hinge" else 0)
 
 
 @pytest.mark.parametrize("kind", ["hinge", "slide", "ball"])

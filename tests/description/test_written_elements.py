@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from typing import Any
 from xml.etree import ElementTree
 
@@ -194,8 +195,8 @@ def test_a_free_joint_that_is_displaced_has_coordinates_of_the_world() -> None:
 
 
 def test_screws_are_refused_in_both_formats() -> None:
-    screw = hinge("j", kind="helical", parameters=(("pitch", F(1, 9)),))
-    for format_ in (mjcf, urdf):
+    for format_, pitch in product((mjcf, urdf), (F(1, 9), F(1))):
+        screw = hinge("j", kind="helical", parameters=(("pitch", pitch),))
         with pytest.raises(RequestError, match=r"joint 'j' is helical, which .* cannot represent"):
             format_.write(robot([screw]))
 
@@ -656,3 +657,14 @@ def test_an_inertia_named_like_a_moving_link_stays_on_its_own_body() -> None:
         "parent": "a_link",
         "child": "b_link_2",
     }
+
+
+def test_a_base_whose_frame_is_elsewhere_is_fixed_to_a_massless_body() -> None:
+    tree = robot([hinge("j")])
+    tree = replace(tree, frames=(Frame("base", BASE, HALF), Frame("j_link", 0)))
+    bodies = elements(mjcf.write(tree), "body")
+    assert [(body["name"], body.get("pos")) for body in bodies] == [
+        ("base_motor", None),
+        ("j_link", None),
+        ("base", "0 0 0.5"),
+    ]

@@ -316,10 +316,10 @@ def _drive(joint: Table) -> Drive:
         raise joint.at("rest").error(
             "a rest position needs a stiffness", "add stiffness = …, or remove rest"
         )
-    count = max(map(len, several.values()), default=0)
+    count = max(map(len, several.values()), default=1)
     _refuse_uneven(joint, several, count)
     return Drive.of_velocities(
-        {name: several.get(name, (single.get(name, ZERO),) * max(1, count)) for name in NUMBERS}
+        {name: several.get(name, (single.get(name, ZERO),) * count) for name in NUMBERS}
     )
 
 

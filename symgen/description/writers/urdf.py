@@ -109,7 +109,7 @@ def _split_joint(
         _TYPES["continuous"] if isinstance(step, Turning) else _TYPES["prismatic"]
         for step in joint.about_axis
     ]
-    if len(kinds) != joint.type.nq or any(step.rate != 1 for step in joint.about_axis):
+    if len(kinds) != joint.type.nq:
         raise RequestError(
             f"{mechanism.name}: joint '{joint.name}' is {joint.kind}, which URDF cannot represent;"
             f" write TOML, or lock it with --lock {joint.name}"
