@@ -488,6 +488,7 @@ def test_joints_are_locked_at_values_of_their_unit() -> None:
     for kind, value, message in (
         ("prismatic", Angle(Fraction(1)), "joint 'k' slides: lock it at a length in m, not at an"),
         ("spherical", 1, "joint 'k' has 4 coordinates and can be locked only at zero"),
+        ("cylindrical", 1, "joint 'k' has 2 coordinates and can be locked only at zero"),
         ("odd", 1, "joint 'k' of type 'odd' can be locked only at zero; give no value"),
         ("fixed", None, "joint 'k' cannot be locked: it is fixed already; remove it from lock"),
     ):

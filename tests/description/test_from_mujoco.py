@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -467,3 +468,19 @@ def test_sites_are_frames_of_their_bodies_unless_their_name_is_taken() -> None:
         (shift,) = frames[name].pose
         assert isinstance(shift, Shift)
         assert shift.xyz == position
+
+
+def test_actuators_that_compensate_gravity_are_noted_if_a_body_is_compensated() -> None:
+    for by_actuators, gravcomp in product((True, False), ("0.5", "0")):
+        joint = f'<joint name="j" actuatorgravcomp="{str(by_actuators).lower()}"/>'
+        body = f'<body name="b" gravcomp="{gravcomp}">{joint}<geom size="1"/></body>'
+        text = f"<mujoco><worldbody>{body}</worldbody></mujoco>"
+        notes = symgen.from_mujoco(mujoco.MjModel.from_xml_string(text), base="fixed").notes
+        noted = any("MuJoCo adds gravcomp to the actuator forces" in note.text for note in notes)
+        assert noted is (by_actuators and gravcomp != "0")
+
+
+def test_no_option_disables_an_armature() -> None:
+    flags = " ".join(f'{word}="disable"' for word in ("constraint", "damper", "spring", "limit"))
+    model = small(f"<option><flag {flags}/></option>", 'armature="2" damping="3"')
+    assert dict(symgen.from_mujoco(model, base="fixed").joints[0].drive.declared) == {"armature": 2}

@@ -176,11 +176,18 @@ def test_moments_have_names_in_a_table() -> None:
         ("[{}]", lambda t: t.inline("k", 2), "is not an array of 2 tables; write [{…}, {…}]"),
         ("[{}, 1]", lambda t: t.inline("k", 2), "is not an array of 2 tables"),
         ("{}", lambda t: t.inline("k", 2), "is not an array of 2 tables"),
+        ("5", lambda t: t.inline("k", 2), "'5' is not an array of 2 tables"),
         ("[1, 2]", lambda t: t.moments("k"), "'[1, 2]' is not an array of 6 numbers"),
         ("{ xx = 1, ab = 2 }", lambda t: t.moments("k"), "the key 'ab' is not known here"),
         ("1", lambda t: t.table("k"), "k: '1' is not a table; write { key = value, … }"),
         ("1", lambda t: t.tables("k"), "'1' is not a list of tables; write [[k]] above each"),
         ("[{}, 1]", lambda t: t.tables("k"), "is not a list of tables"),
+        ("{}", lambda t: t.tables("k"), "'{}' is not a list of tables"),
+        # the characters of a text are not its entries
+        ('"123"', lambda t: t.vector("k"), "'123' is not an array of 3 numbers"),
+        ('"12"', lambda t: t.vectors("k", 2), "'12' is not an array of 2 vectors"),
+        ('"123456"', lambda t: t.moments("k"), "'123456' is not an array of 6 numbers"),
+        ('"12"', lambda t: t.numbers("k"), "'12' is not an array of numbers"),
         ("{}", lambda t: t.steps("k"), "'{}' is not an array; write [{shift = […]}"),
     ],
 )  # fmt: skip

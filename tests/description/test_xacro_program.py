@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import json
+import sys
 from pathlib import Path
 from typing import Any
 from xml.parsers.expat import ExpatError, ParserCreate
@@ -17,6 +20,7 @@ from symgen.description.parsing.xacro_program import (
     _line,
     _package_name,
     answer_request,
+    main,
 )
 
 HEAD = '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" name="r">'
@@ -279,3 +283,20 @@ def test_a_fault_in_nested_macros_is_that_of_the_innermost(
         "<xacro:macro name='outer'><xacro:inner/></xacro:macro><xacro:outer/></robot>",
     )
     assert (fault["file"], fault["line"]) == (str(inner), 3)
+
+
+def test_a_request_on_stdin_is_answered_on_stdout_within_its_memory(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    resource = pytest.importorskip("resource")
+    limits: list[Any] = []
+    text = f'{HEAD}<link name="a"/></robot>'
+    expected = answer(monkeypatch, text)
+    request = {"text": text, "file": "", "arguments": {}, "packages": {}}
+    monkeypatch.setattr(resource, "setrlimit", lambda *limit: limits.append(limit))
+    monkeypatch.setattr(
+        "sys.stdin", io.StringIO(json.dumps({**request, "memory": 2**30, "path": sys.path}))
+    )
+    main()
+    assert limits == [(resource.RLIMIT_AS, (2**30, 2**30))]  # both the soft and the hard limit
+    assert json.loads(capsys.readouterr().out) == expected

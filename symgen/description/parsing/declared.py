@@ -230,11 +230,7 @@ def _joint(table: Table, joint: Table) -> Connection:
         *(name for name, _ in _required_parameters(kind)),
         *_POSE,
     )
-    axis = (
-        joint.vector("axis", X_AXIS if kind == "fixed" or of_type is None else None)
-        if directed
-        else Z_AXIS
-    )
+    axis = joint.vector("axis", X_AXIS if of_type is None else None) if directed else Z_AXIS
     child = table.text("name")
     return Connection(
         joint.text("name", f"{child}_joint"),

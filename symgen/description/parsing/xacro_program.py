@@ -142,7 +142,7 @@ def answer_request(request: dict[str, Any]) -> dict[str, Any]:
             xacro.process_doc(document, mappings=arguments, verbosity=0)
             text = document.toprettyxml(indent="  ")
     except (Exception, MemoryError) as error:
-        macros = [macro.history[-1][-1] for macro in xacro.macrostack or ()]
+        macros = [macro.history[-1][-1] for macro in xacro.macrostack]
         return _fault(error, [*macros[-1:], xacro.filestack[-1]], request["text"])
     for name, folder in sorted(packages.folders.items(), key=lambda item: -len(item[1])):
         if len(folder) > 1:
