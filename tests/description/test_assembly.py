@@ -480,6 +480,7 @@ def test_joints_are_locked_at_values_of_their_unit() -> None:
     assert locked("revolute", Fraction(1, 4)) == "0.25 rad"
     assert locked("revolute", Angle(pi=Fraction(1, 3))) == "pi/3 rad"
     assert locked("prismatic", "-0.5") == "-0.5 m"
+    assert locked("revolute", "") == locked("prismatic", None) == "0"
     assert locked("prismatic", Fraction(2)) == "2 m"
     pitch = (("pitch", Fraction(1, 2)),)
     assert locked("helical", "2", parameters=pitch) == "2 rad"

@@ -244,7 +244,7 @@ def test_a_missing_robot_is_named_by_its_first_200_characters(
         ("http://" + "a" * 250, f"'http://{'a' * 193}…' is a web address"),
         ("w" * 250, f"there is no file or built-in robot '{'w' * 200}…';"),
         (
-            f"{'d' * 250}/r.urdf",
+            f"{'d' * 300}/r.urdf",  # longer than the name of a folder can be
             f"there is no file '{'d' * 200}…': the folder '{'d' * 200}…' does not exist",
         ),
         (f"{file}n.urdf", f"there is no file '{'n' * 200}…'; did you mean '{file}.urdf'?"),
@@ -254,6 +254,14 @@ def test_a_missing_robot_is_named_by_its_first_200_characters(
         ),
     ):
         assert message in missing_robot(text, ROBOTS, SUFFIXES)
+
+
+def test_only_printable_names_of_descriptions_are_suggested(tmp_path: Path) -> None:
+    for name in ("b.URDF", "a.toml", "c.txt", "d\a.urdf"):
+        (tmp_path / name).touch()
+    message = folder_remedy(tmp_path, SUFFIXES)
+    files = f"{tmp_path / 'a.toml'}, {tmp_path / 'b.URDF'}"
+    assert message.startswith(f"give a description file, such as {files}, or a folder")
 
 
 def test_names_are_sought_among_the_first_2000_entries_of_a_folder(tmp_path: Path) -> None:
@@ -288,6 +296,7 @@ def test_a_missing_robot_is_answered_with_a_similar_name(
             "there is no file 'wheel.toml' in 'sub'; check the path, or use a robot",
         ),
         ("wheel.toml", "there is no file 'wheel.toml' in this folder; check the path"),
+        ("sub/panda.toml", "there is no file 'panda.toml' in 'sub'; check the path"),
         ("lost/r.urdf", "the folder 'lost' does not exist; check the path"),
         ("~/r.urdf", "the folder '~' does not exist; write out the path of the home folder"),
     ):

@@ -99,6 +99,7 @@ def test_a_declared_encoding_is_used_for_text_that_is_not_utf_8() -> None:
         b"<?xml encoding='us-ascii'?>",
         b"<?xml encoding='iso-8859-99'?>",
         b" " * 1000 + b"<?xml encoding='iso-8859-7'?>",
+        b"<?xml encoding='iso-8859-7'?>".rjust(1003),  # the name ends at byte 1001
     ],
 )
 def test_other_bytes_are_latin_1_with_a_note(declaration: bytes) -> None:
