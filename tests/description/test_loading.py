@@ -360,6 +360,7 @@ def test_a_manifest_names_the_description_of_its_folder(tmp_path: Path) -> None:
         ("[", "its manifest.json is not one that symgen wrote"),
         ("[]", "its manifest.json is not one that symgen wrote"),
         ('{"robot": "lost"}', "its manifest.json names 'lost.toml', which does not exist"),
+        ('{"robot": "./r"}', "its manifest.json names './r.toml', which does not exist"),
         ('{"robot": "../r"}', "names '../r.toml', which does not exist"),
     ):
         manifest.write_text(text)

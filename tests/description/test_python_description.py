@@ -189,6 +189,13 @@ def test_the_source_hash_depends_on_the_declaration_only() -> None:
     assert arm().build().source_sha256 != arm().frame("other", "ball").build().source_sha256
 
 
+@pytest.mark.parametrize("source", ["", "data sheet 7"])
+def test_a_robot_has_the_source_that_it_declares(source: str) -> None:
+    robot = symgen.Robot("r", source=source)
+    robot.body("a", parent="base", type="revolute", axis=(0, 0, 1), mass=1)
+    assert robot.build().source == source
+
+
 def test_a_robot_declared_in_python_is_read_back_from_toml() -> None:
     built = arm().build()
     assert symgen.load(to_toml(built)).content == built.content

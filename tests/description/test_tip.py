@@ -101,6 +101,7 @@ def test_a_tool_is_found_by_the_last_word_of_its_name() -> None:
             assert (tip.name, tip.why) == (tool, f"its name says '{word}'")
         else:
             assert tip.name == "c"
+    assert name("a", "7") == "7"  # a name without a word
     for part in ("effector", "tool_camera", "toolbox", "hand_finger", "hand_x", "tool_thumb_link"):
         assert name("a", part, "c") == "c"
 
