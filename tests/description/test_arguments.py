@@ -1,4 +1,4 @@
-"""Types of arguments, and options that a format cannot use."""
+"""Types of arguments."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from symgen.description.arguments import validate
-from symgen.description.asking import FLAGS, FileOptions, refuse_unused_options
 from symgen.support.errors import ArgumentError
 from symgen.vocabulary.poses import Angle
 
@@ -57,6 +56,7 @@ def test_an_argument_has_the_type_of_its_name(
         (["a" * 56], f"mimic is ['{'a' * 56}'], which"),
         (["a" * 57], f"mimic is the list '['{'a' * 38}…', which"),
         (["\n"], "mimic is ['\\n'], which"),
+        (np.array([[1], [2]]), "mimic is the ndarray 'array([[1],� "),  # of two lines
     ],
 )
 def test_a_refused_value_is_shown_briefly(value: Any, text: str) -> None:
@@ -67,13 +67,3 @@ def test_a_refused_value_is_shown_briefly(value: Any, text: str) -> None:
 
 def test_an_iterator_becomes_a_list() -> None:
     assert validate("drives", iter(["a"])) == ["a"]
-
-
-def test_options_that_a_format_cannot_use_are_refused() -> None:
-    options = FileOptions(model="m", xacro={"a": "b"}, packages={"p": "f"})
-    refuse_unused_options(options, ("model", "xacro", "packages"), "r")
-    refuse_unused_options(FileOptions(), (), "r")
-    for name, flag in FLAGS.items():
-        accepted = [option for option in FLAGS if option != name]
-        with pytest.raises(ArgumentError, match=f"^{flag} has no meaning for a file such as 'r'"):
-            refuse_unused_options(options, accepted, "r")
