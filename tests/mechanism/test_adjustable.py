@@ -104,6 +104,8 @@ def test_a_parameter_has_a_size_a_unit_and_words() -> None:
         ("base", "link 'base' is fixed to the base"),
         ("base.mass", "link 'base' is fixed to the base"),
         ("payload:base.mass", "link 'base' is fixed to the base"),
+        (f"base.{'k' * 55}", f"parameter 'base.{'k' * 55}': link"),
+        (f"base.{'k' * 56}", f"parameter 'base.{'k' * 55}…': link"),
         ("tool.pose", "lengths and axes are constants"),
         ("hinge.axis", "lengths and axes are constants"),
         ("tool.colour", "a link has tool.mass, .centre and .inertia$"),

@@ -226,7 +226,9 @@ def sum_of_parts(parts: Sequence[Part]) -> Part:
 
 
 def _fraction(value: Any) -> Fraction:
-    """Return a number as a Fraction; a ball to 60 digits, or zero if it contains zero."""
+    """Return a number as a Fraction; a ball to 60 digits, or zero if it contains zero, which has no
+    digits.
+    """
     if isinstance(value, fmpq):
         return Fraction(int(value.p), int(value.q))
-    return Fraction(0) if value.contains(0) else Fraction(value.str(DIGITS, radius=False))
+    return Fraction(value.str(DIGITS, radius=False))
