@@ -401,7 +401,7 @@ def _mass_matrix(
         dofs_of[connection.name] = dofs = range(len(columns), len(columns) + len(moving))
         columns += moving
         for k in dofs:
-            rows.append(dict.fromkeys((*carriers, *dofs[: k - dofs.start + 1]), Decimal(0)))
+            rows.append(dict.fromkeys((*carriers, *range(dofs.start, k)), Decimal(0)))
             rows[k][k] = _decimal(connection.drive.armature)
         poses[connection.child] = turn, location, [*carriers, *dofs]
         if masses.get(connection.child):
