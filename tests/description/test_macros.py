@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from collections.abc import Callable
+from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 from lxml import etree
 
 from symgen.description.asking import FileOptions
-from symgen.description.parsing.macros import expand_macros, expansion_error, undefined_calls
+from symgen.description.parsing.macros import (
+    available,
+    expand_macros,
+    expansion_error,
+    undefined_calls,
+)
 from symgen.description.quantities import Location
 from symgen.support.errors import DescriptionError
 
@@ -103,6 +110,17 @@ def test_an_argument_that_no_macro_uses_is_refused(
     answering(monkeypatch, lambda: expanded(used=used))
     message = refusal(FileOptions(xacro={"lenght": "1"}))
     assert message == f"r.xacro: its macros use no argument 'lenght'; {hint}"
+
+
+def test_a_module_without_a_specification_is_not_the_package(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    module = ModuleType("xacro")
+    assert module.__spec__ is None
+    monkeypatch.setitem(sys.modules, "xacro", module)
+    assert not available()
+    module.__spec__ = ModuleSpec("xacro", None)
+    assert available()
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ def available() -> bool:
 
 def expansion_error(location: Location) -> DescriptionError:
     """Return the error for macros if the package xacro is not installed."""
-    out = location.file.rsplit("/", 1)[-1].split(".")[0] or "robot"
+    out = location.file.rpartition("/")[2].partition(".")[0] or "robot"
     return location.error(
         "it contains xacro macros, which must be expanded first",
         f"run: xacro {location.file} -o {out}.expanded.urdf, or pip install 'symgen[xacro]'",
