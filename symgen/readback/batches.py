@@ -1,11 +1,12 @@
-"""The C of functions for many states, interpreted: the block of lanes, and what reads states into
-lanes and writes them back.
+"""Verification of the C of functions for many states: the block function and its two drivers.
 
-In a block each lane has elements of its own, and does what the function of one state does: the rows
-of a Program, or a loop program. The functions around it are run for several numbers of states in
-several layouts, where a block is one operation of the elements of each lane's state: so each state
-is read whole, the last one fills the lanes behind it, and each result is stored where it belongs,
-if its state is not refused.
+The block function, NAME_<function>_block, computes one state per lane. It is interpreted on terms:
+each lane must compute the rows of the Program, or the results of the loop program. The drivers,
+NAME_<function>_strided and NAME_<function>_batch, copy states into the lanes of a block, call the
+block function, and copy its results back. The drivers are interpreted for several numbers of states
+in several layouts, with the block function as a single operation. Each state must be read
+completely, and the last state must fill the unused lanes. Each result must be stored in its place,
+unless the status of its state is an error.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ from symgen.vocabulary.reals import REALS
 
 
 class BatchText(NamedTuple):
-    """The text of a function for many states, NAME_lanes.h, and NAME_batch.h."""
+    """Texts of a function for many states: its C file, NAME_lanes.h and NAME_batch.h."""
 
     source: str
     lanes: str
@@ -60,9 +61,9 @@ class BatchText(NamedTuple):
 def compare(
     form: Form, text: BatchText, name: str, checked: bool, divisor_bounds: Mapping[int, Bound]
 ) -> list[str]:
-    """List what keeps a text from being the form for many states, `checked` or not; empty when it
-    is.
+    """List the differences between the text of a function for many states and its form.
 
+    The form is a Program or a loop program. `checked`: the function returns statuses.
     `divisor_bounds` are the certified bounds of divisors, by row.
     """
     try:
@@ -72,7 +73,7 @@ def compare(
 
 
 class _Reader:
-    """One text of a function for many states."""
+    """Reader of the text of one function for many states."""
 
     def __init__(
         self,
@@ -83,12 +84,13 @@ class _Reader:
         divisor_bounds: Mapping[int, Bound],
     ) -> None:
         self.name, self.checked, self.divisor_bounds = name, checked, divisor_bounds
-        called = "_".join(re.findall(r"\w+", form.function))  # of a derivative, f:jacobian(q,v)
-        self.symbol = f"{name}_{called}"
+        # The name of a derivative, such as f:jacobian(q,v), has other characters than words.
+        function_name = "_".join(re.findall(r"\w+", form.function))
+        self.symbol = f"{name}_{function_name}"
         lines = preprocessor.BatchLines(text.source, text.lanes, name, self.symbol, checked)
         self.lines = lines
-        together = preprocessor.angles_at_once(text.source, name)
-        self.sines = f'#include "{name}_sincos.h"' in text.source and not together
+        angles_per_call = preprocessor.angles_at_once(text.source, name)
+        self.sines = f'#include "{name}_sincos.h"' in text.source and not angles_per_call
         if checked and form.looped:
             form = with_checked_rows(form, lambda step: compared(step, self.sines))
         self.form = form
@@ -108,17 +110,17 @@ class _Reader:
                     f"line {declared.coord.line}: {declared.name} has another linkage"
                 )
         integers = {f"{name}_{status}": value for value, status in enumerate(STATUSES)}
-        self.reading = loops.Reading(name, self.symbol, functions, together, integers)
+        self.reading = loops.Reading(name, self.symbol, functions, angles_per_call, integers)
         self.header = text.header
         self.stack, work = headers.read_batch(text.header, name)
         self.work = work if form.looped else 0
 
     def differences(self) -> list[str]:
-        """List the differences of the text."""
+        """List the differences between the text and the form."""
         differences = [*self.lines.differences]
-        for needed in ("block", "strided", "batch"):
-            if f"{self.symbol}_{needed}" not in self.reading.functions:
-                return [*differences, f"there is no function {self.symbol}_{needed}"]
+        for suffix in ("block", "strided", "batch"):
+            if f"{self.symbol}_{suffix}" not in self.reading.functions:
+                return [*differences, f"there is no function {self.symbol}_{suffix}"]
         functions = self.reading.functions
         differences += headers.batch_differences(self.header, self.name, self.symbol, functions)
         if differences:
@@ -127,19 +129,19 @@ class _Reader:
         return list(_driver_differences(self, block))
 
     def _block(self) -> Block:
-        """Return the block, which does in each lane what the form does."""
+        """Return the block. Raises ProgramError unless each lane computes the form."""
         if self.form.looped:
             return _read_loops(self, self.form)
         return _read_rows(self, self.form)
 
     @property
     def block_function(self) -> Any:
-        """The function of a block."""
+        """Definition of the block function."""
         return self.reading.functions[f"{self.symbol}_block"]
 
     @property
     def block_symbol(self) -> str:
-        """The name of that function."""
+        """Name of the block function."""
         return f"{self.symbol}_block"
 
 
@@ -147,13 +149,13 @@ class _Reader:
 
 
 def _read_rows(reader: _Reader, program: Program) -> Block:
-    """Return the block of a Program; ProgramError where a lane does not do its rows."""
+    """Return the block of a Program. Raises ProgramError unless each lane computes its rows."""
     function = reader.block_function
-    more = int(reader.checked)
+    status_count = int(reader.checked)
 
     def run(failing: Mapping[int, int]) -> tuple[loops.RowRun, Comparisons, Memory]:
         machine = reader.reading.machine(terms)
-        parameters = loops.parameters_of(machine, function, program, more)
+        parameters = loops.parameters_of(machine, function, program, status_count)
         rows = loops.RowRun(machine, function, program, parameters)
         lanes = []
         for lane in range(rows.lanes) if reader.checked else ():
@@ -170,22 +172,27 @@ def _read_rows(reader: _Reader, program: Program) -> Block:
         return rows, comparisons, status
 
     terms = Terms(REALS[program.real])
-    rows, made, status = run({})
+    rows, comparisons_made, status = run({})
     rows.require_rows()
     if not reader.checked:
         rows.require_operations()
     if not all(parameter.lanes and parameter.restrict for parameter in rows.parameters):
         raise ProgramError(f"{reader.block_symbol} has an array without lanes, or not restrict")
-    _require_statuses(reader, made, status, lambda failing: run(failing)[2])
-    stack = rows.machine.most
+    _require_statuses(reader, comparisons_made, status, lambda failing: run(failing)[2])
+    stack = rows.machine.peak_stack
     return Block(program.inputs, program.outputs, rows.lanes, 0, reader.checked, stack)
 
 
-def _require_statuses(reader: _Reader, made: Comparisons, status: Memory, run: Any) -> None:
-    """Raise ProgramError where a block does not give the statuses of its lanes."""
+def _require_statuses(
+    reader: _Reader, comparisons_made: Comparisons, status: Memory, run: Any
+) -> None:
+    """Raise ProgramError unless a block stores the correct status of each lane.
+
+    `run` interprets the block while the comparisons that are passed to it fail.
+    """
     if not reader.checked:
         return
-    if not made.complete:
+    if not comparisons_made.complete:
         raise ProgramError(f"{reader.block_symbol} does not make all comparisons that it owes")
     if set(status.cells) != {STATUSES.index("OK")}:
         raise ProgramError(f"{reader.block_symbol} gives another status where all holds")
@@ -193,12 +200,12 @@ def _require_statuses(reader: _Reader, made: Comparisons, status: Memory, run: A
     def statuses(failing: Mapping[int, int]) -> tuple[list[int], bool]:
         return run(failing).cells, False
 
-    for sentence in failing_runs(made, statuses, reader.block_symbol, reader.name):
+    for sentence in failing_runs(comparisons_made, statuses, reader.block_symbol, reader.name):
         raise ProgramError(sentence)
 
 
 def _read_loops(reader: _Reader, form: LoopProgram) -> Block:
-    """Return the block of a loop program; ProgramError where a lane does something else."""
+    """Return the block of a loop program. Raises ProgramError unless each lane computes it."""
     block = _LoopBlock(reader, form)
     run = block.run({})
     run.require_results()
@@ -207,12 +214,12 @@ def _read_loops(reader: _Reader, form: LoopProgram) -> Block:
     )
     cells = run.work.cells
     used = max((at + 1 for at, cell in enumerate(cells) if cell is not None), default=0)
-    stack = run.machine.most + max(step.stack for step in block.steps.values())
+    stack = run.machine.peak_stack + max(step.stack for step in block.steps.values())
     return Block(form.inputs, form.outputs, block.lanes, used, reader.checked, stack, has_work=True)
 
 
 class _LoopBlock:
-    """The block of a loop program."""
+    """Block function of a loop program, with the terms of its expected results."""
 
     def __init__(self, reader: _Reader, form: LoopProgram) -> None:
         self.reader, self.form = reader, form
@@ -223,7 +230,9 @@ class _LoopBlock:
         }
         self.lanes = max((step.lanes for step in self.steps.values()), default=1)
         self.terms = Terms(REALS[form.real])
-        self.wanted = [loops.expected_results(form, self.terms, lane) for lane in range(self.lanes)]
+        self.expected_results = [
+            loops.expected_results(form, self.terms, lane) for lane in range(self.lanes)
+        ]
         self.names = [node.name for node in reader.block_function.decl.type.args.params]
         ports = [port.name for port in (*form.inputs, *form.outputs)]
         names = [name.rstrip("_") for name in self.names[: len(ports)]]
@@ -231,26 +240,30 @@ class _LoopBlock:
             raise ProgramError(f"{reader.block_symbol} has the parameters {', '.join(self.names)}")
 
     def run(self, failing: Mapping[int, int]) -> _LoopBlockRun:
-        """Run the block."""
+        """Interpret the block function; the comparisons `failing`, by lane, do not hold."""
         return _LoopBlockRun(self, failing)
 
 
 class _LoopBlockRun:
-    """A run of the block of a loop program."""
+    """One interpreted call of the block function of a loop program."""
 
     def __init__(self, block: _LoopBlock, failing: Mapping[int, int]) -> None:
         self.block = block
         reader, form, terms, lanes = block.reader, block.form, block.terms, block.lanes
         terms.line = 0
-        checked = range(lanes) if reader.checked else ()
+        checked_lanes = range(lanes) if reader.checked else ()
         self.comparisons = Comparisons(
-            [_loop_comparisons(form, terms, block.wanted[lane], lane) for lane in checked], failing
+            [
+                _loop_comparisons(form, terms, block.expected_results[lane], lane)
+                for lane in checked_lanes
+            ],
+            failing,
         )
         steps: Mapping[str, Any] = block.steps
         if reader.checked:
-            owed = of_steps(form, reader.sines)
+            numbers = of_steps(form, reader.sines)
             steps = {
-                symbol: GuardedStep(step, self.comparisons, owed, loops.results_of)
+                symbol: GuardedStep(step, self.comparisons, numbers, loops.results_of)
                 for symbol, step in steps.items()
             }
         machine = self.machine = reader.reading.machine(terms, steps=steps)
@@ -269,12 +282,12 @@ class _LoopBlockRun:
         machine.call(reader.block_symbol, [*pointers, *statuses])
 
     def require_results(self) -> None:
-        """Raise ProgramError where a result is not the loop program's."""
+        """Raise ProgramError if a result differs from that of the loop program."""
         lanes = self.block.lanes
         for port, memory in zip(self.block.form.outputs, self.results, strict=True):
             for at, cell in enumerate(memory.cells):
                 k, lane = divmod(at, lanes)
-                if cell is not self.block.wanted[lane][port.name][k]:
+                if cell is not self.block.expected_results[lane][port.name][k]:
                     raise ProgramError(
                         f"lane {lane}: {loops.result_difference(memory.name, k, cell)}"
                     )
@@ -285,7 +298,7 @@ class _LoopBlockRun:
 def _loop_comparisons(
     form: LoopProgram, terms: Terms, expected_results: Mapping[str, Sequence[Term]], lane: int
 ) -> LaneComparisons:
-    """Return the comparisons of one lane of a loop program."""
+    """Return the required comparisons of one lane of a loop program."""
     results = frozenset(x for values in expected_results.values() for x in values)
     return LaneComparisons(
         of_arguments(form, loops.argument_terms(form, terms, lane), terms),
@@ -296,22 +309,22 @@ def _loop_comparisons(
 
 @dataclass
 class Block:
-    """The block where the functions around it call it: one operation of the elements of a lane."""
+    """Block function as the drivers call it: in each lane one operation of the lane's elements."""
 
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     lanes: int
     used: int
-    """Numbers of the caller's array that it stores to."""
+    """Number of workspace elements that the block function stores to."""
     checked: bool
     stack: int
-    """Bytes of its local arrays."""
+    """Bytes of the local arrays of the block function."""
     has_work: bool = False
     statuses: Mapping[Term, int] = field(default_factory=dict)
-    """The status of each state, by the operation of its elements."""
+    """Status of each state, by the term of the operation on its elements."""
 
     def __call__(self, machine: Machine, arguments: Sequence[Pointer], node: Any) -> None:
-        """Apply the block to memory."""
+        """Read the arguments of each lane from memory, and store its results and its status."""
         arrays = self._arrays(machine, arguments, node)
         for lane in range(self.lanes):
             operands = [
@@ -339,50 +352,51 @@ class Block:
     def _arrays(
         self, machine: Machine, arguments: Sequence[Pointer], node: Any
     ) -> Sequence[Pointer]:
-        """Return the arrays of real numbers of a call; ProgramError where one has no room."""
+        """Return the arrays of real numbers of a call. Raises ProgramError if one is too small."""
         ports = (*self.inputs, *self.outputs)
         if len(arguments) != len(ports) + self.has_work + self.checked:
             raise machine.refuse(node, f"a block is given {len(arguments)} arguments")
-        rooms = [port.size * self.lanes for port in ports] + [self.used] * self.has_work
-        arrays = arguments[: len(rooms)]
-        for pointer, room in zip(arrays, rooms, strict=True):
-            outside = pointer.at < pointer.low or pointer.at + room > pointer.high
+        sizes = [port.size * self.lanes for port in ports] + [self.used] * self.has_work
+        arrays = arguments[: len(sizes)]
+        for pointer, size in zip(arrays, sizes, strict=True):
+            outside = pointer.at < pointer.low or pointer.at + size > pointer.high
             if pointer.shape != (self.lanes,) or pointer.memory.integers or outside:
                 raise machine.refuse(node, f"{pointer.memory.name} has no room for a block")
-        self._require_apart(machine, arrays, rooms, node)
+        self._require_disjoint(machine, arrays, sizes, node)
         status = arguments[-1]
         if self.checked and (not status.memory.integers or status.at + self.lanes > status.high):
             raise machine.refuse(node, "the statuses of a block have no room")
         return arrays
 
     @staticmethod
-    def _require_apart(
-        machine: Machine, arrays: Sequence[Pointer], rooms: Sequence[int], node: Any
+    def _require_disjoint(
+        machine: Machine, arrays: Sequence[Pointer], sizes: Sequence[int], node: Any
     ) -> None:
-        """Raise ProgramError where two arrays of a block overlap."""
+        """Raise ProgramError if two arrays of a block overlap."""
         spans = sorted(
-            (id(pointer.memory), pointer.at, pointer.at + room)
-            for pointer, room in zip(arrays, rooms, strict=True)
+            (id(pointer.memory), pointer.at, pointer.at + size)
+            for pointer, size in zip(arrays, sizes, strict=True)
         )
-        for (first, _, end), (second, start, _) in pairwise(spans):
-            if first == second and start < end:
+        for (memory, _, end), (next_memory, start, _) in pairwise(spans):
+            if memory == next_memory and start < end:
                 raise machine.refuse(node, "two arrays of a block overlap")
 
 
-# -- the functions around a block ------------------------------------------------------------------
+# -- drivers of the block function -----------------------------------------------------------------
 
 
 class Layout(NamedTuple):
-    """Where the elements of states stand: element k of state i at `base + i*state + k*element`."""
+    """Strides of an array of states: element k of state i is at `base + i*state + k*element`."""
 
     state: int
     element: int
     base: int
     room: int
+    """Size of the array."""
 
 
 def _layouts(size: int, count: int) -> dict[str, Layout]:
-    """The layouts that are tried."""
+    """Return the layouts that are tried, by name, for `count` states of `size` elements."""
     most = max(count, 1)
     return {
         "state by state": Layout(size, 1, 0, size * most),
@@ -405,26 +419,24 @@ RESULT_LAYOUTS = (
     "elements backward",
     "far elements",
 )
-"""Layouts that arguments and results may have."""
+"""Layouts of both arguments and results; the other layouts are those of arguments only."""
 
 
 class Case(NamedTuple):
-    """How the functions around a block are called: states, a layout for each port, and what else
-    varies.
-    """
+    """Call of a driver: the number of states, the layout of each port, and options."""
 
     states: int
     layouts: tuple[str, ...]
     statuses: bool = True
-    """True if statuses are asked for."""
+    """True if the caller passes an array for statuses."""
     in_place: bool = False
-    """True if results lie over arguments."""
+    """True if the arrays of results are also those of arguments."""
     batch: bool = False
-    """True if NAME_batch is called, not NAME_strided."""
+    """True if NAME_<function>_batch is called, False for NAME_<function>_strided."""
 
 
 def _cases(block: Block) -> Iterator[Case]:
-    """The calls that are tried."""
+    """Yield the calls of drivers that are tried."""
     ports, lanes = len(block.inputs) + len(block.outputs), block.lanes
     results = ("state by state",) * len(block.outputs)
     by_state, by_element = (("state by state",) * ports, ("element by element",) * ports)
@@ -432,9 +444,9 @@ def _cases(block: Block) -> Iterator[Case]:
         yield Case(states, by_state)
     for states in range(1, lanes + 1):
         yield Case(states, by_element)
-    for turn in range(len(RESULT_LAYOUTS)):
-        mixed = (RESULT_LAYOUTS[(turn + port) % len(RESULT_LAYOUTS)] for port in range(ports))
-        yield Case(lanes + 1, tuple(mixed), statuses=turn % 2 == 0)
+    for shift in range(len(RESULT_LAYOUTS)):
+        mixed = (RESULT_LAYOUTS[(shift + port) % len(RESULT_LAYOUTS)] for port in range(ports))
+        yield Case(lanes + 1, tuple(mixed), statuses=shift % 2 == 0)
     for name in ("shared", "one number"):
         yield Case(lanes + 1, (by_state[0], *(name,) * (len(block.inputs) - 1), *results))
         yield Case(lanes, (by_element[0], *(name,) * (len(block.inputs) - 1), *results))
@@ -444,20 +456,20 @@ def _cases(block: Block) -> Iterator[Case]:
 
 
 def _driver_differences(reader: _Reader, block: Block) -> Iterator[str]:
-    """The first difference of the functions around a block."""
+    """Yield the first difference of the drivers of a block function, if there is one."""
     strided = reader.reading.functions[f"{reader.symbol}_strided"]
-    rooms = [reader.work]
+    work_sizes = [reader.work]
     if block.has_work and block.checked:
         names = [node.name for node in strided.decl.type.args.params]
-        rooms = [number_compared(strided.body, names[-2])]
-        if rooms[0] > reader.work:
-            yield f"the header's array for work has fewer than {rooms[0]} numbers"
+        work_sizes = [number_compared(strided.body, names[-2])]
+        if work_sizes[0] > reader.work:
+            yield f"the header's array for work has fewer than {work_sizes[0]} numbers"
             return
-        rooms += [rooms[0] - 1, 0]
+        work_sizes += [work_sizes[0] - 1, 0]
     stack = 0
     for case in _cases(block):
-        for room in rooms:
-            call = StatesCall(reader, block, case, rooms[0], room)
+        for stated_size in work_sizes:
+            call = StatesCall(reader, block, case, work_sizes[0], stated_size)
             sentence = call.difference()
             if sentence:
                 yield sentence
@@ -468,7 +480,7 @@ def _driver_differences(reader: _Reader, block: Block) -> Iterator[str]:
 
 
 class StatesReader(Protocol):
-    """A text with functions for many states."""
+    """Reader of a text with functions for many states."""
 
     form: Any
     symbol: str
@@ -477,8 +489,9 @@ class StatesReader(Protocol):
 
 
 class StatesOperation(Protocol):
-    """The function of a state, or a block of states, where functions for many states call it: one
-    operation of the elements.
+    """Function of one state, or of a block of states, that a driver calls.
+
+    The results of each state are one operation of the elements of its arguments.
     """
 
     inputs: tuple[Port, ...]
@@ -489,11 +502,10 @@ class StatesOperation(Protocol):
 
 
 class StatesCall:
-    """One call of a function for many states: the memory before it, and what should be there behind
-    it.
+    """One interpreted call of a function for many states, on arrays of terms.
 
-    `room` is the size that the caller's array needs, and `stated_size` the argument that says how
-    large it is.
+    `work_size` is the size of the workspace that the function needs, and `stated_size` the argument
+    by which the caller states its size.
     """
 
     def __init__(
@@ -501,7 +513,7 @@ class StatesCall:
         reader: StatesReader,
         block: StatesOperation,
         case: Case,
-        room: int,
+        work_size: int,
         stated_size: int,
     ) -> None:
         self.reader, self.block, self.case, self.stated_size = reader, block, case, stated_size
@@ -523,10 +535,10 @@ class StatesCall:
             self.memories.append(memory)
         if case.in_place:
             self._lay_results_over_arguments()
-        self.work = Memory("work", [None] * min(room, stated_size))
-        self.refused = stated_size < room
+        self.work = Memory("work", [None] * min(work_size, stated_size))
+        self.refused = stated_size < work_size
         self.stack = 0
-        """Bytes of the local arrays of the functions around the block."""
+        """Bytes of the local arrays of the driver."""
         self.status = Memory("status", [None] * self.count, integers=True)
 
     def element(self, port: Port, layout: Layout, state: int, k: int) -> Term:
@@ -536,16 +548,17 @@ class StatesCall:
         )
 
     def _lay_results_over_arguments(self) -> None:
+        """Make each result share the array of an argument of its size, if there is one."""
         free = list(range(len(self.block.inputs)))
         for number in range(len(self.block.inputs), len(self.ports)):
-            same = [k for k in free if self.ports[k].size == self.ports[number].size]
-            if same:
-                free.remove(same[0])
-                self.memories[same[0]].constant = False
-                self.memories[number] = self.memories[same[0]]
+            same_size = [k for k in free if self.ports[k].size == self.ports[number].size]
+            if same_size:
+                free.remove(same_size[0])
+                self.memories[same_size[0]].constant = False
+                self.memories[number] = self.memories[same_size[0]]
 
     def difference(self) -> str:
-        """Return a sentence for what the call does wrong; empty where it does nothing wrong."""
+        """Return a sentence for the first error of the call; "" if the call is correct."""
         calls = [
             self.terms.of(
                 "block",
@@ -563,34 +576,35 @@ class StatesCall:
         }
         expected = self._expected(calls, statuses)
         returned = self._run(statuses)
-        where = f"{self.function} of {self.case.states} states"
+        call_name = f"{self.function} of {self.case.states} states"
         for memory, cells, layout in zip(self.memories, expected, self.case.layouts, strict=True):
             for at, (cell, expected_cell) in enumerate(zip(memory.cells, cells, strict=True)):
                 if cell is not expected_cell:
                     return (
-                        f"{where}, {layout}: {memory.name}[{at}] differs from the expected number"
+                        f"{call_name}, {layout}: {memory.name}[{at}] differs from the expected"
+                        " number"
                     )
-        return self._status_difference(where, returned, [statuses[call] for call in calls])
+        return self._status_difference(call_name, returned, [statuses[call] for call in calls])
 
-    def _status_difference(self, where: str, returned: Any, statuses: Sequence[int]) -> str:
-        """Return a sentence for statuses, or a result, that are wrong; empty if they are right."""
+    def _status_difference(self, call_name: str, returned: Any, statuses: Sequence[int]) -> str:
+        """Return a sentence if the returned value or the statuses are wrong; else ""."""
         if self.refused:
             statuses = [STATUSES.index("NO_WORK")] * self.count
             if any(cell is not None for cell in self.work.cells):
-                return f"{where}: an array that is too small is stored to"
+                return f"{call_name}: an array that is too small is stored to"
         if returned != (
             sum(status != STATUSES.index("OK") for status in statuses)
             if self.block.checked
             else None
         ):
-            return f"{where} returns {returned}"
-        gives_statuses = self.block.checked and self.case.statuses
-        if self.status.cells != (list(statuses) if gives_statuses else [None] * self.count):
-            return f"{where}: the statuses are not those of the states"
+            return f"{call_name} returns {returned}"
+        stores_statuses = self.block.checked and self.case.statuses
+        if self.status.cells != (list(statuses) if stores_statuses else [None] * self.count):
+            return f"{call_name}: the statuses are not those of the states"
         return ""
 
     def _expected(self, calls: Sequence[Term], statuses: Mapping[Term, int]) -> list[list[Any]]:
-        """Return what stands in each array behind the call."""
+        """Return the elements that each array must have after the call."""
         expected = {id(memory): [*memory.cells] for memory in self.memories}
         first = len(self.block.inputs)
         for number, port in enumerate(self.block.outputs):
@@ -607,17 +621,18 @@ class StatesCall:
 
     @property
     def function(self) -> str:
-        """The function that is called."""
+        """Name of the called function."""
         return f"{self.reader.symbol}_{'batch' if self.case.batch else 'strided'}"
 
     @property
     def elements(self) -> int:
-        """Elements of one state."""
+        """Number of elements of one state, arguments and results together."""
         return sum(port.size for port in self.ports)
 
     def words(self) -> list[Any]:
-        """Return the number of states and the arrays, with their distances where these are
-        arguments.
+        """Return the arguments of the call: the number of states, and each array.
+
+        A strided function also has the two strides of each array as arguments.
         """
         arguments: list[Any] = [self.case.states]
         for memory, layout in zip(self.memories, self.layouts, strict=True):
@@ -627,12 +642,12 @@ class StatesCall:
         return arguments
 
     def status_words(self) -> list[Any]:
-        """Return the array for statuses, or none, where a function takes one."""
+        """Return the argument for the statuses, 0 for no array; empty if the function has none."""
         arguments = [array(self.status) if self.case.statuses else 0]
         return arguments if self.block.checked else []
 
     def _run(self, statuses: Mapping[Term, int]) -> Any:
-        """Call the function."""
+        """Interpret the function, and return its value."""
         self.block.statuses = statuses
         block: Any = self.block
         machine = self.reader.reading.machine(
@@ -645,7 +660,7 @@ class StatesCall:
             arguments += [array(self.work), *([self.stated_size] if self.block.checked else [])]
         try:
             returned = machine.call(self.function, [*arguments, *self.status_words()])
-            self.stack = machine.most
+            self.stack = machine.peak_stack
             return returned
         except ProgramError as error:
             raise ProgramError(f"{self.function}: {error}") from None

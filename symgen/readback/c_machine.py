@@ -1,9 +1,8 @@
-"""A machine for the C of generated text: integers, pointers and memory are concrete, real numbers
-are terms.
+"""Interpreter of generated C: integers, pointers and memory are concrete, real numbers are terms.
 
-Two terms are one object if they were made by the same operation of the same terms. Each access is
-checked: an array has the elements that are declared, and an element is written before it is read.
-Syntax that the machine does not know is refused.
+Two terms are one object if they are the same operation of the same operands. The interpreter, a
+`Machine`, checks each access: the element belongs to the array as declared, and is stored before it
+is read. It rejects syntax that generated C does not have.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from symgen.support.errors import ProgramError
 from symgen.vocabulary.reals import Real
 
 WIDTHS = {"short": 2**15, "int": 2**31, "unsigned int": 2**32, "ptrdiff_t": 2**63}
-"""Integer types, and the least magnitude that each does not hold."""
+"""Integer types, and the least magnitude that is too large for each."""
 _NARROW = ("int", "unsigned int")
 _ARITHMETIC = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -34,16 +33,18 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "==": eq,
     "!=": ne,
 }
-_WHOLE = _COMPARISONS | {"+": add, "-": sub, "*": mul}
-"""Operators on whole numbers that have a result whatever the numbers are."""
+_INTEGER_OPERATORS = _COMPARISONS | {"+": add, "-": sub, "*": mul}
+"""Operators on integers that have a result for all operands."""
 _PARALLEL = "omp parallel for schedule(static, 1)"
 _FUNCTIONS = {"sin": 1, "cos": 1, "sqrt": 1, "log": 1, "fabs": 1, "atan2": 2}
-"""Functions of <math.h> by their operands."""
+"""Functions of <math.h>, with their numbers of operands."""
 
 
 class Term:
-    """A real number: an operation of terms, and the line of the C that computed it first (0: the
-    form itself).
+    """A real number: an operation of terms, and the line of the C that computed it first.
+
+    Line 0 stands for the form, that is, the Program or the loop program. `known` is True for terms
+    of the form.
     """
 
     __slots__ = ("known", "line", "note", "operands", "operation", "terms")
@@ -60,7 +61,7 @@ class Term:
 
 
 class Terms:
-    """The terms of one run of a function."""
+    """Terms of one run of a function."""
 
     def __init__(self, real: Real) -> None:
         self.real = real
@@ -68,15 +69,14 @@ class Terms:
         self.constants: dict[tuple[int, int], Term] = {}
         self.literals: dict[str, Term] = {}
         self.line, self.note = 0, ""
-        """Line of the C that is interpreted, and the step that it calls; 0 while the form is
-        evaluated.
-        """
+        """Interpreted line of the C, 0 while the form is evaluated; and the step that it calls."""
         self.sealed = False
-        """True where the C may do no operation that the form does not."""
+        """True if an arithmetic operation that the form does not have is an error."""
         self.operations = 0
+        """Number of arithmetic operations that the C performed."""
 
     def of(self, operation: Any, *operands: Any) -> Term:
-        """Return the term of an operation."""
+        """Return the term of an operation: the existing one if there is one."""
         key = (operation, operands)
         term = self.terms.get(key)
         if term is None:
@@ -88,7 +88,7 @@ class Terms:
         return term
 
     def constant(self, value: Fraction) -> Term:
-        """Return the constant that is nearest to a fraction."""
+        """Return the constant of the real type that is nearest to a fraction."""
         key = value.numerator, value.denominator
         term = self.constants.get(key)
         if term is None:
@@ -96,7 +96,7 @@ class Terms:
         return term
 
     def literal(self, text: str) -> Term | None:
-        """Return the constant that a literal is; None where it is not of the type."""
+        """Return the constant of a literal; None if the literal is not of the real type."""
         term = self.literals.get(text)
         if term is None:
             number = literal(text, self.real)
@@ -106,50 +106,51 @@ class Terms:
         return term
 
     def negative(self, term: Term) -> Term:
-        """Return the opposite of a term: of a constant it is a constant."""
+        """Return the negative of a term; the negative of a constant is a constant."""
         if term.operation == "const":
             return self.of("const", opposite(term.operands[0]))
         self.operations += self.line > 0
         return self.of("neg", term)
 
     def row(self, operation: str, value: Any, operands: Sequence[Term]) -> Term:
-        """Return the term of a row of a Program that is no argument."""
+        """Return the term of a row of a Program; the row must not be an argument."""
         if operation == "const":
             return self.constant(value)
         return self.negative(*operands) if operation == "neg" else self.of(operation, *operands)
 
 
 def first_difference(term: Term) -> Term:
-    """Return the first term below a wrong one that the form does not have; the term itself if the
-    form has it.
+    """Return the first term below `term` that the form does not have.
+
+    All operands of the returned term are terms of the form. It is `term` itself if this is true of
+    `term`.
     """
     while True:
-        wrong = next(
+        unknown_operand = next(
             (t for t in term.operands if isinstance(t, Term) and not t.known),
             None,
         )
-        if wrong is None:
+        if unknown_operand is None:
             return term
-        term = wrong
+        term = unknown_operand
 
 
 @dataclass(eq=False, slots=True)
 class Memory:
-    """An array of real numbers or of integers; None is an element that was never written."""
+    """An array of real numbers or of integers; None is an element that was never stored."""
 
     name: str
     cells: Any
     constant: bool = False
     integers: bool = False
     role: str = ""
-    """'argument', 'result' or 'workspace' of the function that a user calls; 'local' of an array
-    that a function declares.
-    """
+    """'argument', 'result' or 'workspace' of the called function; 'local' for a declared array."""
 
 
 class Pointer(NamedTuple):
-    """An element of an array, or a row of `shape` elements, in an array whose bounds are `low` and
-    `high`.
+    """Pointer to element `at` of a memory, or to a row of `shape` elements that begins there.
+
+    The array has the elements from `low` up to, but without, `high`.
     """
 
     memory: Memory
@@ -160,13 +161,13 @@ class Pointer(NamedTuple):
 
 
 def array(memory: Memory, *shape: int) -> Pointer:
-    """Return a whole array, of which each element is a row of `shape`."""
+    """Return a pointer to the first element of a memory; each element is a row of `shape`."""
     return Pointer(memory, 0, shape, 0, len(memory.cells))
 
 
 @dataclass(eq=False, slots=True)
 class Variable:
-    """A local of a function: its type, and its value (None: not set)."""
+    """A local variable of a function: its type, and its value (None: not set)."""
 
     kind: Kind
     value: Any = None
@@ -174,7 +175,7 @@ class Variable:
 
 
 class Struct(dict[str, Any]):
-    """A value of a type with fields: the value of each field by name, None where it is not set."""
+    """A value of a struct type: the value of each field by name, None for a field not set."""
 
     def __init__(self, kind: str, fields: Mapping[str, Any]) -> None:
         super().__init__(fields)
@@ -182,18 +183,18 @@ class Struct(dict[str, Any]):
 
 
 class Reference(NamedTuple):
-    """The address of a field."""
+    """The address of a field of a struct."""
 
     fields: dict[str, Any]
     name: str
 
 
 class Narrow(int):
-    """A whole number of 32 bits: so has the result of an operation on two of them."""
+    """An integer of 32 bits; the result of an operation on two of them has 32 bits, too."""
 
 
 class Kind(NamedTuple):
-    """A type: the name of the elements' type, pointer or array or neither, and sizes."""
+    """A type: the name of the element type; "pointer", "array" or ""; and the array's sizes."""
 
     base: str
     form: str = ""
@@ -203,7 +204,10 @@ class Kind(NamedTuple):
 
 @dataclass(eq=False)
 class Region:
-    """A loop whose iterations run at the same time: which iteration read or wrote each element."""
+    """A parallel loop: the iteration that read, and the one that wrote, each element of a memory.
+
+    `outer` are the identities of the variables that are declared outside of the loop.
+    """
 
     outer: frozenset[int]
     iteration: int = 0
@@ -211,22 +215,26 @@ class Region:
     writes: dict[tuple[Memory, int], int] = field(default_factory=dict)
 
     def conflict(self, memory: Memory, at: int, write: bool) -> bool:
-        """Record an access; True if another iteration writes the same element, or reads what this
-        one writes.
+        """Record an access; return True if it conflicts with one of another iteration.
+
+        Two accesses to an element conflict if at least one of them writes it.
         """
         key, iteration = (memory, at), self.iteration
-        wrong = self.writes.get(key, iteration) != iteration or (
+        conflicts = self.writes.get(key, iteration) != iteration or (
             write and self.reads.get(key, iteration) != iteration
         )
         if write:
             self.writes[key] = iteration
         elif self.reads.setdefault(key, iteration) != iteration:
-            self.reads[key] = 0  # several iterations; they are counted from 1
-        return wrong
+            self.reads[key] = 0  # 0 stands for several iterations; iterations count from 1
+        return conflicts
 
 
 def statements_allowed(numbers: int) -> int:
-    """Return the statements after which a function that works on so many numbers has no end."""
+    """Return the number of statements after which a function is assumed to run forever.
+
+    `numbers` is the amount of numbers that the function works on.
+    """
     return 100_000 + 200 * numbers
 
 
@@ -237,56 +245,61 @@ class Returned(NamedTuple):
 
 
 _CONTINUE = Returned(None)
-"""The end of an iteration of a `for`."""
+"""Result of `continue`, which ends an iteration of a `for`."""
 Run = Callable[["Machine"], Any]
-"""A statement or an expression, translated: what it does on a machine."""
+"""Translation of a statement or an expression: it executes the statement on a machine."""
 Step = Callable[["Machine", Sequence[Pointer], Any], Any]
-"""A function that is read by itself: it is applied to memory where it is called."""
+"""A function that is verified separately: a call of it is one operation on memory."""
 External = Callable[["Machine", Sequence[Any], Any], Any]
-"""A function whose text is elsewhere: it is given values and returns one."""
+"""A function whose definition is not in the text: it receives values and returns one."""
 
 
 @dataclass
 class Machine:
-    """The functions of one text, and the memory that they work on."""
+    """Interpreter of the functions of one text."""
 
     terms: Terms
     functions: Mapping[str, Any]
     tables: dict[str, Any] = field(default_factory=dict)
-    """Arrays and other values that have names in all functions."""
+    """Arrays and other values with file scope, by name."""
     steps: Mapping[str, Step] = field(default_factory=dict)
     externals: Mapping[str, External] = field(default_factory=dict)
     structs: Mapping[str, Callable[[], Struct]] = field(default_factory=dict)
-    """A new value of each type with fields."""
+    """Functions that return a new value of each struct type, by the name of the type."""
     integers: Mapping[str, int] = field(default_factory=dict)
-    """Whole numbers that have names."""
+    """Named integer constants."""
     sines: tuple[str, ...] = ()
-    """Names of the text's own function for a sine and a cosine."""
+    """Names of the text's own function that computes a sine and a cosine."""
     macros: Mapping[str, str] = field(default_factory=dict)
-    """Names in the text of functions of <math.h>."""
+    """Functions of <math.h> by the names of their macros in the text."""
     angles: int = 0
-    """Angles that this function takes at once; 0: one."""
+    """Number of angles of one call of a function in `sines`; 0 if its argument is a number."""
     compare: Callable[[str, Term, Term, Any], bool] | None = None
-    """Decides a comparison of real numbers."""
+    """Function that decides a comparison of real numbers; None if comparisons are errors."""
     aliased: str = ""
-    """'aligned' where a result may lie over an argument, both from their first elements on;
-    'anyhow' where it may in any way.
+    """Permitted aliasing of results and arguments, '' for none.
+
+    'aligned': a result and an argument may begin at the same element. 'anyhow': they may overlap in
+    any way.
     """
     patience: float = math.inf
-    """Statements after which the function has no end."""
+    """Number of statements that may still run before the function is assumed to run forever."""
     names: dict[str, Variable] = field(default_factory=dict)
+    """Variables of the running function, by name."""
     region: Region | None = None
+    """The parallel loop that runs; None outside of such a loop."""
     stored: set[int] = field(default_factory=set)
-    """Elements of results that were stored."""
+    """Indices of the elements of results that were stored."""
     workspace_sizes: set[int] = field(default_factory=set)
-    """Sizes that functions declare for the workspace of the function that a user calls."""
+    """Sizes that functions declare for the workspace of the called function."""
     stack: int = 0
-    """Bytes of the local arrays of real numbers, of all functions that run."""
-    most: int = 0
-    """The most that `stack` was."""
+    """Bytes of the local arrays of real numbers of all functions that run."""
+    peak_stack: int = 0
+    """Largest value of `stack` so far."""
     code: dict[int, tuple[Any, Run]] = field(default_factory=dict)
-    """Translated statements and expressions, by the identity of their nodes: machines of one text
-    may share them.
+    """Translated statements and expressions by the identity of their nodes.
+
+    Machines of one text may share them.
     """
 
     def __post_init__(self) -> None:
@@ -297,7 +310,7 @@ class Machine:
     # -- memory --
 
     def load(self, memory: Memory, at: int, node: Any) -> Any:
-        """Return an element."""
+        """Return an element of a memory. Raises ProgramError if it may not be read."""
         value = memory.cells[at]
         if value is None:
             raise self.refuse(node, f"{memory.name}[{at}] is read before anything is put there")
@@ -317,7 +330,7 @@ class Machine:
         return value
 
     def store(self, memory: Memory, at: int, value: Any, node: Any) -> None:
-        """Store an element."""
+        """Store an element of a memory. Raises ProgramError if it may not be stored to."""
         if memory.constant:
             raise self.refuse(node, f"{memory.name}[{at}] may not be stored to")
         if memory.role == "result":
@@ -327,8 +340,9 @@ class Machine:
         memory.cells[at] = value
 
     def advanced(self, pointer: Pointer, rows: int, node: Any) -> Pointer:
-        """Return the pointer so many elements, or rows, behind, which is not beyond the end of its
-        array.
+        """Return a pointer moved forward by so many elements, or rows of its shape.
+
+        Raises ProgramError if the result is outside of the array.
         """
         at = pointer.at + rows * math.prod(pointer.shape)
         if not pointer.low <= at <= pointer.high:
@@ -336,6 +350,7 @@ class Machine:
         return pointer._replace(at=at)
 
     def outside(self, pointer: Pointer, at: int, node: Any) -> ProgramError:
+        """Return the error for an index outside of an array."""
         return self.refuse(
             node,
             f"{pointer.memory.name}[{at}] is outside of the elements {pointer.low} to"
@@ -343,21 +358,21 @@ class Machine:
         )
 
     def refuse(self, node: Any, sentence: str) -> ProgramError:
-        """Return the error with the line of a node."""
+        """Return an error with the line of a node."""
         return ProgramError(f"line {line_of(node) or self.terms.line}: {sentence}")
 
     def strange(self, node: Any) -> ProgramError:
-        """Return the error for syntax that no generated text holds there."""
+        """Return the error for syntax that generated C does not have at this place."""
         return self.refuse(node, f"a {type(node).__name__} that generated code never holds there")
 
     def endless(self, node: Any) -> ProgramError:
-        """Return the error for more statements than the function can have to run."""
+        """Return the error for a function that is assumed to run forever."""
         return self.refuse(node, "this goes on for longer than the loops have links")
 
     # -- functions --
 
     def call(self, name: str, arguments: Sequence[Any], node: Any = None) -> Any:
-        """Run a function; return its result."""
+        """Interpret a function of the text; return its result."""
         function = self.functions.get(name)
         if function is None:
             raise self.refuse(node, f"{name} is not a function of this text")
@@ -367,7 +382,7 @@ class Machine:
             raise self.refuse(
                 node, f"{name} is given {len(arguments)} arguments, not {len(parameters)}"
             )
-        self._require_apart(parameters, arguments, node)
+        self._require_no_alias(parameters, arguments, node)
         outer, self.names = self.names, {}
         for parameter, value in zip(parameters, arguments, strict=True):
             self._bind(parameter, value, node)
@@ -382,10 +397,10 @@ class Machine:
             raise self.refuse(function.decl, f"{name} does not return a value")
         return self.converted(parameter_kind, returned.value, function.decl)
 
-    def _require_apart(
+    def _require_no_alias(
         self, parameters: Sequence[Any], arguments: Sequence[Any], node: Any
     ) -> None:
-        """Raise ProgramError where an array that is declared `restrict` is given twice."""
+        """Raise ProgramError if the array of a `restrict` parameter is passed twice."""
         memories = [pointer.memory for pointer in arguments if isinstance(pointer, Pointer)]
         for parameter, pointer in zip(parameters, arguments, strict=True):
             restrict = "restrict" in (getattr(parameter.type, "dim_quals", None) or ())
@@ -393,13 +408,13 @@ class Machine:
                 raise self.refuse(node, f"{parameter.name} lies over another array")
 
     def _bind(self, parameter: Any, value: Any, node: Any) -> None:
-        """Give a parameter its value."""
+        """Declare a parameter of the called function with its value."""
         kind = self.kind(parameter.type)
         if kind.form == "array":
-            room, *shape = kind.sizes
+            size, *shape = kind.sizes
             if not isinstance(value, Pointer) or value.shape != tuple(shape):
                 raise self.refuse(node, f"{parameter.name} is given no array of its type")
-            elements = (room or 0) * math.prod(value.shape)
+            elements = (size or 0) * math.prod(value.shape)
             has_known_size = value.memory.role != "workspace" or value.at > value.low
             if elements and not has_known_size:
                 self.workspace_sizes.add(elements)
@@ -418,39 +433,43 @@ class Machine:
         self.new(parameter.name, kind, self.converted(kind, value, node or parameter), parameter)
 
     def new(self, name: str, kind: Kind, value: Any, node: Any, constant: bool = False) -> Variable:
+        """Declare a variable of the running function, and return it."""
         if name in self.names or name in self.tables or name in self.functions:
             raise self.refuse(node, f"{name} is declared a second time")
         variable = self.names[name] = Variable(kind, value, constant)
         return variable
 
     def converted(self, kind: Kind, value: Any, node: Any) -> Any:
-        """Return a value as a type has it; ProgramError where it is of another type."""
+        """Return a value converted to a type. Raises ProgramError if its type differs."""
         if type(value) is Term and kind.base == self.terms.real.name and kind.form == "":
             return value
         if kind.form == "pointer":
-            right = self._is_pointer(kind, value)
+            has_type = self._is_pointer(kind, value)
         elif kind.base in WIDTHS:
-            right = isinstance(value, int) and abs(value) < WIDTHS[kind.base]
-            right = right and (value >= 0 or kind.base != "unsigned int")
-            value = int(value) if right else value
+            has_type = isinstance(value, int) and abs(value) < WIDTHS[kind.base]
+            has_type = has_type and (value >= 0 or kind.base != "unsigned int")
+            value = int(value) if has_type else value
         elif kind.base == self.terms.real.name:
-            right = isinstance(value, Term)
+            has_type = isinstance(value, Term)
         else:
-            right = isinstance(value, Mapping) and self._is_struct(kind, value)
-        if not right or kind.form == "array":
+            has_type = isinstance(value, Mapping) and self._is_struct(kind, value)
+        if not has_type or kind.form == "array":
             raise self.refuse(node, f"a value of another type than {kind.base} is given")
         return value
 
     @staticmethod
     def _is_pointer(kind: Kind, value: Any) -> bool:
-        """True if a value is a pointer of that type, or none."""
+        """True if a value is a pointer of that type, or the null pointer."""
         if not isinstance(value, Pointer):
             return bool(value == 0)
         return value.shape == kind.sizes and value.memory.integers == (kind.base in WIDTHS)
 
     @staticmethod
     def _is_struct(kind: Kind, value: Mapping[str, Any]) -> bool:
-        """True if sines and cosines are of that type: those of one angle, or arrays of them."""
+        """True if a value is a struct of that type.
+
+        Sines and cosines are of a type NAME_pair, and arrays of them of a type NAME_turns.
+        """
         if isinstance(value, Struct):
             return value.kind == kind.base
         several = any(isinstance(field, Pointer) for field in value.values())
@@ -486,7 +505,7 @@ class Machine:
             raise self.refuse(node, f"the type {base} does not belong into this text")
         return Kind(base, form, tuple(sizes))
 
-    # -- what declarations and assignments do --
+    # -- declarations and assignments --
 
     def declare_array(self, node: Any, kind: Kind) -> None:
         """Declare a local array."""
@@ -496,13 +515,13 @@ class Machine:
         self.new(node.name, kind, local_array, node, constant=True)
 
     def count_bytes(self, local_array: Pointer) -> None:
-        """Count the bytes of a local array."""
+        """Add the bytes of a local array of real numbers to the stack."""
         if not local_array.memory.integers:
             self.stack += len(local_array.memory.cells) * self.terms.real.size
-        self.most = max(self.most, self.stack)
+        self.peak_stack = max(self.peak_stack, self.stack)
 
     def struct(self, name: str, declared: Any) -> Struct:
-        """Return a new value of a type with numbers and arrays of numbers as fields."""
+        """Return a new value of a struct type, whose fields are numbers and arrays of numbers."""
         fields = {}
         for member in declared.decls or ():
             kind = self.kind(member.type)
@@ -519,8 +538,8 @@ class Machine:
         cells: list[Any] = [None] * math.prod(sizes)
         if node.init is not None:
             values = self._initial(node.init, sizes, kind, node)
-            nothing = 0 if integers else self.terms.constant(Fraction(0))
-            cells = [*values, *[nothing] * (len(cells) - len(values))]
+            zero = 0 if integers else self.terms.constant(Fraction(0))
+            cells = [*values, *[zero] * (len(cells) - len(values))]
         inner = node.type
         while isinstance(inner, c_ast.ArrayDecl):
             inner = inner.type
@@ -528,7 +547,7 @@ class Machine:
         return array(Memory(node.name, cells, constant, integers), *sizes[1:])
 
     def _initial(self, node: Any, sizes: Sequence[int], kind: Kind, declared: Any) -> list[Any]:
-        """Return the values of an initializer, of rows whole rows."""
+        """Return the values of an initializer; each of its rows must be complete."""
         if not isinstance(node, c_ast.InitList):
             raise self.strange(node)
         if len(sizes) == 1:
@@ -553,20 +572,20 @@ class Machine:
         return values
 
     def set_field(self, fields: dict[str, Any], name: str, value: Any, target: Any) -> None:
-        """Give a field a value."""
+        """Assign a value to a field. Raises ProgramError if its type differs."""
         before = fields[name]
         if isinstance(before, int):
-            right = isinstance(value, int) and 0 <= value < 2**32
+            has_type = isinstance(value, int) and 0 <= value < 2**32
         elif isinstance(before, Struct):
-            right = isinstance(value, Struct) and value.kind == before.kind
+            has_type = isinstance(value, Struct) and value.kind == before.kind
         else:
-            right = isinstance(value, Term) and not isinstance(before, Pointer)
-        if not right:
+            has_type = isinstance(value, Term) and not isinstance(before, Pointer)
+        if not has_type:
             raise self.refuse(target, f"the field {name} is given a value of another type")
         fields[name] = value
 
     def set_local(self, name: str, value: Any, node: Any) -> None:
-        """Give a local a value."""
+        """Assign a value to a local variable."""
         variable = self.names.get(name)
         if variable is None or variable.constant:
             raise self.strange(node)
@@ -577,7 +596,7 @@ class Machine:
     # -- expressions --
 
     def _translated(self, node: Any, translate: Callable[[Any], Run]) -> Run:
-        """Return the translation of a node: each node is translated once."""
+        """Return the translation of a node; each node is translated only once."""
         translation = self.code.get(id(node))
         if translation is None:
             translation = self.code[id(node)] = (node, translate(node))
@@ -588,7 +607,7 @@ class Machine:
         return self._translated(node, _expression)(self)
 
     def integer(self, node: Any) -> int:
-        """Return a whole number."""
+        """Return the value of an expression of integers."""
         value = self.value(node)
         if not isinstance(value, int):
             raise self.strange(node)
@@ -599,11 +618,11 @@ class Machine:
         if isinstance(left, Term) and isinstance(right, Term):
             return self.of_reals(operator, left, right, node)
         if isinstance(left, int) and isinstance(right, int):
-            compared = _COMPARISONS.get(operator)
+            comparison = _COMPARISONS.get(operator)
             return (
-                compared(left, right)
-                if compared
-                else self.whole_number(operator, left, right, node)
+                comparison(left, right)
+                if comparison
+                else self.of_integers(operator, left, right, node)
             )
         if isinstance(left, Pointer) and operator == "+" and isinstance(right, int):
             return self.advanced(left, right, node)
@@ -621,8 +640,8 @@ class Machine:
             raise self.strange(node)
         return self.compare(operator, left, right, node)
 
-    def whole_number(self, operator: str, left: int, right: int, node: Any) -> int:
-        """Return the result of an operation on whole numbers."""
+    def of_integers(self, operator: str, left: int, right: int, node: Any) -> int:
+        """Return the result of an operation on two integers."""
         if isinstance(left, bool) or isinstance(right, bool):
             raise self.strange(node)
         value = self._operation(operator, left, right, node)
@@ -645,10 +664,8 @@ class Machine:
             return left >> right
         raise self.refuse(node, f"{left} {operator} {right} is not an operation of generated code")
 
-    def called(self, name: str, arguments: list[Any], node: Any) -> Any:
-        """Return what a call gives: of a step, of <math.h>, of the sines, or of a function of the
-        text.
-        """
+    def call_any(self, name: str, arguments: list[Any], node: Any) -> Any:
+        """Return the value of a call of a step, of <math.h>, of sines, or of another function."""
         step = self.steps.get(name)
         if step is not None:
             if not all(isinstance(argument, Pointer) for argument in arguments):
@@ -688,13 +705,12 @@ class Machine:
 
 # -- statements, translated ------------------------------------------------------------------------
 #
-# A node is looked into once, and what it does is a function of the machine: loops run the same
-# nodes thousands of times. What
-# is refused, is refused when it runs.
+# Each node is translated once into a Python function of the machine, because loops run the same
+# nodes thousands of times. An error of a node is raised when the node runs.
 
 
 def _strange(node: Any) -> Run:
-    """Translate syntax that no generated text holds there."""
+    """Translate syntax that generated C does not have at this place: running it is an error."""
 
     def run(machine: Machine) -> Any:
         raise machine.strange(node)
@@ -703,7 +719,7 @@ def _strange(node: Any) -> Run:
 
 
 def _refusal(node: Any, sentence: str) -> Run:
-    """Translate what is refused with a sentence."""
+    """Translate a node that is an error, which `sentence` describes."""
 
     def run(machine: Machine) -> Any:
         raise machine.refuse(node, sentence)
@@ -712,7 +728,7 @@ def _refusal(node: Any, sentence: str) -> Run:
 
 
 def _block(node: Any) -> Run:
-    """Translate `{ … }`: it returns what a statement of it returns, or None."""
+    """Translate `{ … }`, whose result is that of its first `return` or `continue`, else None."""
     if not isinstance(node, c_ast.Compound):
         return _strange(node)
     items = _items(node)
@@ -739,8 +755,9 @@ def _block(node: Any) -> Run:
 
 
 def _items(block: Any) -> list[tuple[Any, int | None, Run]]:
-    """Translate the statements of a block: each with itself and its line, None where it is not
-    counted.
+    """Return the node, the line and the translation of each statement of a block.
+
+    Node and line are None for statements that `Machine.patience` does not count.
     """
     items: list[tuple[Any, int | None, Run]] = []
     parallel = False
@@ -762,7 +779,7 @@ def _items(block: Any) -> list[tuple[Any, int | None, Run]]:
 
 
 def _statement(node: Any) -> Run:
-    """Translate a statement by itself."""
+    """Translate a single statement."""
     run_statement = _STATEMENTS.get(type(node), _strange)(node)
     line = line_of(node)
 
@@ -779,7 +796,7 @@ def _statement(node: Any) -> Run:
 
 
 def _parallel(node: Any) -> Run:
-    """Translate a loop whose iterations may run at the same time."""
+    """Translate a loop whose iterations may run in parallel."""
     if not isinstance(node, c_ast.For):
         return _strange(node)
     index = name_of(getattr(node.init, "lvalue", None))
@@ -789,7 +806,7 @@ def _parallel(node: Any) -> Run:
         if machine.region is not None:
             raise machine.strange(node)
         returned: Returned | None = loop(machine)
-        machine.names[index].value = None  # each iteration has its own
+        machine.names[index].value = None  # the index is private to each iteration
         return returned
 
     return run
@@ -800,15 +817,15 @@ def _for(node: Any) -> Run:
 
 
 def _loop(node: Any, parallel: bool) -> Run:
-    """Translate a loop, of which the iterations run at the same time if it is `parallel`."""
+    """Translate a `for` loop; `parallel`: its iterations may run in parallel."""
     if not isinstance(node.init, c_ast.Assignment) or node.next is None or node.cond is None:
         return _strange(node)
-    begin, holds = _assign(node.init), _condition(node.cond)
+    start, holds = _assign(node.init), _condition(node.cond)
     body, step = _block(node.stmt), _statement(node.next)
     index = name_of(node.init.lvalue)
 
     def run(machine: Machine) -> Returned | None:
-        begin(machine)
+        start(machine)
         while holds(machine):
             returned: Returned | None = body(machine)
             if returned is not None and returned is not _CONTINUE:
@@ -819,7 +836,7 @@ def _loop(node: Any, parallel: bool) -> Run:
     def run_parallel(machine: Machine) -> Returned | None:
         outer = {id(variable) for name, variable in machine.names.items() if name != index}
         region = Region(frozenset(outer))
-        begin(machine)
+        start(machine)
         while holds(machine):
             region.iteration += 1
             machine.region = region
@@ -909,7 +926,7 @@ def _call_statement(node: Any) -> Run:
 
 
 def _declare(node: Any) -> Run:
-    """Translate the declaration of a local: a number, a pointer, an array, or sines and cosines."""
+    """Translate the declaration of a local: a number, a pointer, an array, or a struct."""
     if node.storage or node.funcspec:
         return _strange(node)
     constant = "const" in (getattr(node.type, "quals", None) or ())
@@ -963,18 +980,18 @@ def _assign(node: Any) -> Run:
 
 
 def _changed(node: Any) -> Run:
-    """Translate the value that an assignment such as `+=` gives its target."""
+    """Translate the value that an assignment such as `+=` stores."""
     operator = node.op[:-1]
-    more_of, before_of = _expression(node.rvalue), _expression(node.lvalue)
+    right_of, left_of = _expression(node.rvalue), _expression(node.lvalue)
 
     def run(machine: Machine) -> Any:
-        more, before = more_of(machine), before_of(machine)
-        if operator not in _ARITHMETIC or isinstance(before, bool):
+        right, left = right_of(machine), left_of(machine)
+        if operator not in _ARITHMETIC or isinstance(left, bool):
             raise machine.strange(node)
-        if isinstance(before, int) and isinstance(more, int):
-            return machine.whole_number(operator, before, more, node)
-        if isinstance(before, Term) and isinstance(more, Term):
-            return machine.of_reals(operator, before, more, node)
+        if isinstance(left, int) and isinstance(right, int):
+            return machine.of_integers(operator, left, right, node)
+        if isinstance(left, Term) and isinstance(right, Term):
+            return machine.of_reals(operator, left, right, node)
         raise machine.strange(node)
 
     return run
@@ -1008,12 +1025,12 @@ _STATEMENTS: dict[type, Callable[[Any], Run]] = {
 
 
 def _expression(node: Any) -> Run:
-    """Translate an expression: it returns its value."""
+    """Translate an expression into a function that returns its value."""
     return _EXPRESSIONS.get(type(node), _strange)(node)
 
 
 def _of_type(node: Any, kind: type) -> Run:
-    """Translate an expression whose value is of a type."""
+    """Translate an expression whose value must be of a Python type."""
     value_of = _expression(node)
 
     def run(machine: Machine) -> Any:
@@ -1072,7 +1089,7 @@ def _name(node: Any) -> Run:
 
 
 def _place(node: Any) -> Run:
-    """Translate the memory and the place of an element that is stored to."""
+    """Translate an element that is stored to: return its memory and its index."""
     pointer_of, index_of = _pointer(node.name), _integer(node.subscript)
 
     def run(machine: Machine) -> tuple[Memory, int]:
@@ -1114,15 +1131,16 @@ def _element(node: Any) -> Run:
 def _binary(node: Any) -> Run:
     operator = node.op
     if operator in ("&&", "||"):
-        first, second, ends = _condition(node.left), _condition(node.right), operator == "||"
+        first, second = _condition(node.left), _condition(node.right)
+        deciding_value = operator == "||"
 
         def run_condition(machine: Machine) -> bool:
             holds: bool = first(machine)
-            return holds if holds == ends else second(machine)
+            return holds if holds == deciding_value else second(machine)
 
         return run_condition
     left_of, right_of = _expression(node.left), _expression(node.right)
-    integer_operator = _WHOLE.get(operator)
+    integer_operator = _INTEGER_OPERATORS.get(operator)
     if integer_operator is None:
         return lambda machine: machine.of_values(
             operator, left_of(machine), right_of(machine), node
@@ -1192,13 +1210,13 @@ def _call(node: Any) -> Run:
         arguments = [value(machine) for value in values]
         if line:
             machine.terms.line = line
-        return machine.called(name, arguments, node)
+        return machine.call_any(name, arguments, node)
 
     return run
 
 
 def _member(node: Any) -> Run:
-    """Translate the value of a field."""
+    """Translate the value of a field of a struct."""
     field_of = _field(node)
 
     def run(machine: Machine) -> Any:
@@ -1211,7 +1229,7 @@ def _member(node: Any) -> Run:
 
 
 def _field(node: Any) -> Run:
-    """Translate the fields of a value, and the name of one of them."""
+    """Translate a field of a struct: return all fields of the struct, and the name of this one."""
     if node.type != ".":
         return _strange(node)
     fields_of, name = _expression(node.name), node.field.name
@@ -1244,5 +1262,5 @@ def _is_empty(initial: Any) -> bool:
 
 
 def line_of(node: Any) -> int:
-    """Return the line of a node; 0 where it has none."""
+    """Return the line of a node; 0 if the node has no line."""
     return int(node.coord.line) if getattr(node, "coord", None) else 0

@@ -1,4 +1,4 @@
-"""The conditions of a function of `--checked` compared with those that the Program asks for."""
+"""Comparison of the conditions of a checked function with those that its Program requires."""
 
 from __future__ import annotations
 
@@ -23,50 +23,51 @@ from symgen.readback.required_checks import (
 from symgen.vocabulary.reals import REALS
 
 Condition = tuple[bool, int, Number | Element]
-"""A comparison: (with a magnitude, number of the expression's structure, bound)."""
+"""A comparison: (True if of a magnitude, structure number of the expression, bound)."""
 
 
 @dataclass(frozen=True)
 class Body:
-    """The statements of a checked function, matched with the Program, as its conditions refer to
-    them.
+    """Names and structure numbers of a checked function that its conditions refer to.
 
-    `name` is the robot's. `zeros` is the local that is zero when all arguments are finite.
+    A structure number identifies an operation with its operands (`symgen.readback.rows`). `name` is
+    the name of the robot. `zeros` is the local that is zero if all arguments are finite.
     """
 
     name: str
     zeros: str
     first_store: int
-    """How many statements stand before the first store."""
+    """Number of statements before the first store."""
     arguments: Mapping[str, int]
-    """The place of each argument."""
+    """Index of each argument, by name."""
     rows: Mapping[int, int]
-    """The number of each row's structure."""
+    """Structure number of each row."""
     number: Callable[[int, Any], int]
-    """The number of an expression's structure behind so many statements."""
+    """Function that returns the structure number of an expression after so many statements."""
     literal: Callable[[str], Number]
-    """The value of a literal."""
+    """Function that returns the value of a literal."""
     fabs: str
-    """The function that gives magnitudes."""
+    """Name of the C function that returns a magnitude."""
 
     def is_literal(self, node: Any, value: int) -> bool:
-        """True if an expression is a literal of that magnitude."""
+        """True if an expression is a literal with this magnitude."""
         return isinstance(node, c_ast.Constant) and self.literal(node.value)[1] == value
 
     def element(self, node: Any) -> Element | None:
-        """Return the element of an argument that an expression is."""
+        """Return the element of an argument that an expression reads; None for any other."""
         if not isinstance(node, c_ast.ArrayRef) or not isinstance(node.subscript, c_ast.Constant):
             return None
         port, index = self.arguments.get(name_of(node.name)), node.subscript.value
         return Element(port, int(index)) if port is not None and INDEX.fullmatch(index) else None
 
     def bound(self, node: Any) -> Number | Element | None:
-        """Return the literal, or the element of an argument, that an expression is."""
+        """Return the value of a literal, or the element of an argument; None for any other."""
         return self.literal(node.value) if isinstance(node, c_ast.Constant) else self.element(node)
 
     def condition(self, node: Any, sign: str, at: int) -> Condition | None:
-        """Read `value >= bound` or `fabs(value) <= bound`, by `sign`; None for a condition of
-        another shape.
+        """Return the comparison `value sign bound` or `fabs(value) sign bound`.
+
+        It stands after `at` statements. Return None for a condition of another form.
         """
         bound = self.bound(node.right) if _is_operation(node, sign) else None
         if bound is None:
@@ -78,15 +79,16 @@ class Body:
         return magnitude, self.number(at, value), bound
 
     def unit(self, node: Any) -> tuple[int, int, Number] | None:
-        """(argument, k, bound) of fabs(q[k]*q[k] + … + q[k+3]*q[k+3] - 1) <= bound, q being that
-        argument.
+        """Return (argument, k, bound) of `fabs(q[k]*q[k] + … + q[k+3]*q[k+3] - 1) <= bound`.
+
+        q is the argument with that index. Return None for a condition of another form.
         """
         if not _is_operation(node, "<=") or not isinstance(node.right, c_ast.Constant):
             return None
-        less = _argument(node.left, self.fabs)
-        if not _is_operation(less, "-") or not self.is_literal(less.right, 1):
+        difference = _argument(node.left, self.fabs)
+        if not _is_operation(difference, "-") or not self.is_literal(difference.right, 1):
             return None
-        squared = [self._squared(term) for term in _operands(less.left, "+")]
+        squared = [self._squared(term) for term in _operands(difference.left, "+")]
         if squared[0] is None:
             return None
         port, first = squared[0]
@@ -94,7 +96,7 @@ class Body:
         return (port, first, self.literal(node.right.value)) if complete else None
 
     def _squared(self, node: Any) -> Element | None:
-        """Return the element of an argument that is multiplied by itself."""
+        """Return the element of an argument whose square an expression is; None for any other."""
         if not _is_operation(node, "*"):
             return None
         left = self.element(node.left)
@@ -104,19 +106,21 @@ class Body:
 def differences(
     checks: Checks, program: Program, body: Body, divisor_bounds: Mapping[int, Bound], inline: bool
 ) -> list[str]:
-    """List what the conditions lack; `inline`: angles must stay in the range of the text's own
-    sines.
+    """List the differences between the conditions of a function and the required conditions.
+
+    `inline`: angles must be in the range of the text's own sines.
     """
     name, required = body.name, _required(program, body, divisor_bounds, inline)
     statuses = ["OK", "NOT_FINITE", *required]
-    spelt = {status: (f"{name}_{status}", str(STATUSES.index(status))) for status in statuses}
-    stated = [word for word, _, _ in checks.conditions[1:]]
-    if len(stated) != len(statuses) - 1 or any(
-        word not in spelt[status] for word, status in zip(stated, statuses[1:], strict=True)
+    spellings = {status: (f"{name}_{status}", str(STATUSES.index(status))) for status in statuses}
+    status_words = [word for word, _, _ in checks.conditions[1:]]
+    if len(status_words) != len(statuses) - 1 or any(
+        word not in spellings[status]
+        for word, status in zip(status_words, statuses[1:], strict=True)
     ):
         return [f"the checks are not those of {', '.join(statuses[1:])}, in this order"]
     differences = []
-    if status_of(checks.conditions[0][1]) not in spelt["OK"]:
+    if status_of(checks.conditions[0][1]) not in spellings["OK"]:
         differences.append(f"the status does not begin as {name}_OK")
     if checks.conditions[-1][2] > body.first_store:
         differences.append("a result is stored before the last check")
@@ -131,8 +135,9 @@ def differences(
 def _required(
     program: Program, body: Body, divisor_bounds: Mapping[int, Bound], inline: bool
 ) -> dict[str, set[Any]]:
-    """Return the conditions of the Program by status, in the order of the text; statuses without
-    one are left out.
+    """Return the required conditions of a Program by status, in the order of the text.
+
+    A status without a condition is left out.
     """
     rows, real = computed(program), REALS[program.real]
     farthest = nearest(FARTHEST, real)
@@ -146,11 +151,11 @@ def _required(
         },
         "DIVISOR": {
             (
-                owed.magnitude,
+                bound.magnitude,
                 body.rows[row],
-                owed.least if isinstance(owed.least, Element) else nearest(owed.least, real),
+                bound.least if isinstance(bound.least, Element) else nearest(bound.least, real),
             )
-            for row, owed in bounds(program, rows, divisor_bounds).items()
+            for row, bound in bounds(program, rows, divisor_bounds).items()
         },
         "RESULT_NOT_FINITE": {body.rows[row] for row in finite(program, rows)},
     }
@@ -160,7 +165,7 @@ def _required(
 def _is_required(
     condition: Any, at: int, status: str, required: Collection[Any], body: Body
 ) -> bool:
-    """True if a condition, behind so many statements, is the required one of its status."""
+    """True if a condition after `at` statements is the required condition of its status."""
     parts = _operands(condition, "&&")
     match status:
         case "NOT_FINITE":
@@ -182,7 +187,7 @@ def _is_required(
 def zeros(
     program: Program, node: Any, inputs: Mapping[str, int], literal: Callable[[str], Number]
 ) -> bool:
-    """True if an expression is the sum of zero times every element of every argument, in order."""
+    """True if an expression is the sum of 0·x over all elements x of all arguments, in order."""
     factors = _times_zero(node, literal)
     if not all(
         isinstance(factor, c_ast.ArrayRef) and isinstance(factor.subscript, c_ast.Constant)
@@ -196,7 +201,7 @@ def zeros(
 
 
 def _times_zero(node: Any, literal: Callable[[str], Number]) -> list[Any]:
-    """The factors x of a sum of products 0*x, in order; None for a term of another shape."""
+    """Return the factors x of a sum of products 0*x, in order; None for any other summand."""
     factors = []
     for term in _operands(node, "+"):
         product = _is_operation(term, "*") and isinstance(term.left, c_ast.Constant)
@@ -205,13 +210,14 @@ def _times_zero(node: Any, literal: Callable[[str], Number]) -> list[Any]:
 
 
 def _finite(parts: list[Any], body: Body) -> list[Any]:
-    """Locals and elements x of the parts of (0*x + …) >= 0 && …; empty for a condition of another
-    shape.
+    """Return the locals and elements x of `(0*x + …) >= 0 && …`.
+
+    `parts` are the operands of `&&`. The result is empty for a condition of another form.
     """
     factors_of_all: list[Any] = []
     for part in parts:
-        compared = _is_operation(part, ">=") and body.is_literal(part.right, 0)
-        factors = _times_zero(part.left, body.literal) if compared else [None]
+        is_comparison = _is_operation(part, ">=") and body.is_literal(part.right, 0)
+        factors = _times_zero(part.left, body.literal) if is_comparison else [None]
         if not all(isinstance(factor, c_ast.ID | c_ast.ArrayRef) for factor in factors):
             return []
         factors_of_all += factors
@@ -219,7 +225,7 @@ def _finite(parts: list[Any], body: Body) -> list[Any]:
 
 
 def _operands(node: Any, operator: str) -> list[Any]:
-    """The operands of a chain of one operator that is grouped from the left, in order."""
+    """Return the operands of a left-associative chain of one operator, in order."""
     operands = []
     while _is_operation(node, operator):
         operands.append(node.right)
@@ -228,11 +234,11 @@ def _operands(node: Any, operator: str) -> list[Any]:
 
 
 def _is_operation(node: Any, operator: str) -> bool:
-    """True if an expression is an operation of that operator on two operands."""
+    """True if an expression is this operator applied to two operands."""
     return isinstance(node, c_ast.BinaryOp) and node.op == operator
 
 
 def _argument(node: Any, function: str) -> Any:
-    """Return the only argument of a call of `function`; None for anything else."""
-    called = isinstance(node, c_ast.FuncCall) and name_of(node.name) == function and node.args
-    return node.args.exprs[0] if called and len(node.args.exprs) == 1 else None
+    """Return the only argument of a call of `function`; None for any other expression."""
+    is_call = isinstance(node, c_ast.FuncCall) and name_of(node.name) == function and node.args
+    return node.args.exprs[0] if is_call and len(node.args.exprs) == 1 else None

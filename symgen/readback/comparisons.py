@@ -1,8 +1,9 @@
-"""Comparisons of checked functions: what a function compares follows from its rows
-(`symgen.readback.required_checks`).
+"""Verification of the comparisons that a checked function makes when it is interpreted.
 
-A checked function is run once where all comparisons hold, and again where one of them does not:
-then it says so and stores no result. A function over lanes makes the comparisons of each lane.
+The required comparisons follow from the rows (`symgen.readback.required_checks`). A checked
+function is interpreted once with all comparisons true, and again with one comparison false: then it
+must return the status of this comparison and store no result. A function over lanes makes the
+comparisons of each lane.
 """
 
 from __future__ import annotations
@@ -32,37 +33,39 @@ from symgen.readback.required_checks import (
 from symgen.support.errors import ProgramError
 
 Condition = tuple[str, Term, Term]
-"""The comparison, and what is compared."""
+"""A comparison: its operator, and its left and right operand."""
 
 
 Origin = tuple[int, int] | None
-"""The call of a step and its lane, for a form in parts; else None."""
+"""For a form in parts, the call of a step and its lane; else None."""
 
 
 class Group(NamedTuple):
-    """Conditions, numbers that must be finite, and the status where one of them does not hold."""
+    """Comparisons with one status, which the function returns if one of them is false."""
 
     status: str
     conditions: AbstractSet[Condition] = frozenset()
     finite: AbstractSet[Term] = frozenset()
+    """Numbers that must be finite."""
 
 
 def compared(step: Program, sines: bool) -> list[int]:
-    """Return the rows of a step that are divisors, or that a logarithm or a root is taken of; with
-    `sines` also its angles.
+    """Return the rows of a step that a checked function compares, ascending.
+
+    These are divisors, operands of logarithms and roots, and, with `sines`, angles.
     """
     rows = computed(step)
     return sorted({*bounds(step, rows, {})} | (angle_rows(step, rows) if sines else set()))
 
 
-# -- what is owed ----------------------------------------------------------------------------------
+# -- required comparisons --------------------------------------------------------------------------
 
 
 def of_arguments(
     form: LoopProgram | Program, arguments: Mapping[str, Sequence[Term]], terms: Terms
 ) -> list[Group]:
-    """Return the comparisons of arguments: all are finite, and quaternions have unit length."""
-    everything = frozenset(x for values in arguments.values() for x in values)
+    """Return the required comparisons of arguments: finite elements, and unit quaternions."""
+    elements = frozenset(x for values in arguments.values() for x in values)
     unit, bound = terms.constant(Fraction(1)), terms.constant(length(form.real))
     units = set()
     for name, values in arguments.items():
@@ -71,13 +74,15 @@ def of_arguments(
             for square in squares:
                 total = terms.of("add", total, square)
             units.add(("<=", terms.of("fabs", terms.of("sub", total, unit)), bound))
-    groups = [Group("NOT_FINITE", finite=everything)]
+    groups = [Group("NOT_FINITE", finite=elements)]
     return [*groups, Group("NOT_UNIT", frozenset(units))] if units else groups
 
 
 class Number(NamedTuple):
-    """A number that a step gives to be compared: the bound of a divisor, and True for an angle of
-    the text's own sine.
+    """Comparisons of one number that a step returns for them.
+
+    `owed` is the bound of a divisor, or None. `is_angle` is True for an angle of the text's own
+    sine.
     """
 
     owed: Owed | None
@@ -85,7 +90,7 @@ class Number(NamedTuple):
 
 
 def of_steps(form: LoopProgram, sines: bool) -> dict[int, list[Number]]:
-    """Return the numbers that each step gives to be compared."""
+    """Return the numbers that each step returns for comparisons, by the identity of the step."""
     numbers: dict[int, list[Number]] = {}
     for step in form.programs:
         for port in step.outputs:
@@ -98,7 +103,7 @@ def of_steps(form: LoopProgram, sines: bool) -> dict[int, list[Number]]:
 
 
 def of_a_call(values: Sequence[Term], numbers: Sequence[Number], terms: Terms) -> list[Group]:
-    """Return the comparisons behind a call of a step that gives certain numbers."""
+    """Return the required comparisons after a call of a step, of the `values` that it returned."""
     pairs = [*zip(values, numbers, strict=True)]
     divisors = [(value, number.owed) for value, number in pairs if number.owed is not None]
     groups = [
@@ -122,8 +127,9 @@ def of_rows(
     divisor_bounds: Mapping[int, Bound],
     sines: bool,
 ) -> list[Group]:
-    """Return the comparisons of a Program, in order; `sines`: angles must stay in the range of the
-    text's own sines.
+    """Return the required comparisons of a Program, in order.
+
+    `sines`: angles must be in the range of the text's own sines.
     """
     terms = next(iter(rows.values())).terms
     elements = list(arguments.values())
@@ -156,13 +162,13 @@ def _bounded(value: Term, owed: Owed, bound: Any, terms: Terms) -> Condition:
 
 
 def _times_zero(total: Term) -> set[Term] | None:
-    """Return the numbers x of a sum of products 0·x; None for another sum."""
+    """Return the numbers x of a sum of products 0·x; None for any other sum."""
     zero = total.terms.constant(Fraction(0))
-    values, open_ = set(), [total]
-    while open_:
-        term = open_.pop()
+    values, addends = set(), [total]
+    while addends:
+        term = addends.pop()
         if term.operation == "add":
-            open_ += term.operands
+            addends += term.operands
         elif term.operation == "mul" and term.operands[0] is zero:
             values.add(term.operands[1])
         elif term is not zero:
@@ -171,8 +177,9 @@ def _times_zero(total: Term) -> set[Term] | None:
 
 
 def _compared_with_zero(condition: Condition) -> set[Term] | None:
-    """Return the numbers that a comparison finds to be finite: those of a sum of products 0·x that
-    is not less than zero.
+    """Return the numbers that a comparison shows to be finite; None for any other comparison.
+
+    The comparison is `0·x + 0·y + … >= 0`, which is false if one of the numbers is not finite.
     """
     operator, left, right = condition
     if operator != ">=" or right is not left.terms.constant(Fraction(0)):
@@ -180,47 +187,50 @@ def _compared_with_zero(condition: Condition) -> set[Term] | None:
     return _times_zero(left)
 
 
-# -- what is made ----------------------------------------------------------------------------------
+# -- comparisons of a run --------------------------------------------------------------------------
 
 
 @dataclass
 class LaneComparisons:
-    """The comparisons of one lane of a run: those that are `due`, in order, and the `ending`, when
-    all else is done.
+    """Required comparisons of one lane of a run, and those that the function made.
 
-    The comparisons behind calls of steps are made before the next call, those of a form in parts in
-    any order before the ending: parts are compared at the same time, and a part that is idle may
-    take a step of another one, whose numbers it does not compare.
+    The function makes the comparisons in `due` in order, and those in `ending` last. It makes the
+    comparisons of a call of a step before it calls the next step. In a form in parts it makes them
+    in any order before those in `ending`, because the parts run in parallel. An idle part may
+    compute a step of another part without comparing its numbers.
     """
 
     due: list[Group]
     ending: Group | None = None
     has_parts: bool = False
     """True for a form in parts."""
-    goes_on: bool = False
-    """True where the parts are compared at the same time: when one has failed the others go on."""
+    continues_after_failure: bool = False
+    """True if parts run in parallel: after a comparison of one is false the others continue."""
     pending: list[Group] = field(default_factory=list)
-    """Comparisons behind calls of steps."""
+    """Comparisons of calls of steps that the function has not begun."""
     open_conditions: dict[Condition, tuple[str, Origin]] = field(default_factory=dict)
     open_finite: dict[Term, tuple[str, Origin]] = field(default_factory=dict)
-    """Comparisons behind calls of steps of a form in parts, with their statuses and origins."""
+    """Missing comparisons of calls of steps of a form in parts, with their statuses and origins."""
     calls: set[Term] = field(default_factory=set)
     """Calls of steps of a form in parts."""
     outcomes: dict[Any, bool] = field(default_factory=dict)
-    """True for each comparison of a form in parts that held. Elements behind the end of a chain
-    make some of them again.
+    """Results of the comparisons of a form in parts.
+
+    The function repeats some of these comparisons for elements after the end of a chain.
     """
     status: str = ""
     origin: Origin = None
-    """The status and the origin of the comparisons that are being made."""
+    """Status and origin of the group of comparisons that the function has begun."""
     conditions: set[Condition] = field(default_factory=set)
     finite: set[Term] = field(default_factory=set)
+    """Missing comparisons of that group."""
     failed: bool = False
+    """True after a comparison was false."""
     made: list[tuple[str, Any, Origin]] = field(default_factory=list)
-    """The status, the place in the text and the origin of each comparison that was made."""
+    """Status, node and origin of each comparison that the function made."""
 
     def take(self, condition: Condition) -> bool:
-        """Return True if a comparison is owed now; it is then made."""
+        """Return True if a comparison is required now, and remove it from the missing ones."""
         if condition in self.open_conditions:
             self.status, self.origin = self.open_conditions.pop(condition)
             return True
@@ -243,10 +253,11 @@ class LaneComparisons:
         return False
 
     def decide(self, condition: Condition, node: Any, failing: int) -> bool | None:
-        """Return True if a comparison holds, which number `failing` does not; None for one that is
-        not owed.
+        """Return the result of a required comparison; None for one that is not required now.
+
+        Comparison number `failing` of the lane, counted from 1, is false; all others are true.
         """
-        if (self.failed and not self.goes_on) or not self.take(condition):
+        if (self.failed and not self.continues_after_failure) or not self.take(condition):
             return None
         self.made.append((self.status, node, self.origin))
         holds = len(self.made) != failing
@@ -256,13 +267,18 @@ class LaneComparisons:
         return holds
 
     def outcome(self, condition: Condition) -> bool | None:
-        """Return True if a comparison that is made again holds; None for one that was not made, or
-        of a lane that is not compared.
+        """Return the result of a comparison that is repeated; None if it was not made before.
+
+        The result is None after a comparison of the lane was false, unless parts run in parallel.
         """
-        return self.outcomes.get(condition) if self.goes_on or not self.failed else None
+        return (
+            self.outcomes.get(condition)
+            if self.continues_after_failure or not self.failed
+            else None
+        )
 
     def owe(self, call: Term, origin: Origin, groups: Sequence[Group]) -> None:
-        """Add the comparisons behind a call of a step."""
+        """Add the required comparisons of a call of a step."""
         if not self.has_parts:
             self.pending += groups
         elif call not in self.calls:
@@ -272,7 +288,7 @@ class LaneComparisons:
                 self.open_finite |= dict.fromkeys(group.finite, (group.status, origin))
 
     def _next(self) -> Group:
-        """Return what is owed now."""
+        """Return the group of comparisons that is required now; an empty group if there is none."""
         if self.conditions or self.finite:
             return Group(self.status, self.conditions, self.finite)
         return next(iter([*self.pending, *self.due, *self._last]), Group(""))
@@ -282,7 +298,7 @@ class LaneComparisons:
         return [] if self.ending is None else [self.ending]
 
     def _begin(self, group: Group) -> None:
-        """Begin with a group of comparisons, if it is not begun."""
+        """Begin the next group of comparisons, unless one has begun."""
         if self.conditions or self.finite:
             return
         if self.pending:
@@ -295,8 +311,10 @@ class LaneComparisons:
         self.conditions, self.finite = set(group.conditions), set(group.finite)
 
     def samples(self) -> list[int]:
-        """The first and the last comparison of each place in the text, and of each lane of a call
-        in parts one, by number from 1.
+        """Return the numbers of comparisons, from 1, that are made false in turn.
+
+        They are the first and the last comparison of each node, and one comparison of each lane of
+        each call of a form in parts.
         """
         first: dict[Any, int] = {}
         last: dict[Any, int] = {}
@@ -309,27 +327,28 @@ class LaneComparisons:
 
     @property
     def all_made(self) -> bool:
-        """True if all comparisons were made that are owed before a step is called."""
+        """True if the function made all comparisons that it must make before it calls a step."""
         return not (self.conditions or self.finite or self.pending or self.due)
 
     @property
     def complete(self) -> bool:
-        """True if all comparisons were made that are owed at all."""
+        """True if the function made all required comparisons."""
         is_open = self.open_conditions or self.open_finite
         return self.all_made and self.ending is None and not is_open
 
 
 @dataclass
 class Comparisons:
-    """The comparisons of one run. `failing`: which comparison of a lane does not hold, by number
-    from 1.
+    """Required and made comparisons of one run, lane by lane.
+
+    `failing` is the number, from 1, of the false comparison of a lane, by lane.
     """
 
     lanes: list[LaneComparisons]
     failing: Mapping[int, int] = field(default_factory=dict)
 
     def __call__(self, operator: str, left: Term, right: Term, node: Any) -> bool:
-        """Decide a comparison; ProgramError where the function should not make it at this place."""
+        """Return the result of a comparison. Raises ProgramError if it is not required now."""
         condition = (operator, left, right)
         for number, lane in enumerate(self.lanes):
             holds = lane.decide(condition, node, self.failing.get(number, 0))
@@ -346,18 +365,18 @@ class Comparisons:
 
     @property
     def all_made(self) -> bool:
-        """True if all comparisons were made that are owed before a step is called."""
+        """True if the function made all comparisons that it must make before it calls a step."""
         return all(lane.all_made or lane.failed for lane in self.lanes)
 
     @property
     def complete(self) -> bool:
-        """True if all comparisons were made that are owed at all."""
+        """True if the function made all required comparisons."""
         return all(lane.complete or lane.failed for lane in self.lanes)
 
 
 @dataclass
 class GuardedStep:
-    """A step of a checked function, which is called when all is compared that is owed before."""
+    """A step of a checked function: all comparisons of earlier calls must precede its call."""
 
     step: Any
     comparisons: Comparisons
@@ -365,7 +384,7 @@ class GuardedStep:
     results_of: Callable[[Program, Term, Terms], Mapping[int, Sequence[Term]]]
 
     def __call__(self, machine: Machine, arguments: Sequence[Pointer], node: Any) -> None:
-        """Apply the step to memory, and note what is owed behind it."""
+        """Apply the step to memory, and add the required comparisons of this call."""
         if not self.comparisons.all_made:
             raise machine.refuse(node, "not everything has been compared by here")
         step = self.step.text.step
@@ -373,9 +392,9 @@ class GuardedStep:
         if id(step) in self.owed:
             checked_index = next(k for k, port in enumerate(step.outputs) if port.name == CHECKED)
             lanes = self.comparisons.lanes
-            has_states = len(lanes) > 1  # else the lanes of a call are parts of one state
+            has_states = len(lanes) > 1  # otherwise the lanes of a call are parts of one state
             for k, call in enumerate(calls):
-                if call.known:  # an idle part takes a step that the form does not
+                if call.known:  # an idle part may compute a step that the form does not have
                     values = self.results_of(step, call, machine.terms)[checked_index]
                     groups = of_a_call(values, self.owed[id(step)], machine.terms)
                     origin = None if has_states else (id(node), k)
@@ -383,8 +402,9 @@ class GuardedStep:
 
 
 def number_compared(body: Any, name: str) -> int:
-    """Return the one number that a function compares a parameter with; ProgramError where there is
-    none or another.
+    """Return the number that a function compares a parameter with.
+
+    Raises ProgramError if there is no such number, or several.
     """
     numbers: set[int] = set()
     nodes = [body]
@@ -400,23 +420,24 @@ def number_compared(body: Any, name: str) -> int:
 
 
 Failing = Callable[[Mapping[int, int]], tuple[Sequence[int], bool]]
-"""A run in which comparisons do not hold: the status of each lane, and True if a result was stored.
+"""Function that runs a text with false comparisons, by lane.
+
+It returns the status of each lane, and True if a result was stored.
 """
 
 
 def failing_runs(comparisons: Comparisons, run: Failing, symbol: str, name: str) -> list[str]:
-    """List what is wrong where comparisons do not hold: the status of the lane says so, and nothing
-    is stored.
+    """List the errors of runs with a false comparison: a wrong status, or a stored result.
 
-    In one run each lane but one has a comparison of its own that does not hold.
+    In one run each lane except one has a false comparison.
     """
     lanes, samples = len(comparisons.lanes), comparisons.lanes[0].samples()
     if any(lane.samples() != samples for lane in comparisons.lanes):
         return [f"the lanes of {symbol} make other comparisons"]
-    at_once = max(1, lanes - 1)
-    for begin in range(0, len(samples), at_once):
-        numbers = samples[begin : begin + at_once]
-        failing = {(k + begin) % lanes: number for k, number in enumerate(numbers)}
+    samples_per_run = max(1, lanes - 1)
+    for first in range(0, len(samples), samples_per_run):
+        numbers = samples[first : first + samples_per_run]
+        failing = {(k + first) % lanes: number for k, number in enumerate(numbers)}
         statuses, stored = run(failing)
         for lane, status in enumerate(statuses):
             number = failing.get(lane, 0)

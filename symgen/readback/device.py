@@ -1,9 +1,9 @@
-"""A function for a thread of a GPU, taken apart: NAME_<function>.cuh as C, without what only CUDA's
-compiler knows.
+"""Removal of CUDA qualifiers and directives from the text of a function for a thread of a GPU.
 
-Qualifiers tell CUDA's compiler where a function runs and whether it stays a function; what follows
-them is C. They are taken off where they may stand, so that the readers of C
-(`symgen.readback.rows`, `symgen.readback.loops`) read what is left.
+Apart from them NAME_<function>.cuh is C, which `symgen.readback.rows` and `symgen.readback.loops`
+read. A qualifier states for CUDA's compiler where a function runs, and whether it is inlined. The
+functions here remove the qualifiers at the places where generated text has them, and report all
+others.
 """
 
 from __future__ import annotations
@@ -26,22 +26,21 @@ _QUALIFIERS = (
     (r"static __device__ inline void (SYMBOL_\w+\()", r"static void \1"),
     (r"static __(?:constant|device)__ (const (?:double|float|short|int) SYMBOL_)", r"static \1"),
 )
-"""Beginnings of lines in CUDA, and their replacements in C."""
+"""Patterns of the beginnings of lines in CUDA, and their replacements in C."""
 
 
 class Names(NamedTuple):
-    """The name of a robot in the C, and that of a function."""
+    """Names of a robot and of a function in the C."""
 
     robot: str
     symbol: str
 
 
 def plain_device(text: str, names: Names, checked: bool) -> str:
-    """Return NAME_<function>.cuh as C: comments and directives left out, the function of one state
-    called NAME_<function>.
+    """Return NAME_<function>.cuh as C, without comments, directives and qualifiers.
 
-    Raises ProgramError, one sentence, where a directive or a qualifier stands that no generated
-    text has there.
+    The function of one state is renamed to NAME_<function>. Raises ProgramError if a directive or a
+    qualifier is not at a place where generated text has it.
     """
     if sentences := disguises(text):
         raise ProgramError(sentences[0])
@@ -71,15 +70,15 @@ def plain_device(text: str, names: Names, checked: bool) -> str:
 
 
 def _require_directives(lines: list[str], names: Names, checked: bool, sines: bool) -> None:
-    """Raise ProgramError where the directives are other than those of a generated text."""
+    """Raise ProgramError if the directives differ from those of a generated text."""
     guard = f"{names.symbol}_CUH"
-    sine = [f'#include "{names.robot}_sincos.cuh"'] if sines else []
+    sine_header = [f'#include "{names.robot}_sincos.cuh"'] if sines else []
     expected = [
         f"#ifndef {guard}",
         f"#define {guard}",
         "#include <math.h>",
         f'#include "{names.robot}.h"',
-        *sine,
+        *sine_header,
         *refusal(checked).replace("NAME", names.robot).split("\n"),
         "#endif",
     ]
@@ -88,7 +87,7 @@ def _require_directives(lines: list[str], names: Names, checked: bool, sines: bo
 
 
 def as_rows(code: str, names: Names, bounded: bool, checked: bool) -> str:
-    """Return the C of a straight line with the directives that `symgen.readback.rows` asks for.
+    """Return the C of a straight-line function with the directives that `rows` requires.
 
     `bounded`: angles are checked to be in the range of the text's own sines.
     """

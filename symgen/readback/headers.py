@@ -1,6 +1,4 @@
-"""Check that NAME_batch.h and NAME_cuda.h declare exactly the functions that the sources define,
-and contain nothing else.
-"""
+"""Check of NAME_batch.h and NAME_cuda.h: they declare exactly the functions of the sources."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ from symgen.readback.preprocessor import disguises, without_comments
 from symgen.support.errors import ProgramError
 
 THREADS = 128
-"""Threads of a block on a GPU, unless the compiler is told otherwise."""
+"""Default value of NAME_CUDA_THREADS, the number of threads of a block on a GPU."""
 STREAM = "struct CUstream_st *"
 """C type of a CUDA stream in a header that does not include CUDA's headers."""
 _BATCH = r"""#ifndef NAME_BATCH_H
@@ -68,9 +66,9 @@ def batch_differences(
     """List differences between NAME_batch.h and the definitions of a function for many states."""
     file = f"{name}_batch.h"
     groups = _groups(_BATCH, header, name, file)
-    named = [f"{symbol}_batch", f"{symbol}_strided"]
+    drivers = {n: functions[n] for n in (f"{symbol}_batch", f"{symbol}_strided")}
     declared = _declarations(groups["functions"], f"{name}_API ", file)
-    return _differences(declared, {n: functions[n] for n in named}, r"\w+_(?:batch|strided)", file)
+    return _differences(declared, drivers, r"\w+_(?:batch|strided)", file)
 
 
 def cuda_differences(
@@ -90,7 +88,7 @@ def cuda_differences(
 
 
 def _groups(pattern: str, header: str, name: str, file: str) -> dict[str, str]:
-    """Return what stands in the parts of a header that differ from robot to robot."""
+    """Return the parts of a header that differ from robot to robot, by the name of the group."""
     if sentences := disguises(header):
         raise ProgramError(f"{file}: {sentences[0]}")
     lines = [" ".join(line.split()) for line in without_comments(header).splitlines()]
@@ -103,9 +101,9 @@ def _groups(pattern: str, header: str, name: str, file: str) -> dict[str, str]:
 
 @lru_cache(maxsize=2)
 def _declarations(text: str, prefix: str, file: str) -> Mapping[str, Any]:
-    """Return functions by name, each of which is declared behind a prefix.
+    """Return the declarations of functions by name; each line begins with the prefix.
 
-    A folder has one header for all of its functions: it is parsed once.
+    A folder has one header for all of its functions, which is parsed only once.
     """
     lines = text.splitlines()
     if strange := [line for line in lines if not line.startswith(prefix)]:
@@ -128,8 +126,9 @@ def _declarations(text: str, prefix: str, file: str) -> Mapping[str, Any]:
 def _differences(
     declared: Mapping[str, Any], defined: Mapping[str, Any], others: str, file: str
 ) -> list[str]:
-    """List functions that are declared otherwise than defined, and names that no function of the
-    folder has.
+    """List the functions whose declaration and definition differ, and unknown declarations.
+
+    `others` is the pattern of the names of other functions of the folder.
     """
     differences = []
     for name, function in defined.items():
@@ -144,6 +143,6 @@ def _differences(
 
 
 def _text(declaration: Any) -> str:
-    """Return a declaration as one line, its qualifiers and storage left out."""
+    """Return a declaration as one line, without its qualifiers and storage class."""
     generated: str = c_generator.CGenerator().visit(declaration.type)
     return f"{declaration.name}: {generated}"

@@ -1,10 +1,11 @@
-"""Kernels for a GPU and the functions that launch them, interpreted: NAME_<function>_cuda.cu with
-NAME_cuda.h.
+"""Verification of the kernels for a GPU and of the functions that launch them.
 
-A launch is noted with its grid, and its kernel is run for every thread: for several numbers of
-states in several layouts, on several grids. Each state must be read completely, and each result
-stored in its place, if its state is not refused. No thread may touch an element that another one
-stores to. The function of one state is one operation of the elements that it is given.
+The functions in NAME_<function>_cuda.cu are interpreted for several numbers of states in several
+layouts. Each launch is recorded, and its kernel is interpreted for every thread of several grids.
+The function of one state is a single operation of the elements of its arguments. Each state must be
+read completely, and each result must be stored in its place, unless the status of its state is an
+error. No thread may read or store an element that another thread stores. NAME_cuda.h must declare
+the functions.
 """
 
 from __future__ import annotations
@@ -42,15 +43,15 @@ from symgen.support.errors import ProgramError
 from symgen.vocabulary.reals import REALS
 
 BLOCK = 3
-"""Threads of a block in the runs: `NAME_CUDA_THREADS` may be defined as any number."""
+"""Threads of a block in the interpreted launches; NAME_CUDA_THREADS may be any number."""
 GRIDS = ((1, 1), (2, 2), (3, 1))
-"""Blocks, and threads of a block, of launches by other means."""
+"""Numbers of blocks, and of threads of a block, of launches that the text does not make itself."""
 WORKSPACE = 2
-"""Numbers of a thread's workspace in the runs; how many there are decides nothing in a kernel."""
+"""Size of a thread's workspace in the interpreted launches; a kernel does not depend on it."""
 LARGEST = 2**31 - 1
 """INT_MAX, and the largest number of blocks."""
 QUEUED = 77
-"""Return value of a launch in the interpreted runs; any number serves."""
+"""Return value of an interpreted launch; it may be any number."""
 _INVALID = 1
 """cudaErrorInvalidValue."""
 _TYPES = ("cudaStream_t", "cudaLaunchConfig_t")
@@ -63,8 +64,9 @@ _DIRECTIVES = """\
 
 
 class CudaText(NamedTuple):
-    """The files of a function for a GPU: NAME_<function>.cuh, NAME_<function>_cuda.cu, NAME_cuda.h;
-    and NAME.h.
+    """Texts of a function for a GPU.
+
+    They are the files NAME_<function>.cuh, NAME_<function>_cuda.cu, NAME_cuda.h and NAME.h.
     """
 
     device: str
@@ -74,8 +76,10 @@ class CudaText(NamedTuple):
 
 
 class Options(NamedTuple):
-    """Options of a text: `bounded` where angles are compared with the range of the text's own
-    sines; bounds of divisors by row.
+    """Options of a text.
+
+    `bounded`: angles are compared with the range of the text's own sines. `divisor_bounds` are the
+    certified bounds of divisors, by row.
     """
 
     checked: bool
@@ -84,7 +88,7 @@ class Options(NamedTuple):
 
 
 def compare(form: Form, text: CudaText, names: Names, options: Options) -> list[str]:
-    """List what keeps a text from being the form for many states on a GPU; empty when it is."""
+    """List the differences between the text of a function for a GPU and its form."""
     try:
         differences = _device_differences(form, text, names, options)
         return differences or list(_Reader(form, text, names, options.checked).differences())
@@ -104,11 +108,11 @@ def _device_differences(form: Form, text: CudaText, names: Names, options: Optio
     return rows.compare(form, c, checked=options.divisor_bounds if options.checked else None)
 
 
-# -- what a launch is ------------------------------------------------------------------------------
+# -- launches --------------------------------------------------------------------------------------
 
 
 class KernelName(NamedTuple):
-    """A kernel as a value."""
+    """A kernel as an argument of a launch."""
 
     symbol: str
 
@@ -134,7 +138,7 @@ def _configuration() -> Struct:
 
 @dataclass
 class Launch:
-    """A kernel with its arguments, the blocks of its grid, and the threads of each."""
+    """A launch of a kernel: its arguments, the number of blocks and of threads in a block."""
 
     kernel: str
     arguments: Sequence[Any]
@@ -145,22 +149,22 @@ class Launch:
 
 @dataclass
 class _Launches:
-    """The function of CUDA's runtime that launches kernels; it notes what it is given."""
+    """Stand-in for the function of the CUDA runtime that launches kernels; it records launches."""
 
-    noted: list[Launch] = field(default_factory=list)
+    recorded: list[Launch] = field(default_factory=list)
 
     def __call__(self, machine: Machine, values: Sequence[Any], node: Any) -> int:
-        """Note a launch."""
+        """Record a launch."""
         configuration, kernel = (*values, None, None)[:2]
-        right = isinstance(configuration, Struct) and configuration.kind == "cudaLaunchConfig_t"
-        if not right or not isinstance(kernel, KernelName):
+        is_launch = isinstance(configuration, Struct) and configuration.kind == "cudaLaunchConfig_t"
+        if not is_launch or not isinstance(kernel, KernelName):
             raise machine.refuse(node, "this is not a launch of a kernel")
         grid, block = configuration["gridDim"], configuration["blockDim"]
         if {grid["y"], grid["z"], block["y"], block["z"]} != {1}:
             raise machine.refuse(node, "a grid has more than one dimension")
         stream = configuration["stream"]
         launch = Launch(kernel.symbol, values[2:], grid["x"], block["x"], stream)
-        self.noted.append(launch)
+        self.recorded.append(launch)
         return QUEUED
 
 
@@ -169,8 +173,9 @@ class _Launches:
 
 @dataclass
 class _Device:
-    """The function of one state where a kernel calls it; the arrays of a loop program have
-    distances.
+    """Function of one state as a kernel calls it: one operation of the elements of its arguments.
+
+    For a loop program each array is followed by the distance between its elements.
     """
 
     inputs: tuple[Port, ...]
@@ -178,10 +183,10 @@ class _Device:
     checked: bool
     has_work: bool
     statuses: Mapping[Term, int] = field(default_factory=dict)
-    """The status of each state, by the operation of its elements."""
+    """Status of each state, by the term of the operation on its elements."""
 
     def __call__(self, machine: Machine, values: Sequence[Any], node: Any) -> Any:
-        """Apply the function to memory."""
+        """Read the arguments of a state from memory, and store its results; return its status."""
         ports = (*self.inputs, *self.outputs)
         arrays = values if not self.has_work else values[::2]
         distances = [1] * len(arrays) if not self.has_work else values[1::2]
@@ -190,8 +195,10 @@ class _Device:
                 node, f"the function of one state is given {len(values)} arguments"
             )
         for pointer, distance in zip(arrays, distances, strict=True):
-            wrong = not isinstance(pointer, Pointer) or pointer.shape or pointer.memory.integers
-            if wrong or type(distance) is not int:
+            is_array = isinstance(pointer, Pointer) and not (
+                pointer.shape or pointer.memory.integers
+            )
+            if not is_array or type(distance) is not int:
                 raise machine.refuse(node, "the function of one state is given no array of numbers")
         operands = [
             machine.load(*self._element(machine, arrays[k], distances[k], j, node), node)
@@ -241,7 +248,7 @@ class _Device:
 
 
 class _Reader:
-    """One text of a kernel and of the functions that launch it."""
+    """Reader of the text of one kernel and of the functions that launch it."""
 
     def __init__(self, form: Form, text: CudaText, names: Names, checked: bool) -> None:
         self.name, self.symbol, self.checked = names.robot, names.symbol, checked
@@ -267,7 +274,7 @@ class _Reader:
         self.reading = loops.Reading(self.name, self.symbol, functions, 0, integers)
 
     def _plain(self, text: str) -> str:
-        """Return the text as C."""
+        """Return the text of NAME_<function>_cuda.cu as C, without directives and qualifiers."""
         code = without_comments(text)
         directives = [
             line for line in code.splitlines() if re.match(r"[ \t]*#(?!pragma unroll$)", line)
@@ -289,7 +296,7 @@ class _Reader:
         return code.replace(STREAM, "cudaStream_t ")
 
     def differences(self) -> Iterator[str]:
-        """Give the first difference of the text."""
+        """Yield the differences of the header and of the launches."""
         functions = self.reading.functions
         yield from headers.cuda_differences(self.header, self.name, self.symbol, functions)
         device = _Device(*self._ports(), self.checked, self.looped)
@@ -303,7 +310,10 @@ class _Reader:
         yield from _large_launches(self, device)
 
     def _ports(self) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
-        """Return the arguments and results; a kernel of loops does not know how large they are."""
+        """Return the arguments and the results.
+
+        The kernel of a loop program does not depend on their sizes, so they are two elements here.
+        """
 
         def small(port: Port) -> Port:
             return port._replace(shape=(2,), rows=port.rows[:2]) if self.looped else port
@@ -312,14 +322,14 @@ class _Reader:
 
 
 def _cases(device: _Device) -> Iterator[Case]:
-    """The calls that are tried."""
+    """Yield the calls that are tried."""
     ports = len(device.inputs) + len(device.outputs)
     separate_arrays = ("element by element",) * ports
     for states in (-1, 0, 1, 3, 7):
         yield Case(states, separate_arrays)
-    for turn in range(len(RESULT_LAYOUTS)):
-        order = (RESULT_LAYOUTS[(turn + k) % len(RESULT_LAYOUTS)] for k in range(ports))
-        yield Case(4, tuple(order), statuses=turn % 2 == 0)
+    for shift in range(len(RESULT_LAYOUTS)):
+        order = (RESULT_LAYOUTS[(shift + k) % len(RESULT_LAYOUTS)] for k in range(ports))
+        yield Case(4, tuple(order), statuses=shift % 2 == 0)
     for name in ("shared", "one number"):
         arguments = (separate_arrays[0], *(name,) * (len(device.inputs) - 1))
         yield Case(4, (*arguments, *separate_arrays[len(device.inputs) :]))
@@ -329,10 +339,10 @@ def _cases(device: _Device) -> Iterator[Case]:
 
 
 class _KernelCall(StatesCall):
-    """One call of a function that launches a kernel, and the run of the kernel.
+    """One interpreted call of a function that launches a kernel, and of the kernel.
 
-    `workspaces` is the number of threads that have a workspace; `grid` replaces the grid of the
-    launch.
+    `workspaces` is the number of threads that have a workspace. If `grid` is not None, it replaces
+    the grid of the launch.
     """
 
     def __init__(
@@ -343,28 +353,28 @@ class _KernelCall(StatesCall):
         workspaces: int,
         grid: tuple[int, int] | None,
     ) -> None:
-        most = max(workspaces, grid[0] * grid[1] if grid else 0)
-        room = WORKSPACE * most if device.has_work else 0
-        super().__init__(reader, device, case, room, room)
+        threads = max(workspaces, grid[0] * grid[1] if grid else 0)
+        work_size = WORKSPACE * threads if device.has_work else 0
+        super().__init__(reader, device, case, work_size, work_size)
         self.text, self.device = reader, device
         self.workspaces, self.grid = workspaces, grid
 
     def _status_difference(self, case_name: str, returned: Any, statuses: Sequence[int]) -> str:
-        """Return a sentence for statuses, or a result, that are wrong; empty if they are right."""
+        """Return a sentence if the returned value or the statuses are wrong; else ""."""
         if returned != (QUEUED if self.count else 0):
             return f"{case_name} returns {returned}"
-        gives_statuses = self.block.checked and self.case.statuses
-        if self.status.cells != (list(statuses) if gives_statuses else [None] * self.count):
+        stores_statuses = self.block.checked and self.case.statuses
+        if self.status.cells != (list(statuses) if stores_statuses else [None] * self.count):
             return f"{case_name}: the statuses are not those of the states"
         return ""
 
     @property
     def function(self) -> str:
-        """The function that is called."""
+        """Name of the called function."""
         return f"{self.reader.symbol}_cuda{'' if self.case.batch else '_strided'}"
 
     def _run(self, statuses: Mapping[Term, int]) -> Any:
-        """Call the function, and run the kernel of its launch."""
+        """Interpret the function and the kernel that it launches; return the function's value."""
         self.block.statuses = statuses
         launches, stream = _Launches(), _stream()
         machine = _machine(self.text, self.terms, self.device, launches)
@@ -373,7 +383,7 @@ class _KernelCall(StatesCall):
             returned = machine.call(
                 self.function, [*self.words(), *work, *self.status_words(), stream]
             )
-            for launch in launches.noted:
+            for launch in launches.recorded:
                 self._require_grid(launch, stream)
                 if self.grid:
                     launch.blocks, launch.threads = self.grid
@@ -381,14 +391,12 @@ class _KernelCall(StatesCall):
                 _run_kernel(machine, launch)
         except ProgramError as error:
             raise ProgramError(f"{self.function}: {error}") from None
-        if len(launches.noted) != (self.count > 0):
-            raise ProgramError(f"{self.function} launches {len(launches.noted)} kernels")
+        if len(launches.recorded) != (self.count > 0):
+            raise ProgramError(f"{self.function} launches {len(launches.recorded)} kernels")
         return returned
 
     def _require_grid(self, launch: Launch, stream: Any) -> None:
-        """Raise ProgramError where a launch is not of as many threads as it should have, or on
-        another stream.
-        """
+        """Raise ProgramError if a launch has a wrong number of threads, or another stream."""
         expected = _grid(self.count, self.workspaces if self.block.has_work else None, BLOCK)
         _require_launch(self.text, launch, expected, stream)
 
@@ -396,6 +404,7 @@ class _KernelCall(StatesCall):
 def _require_launch(
     reader: _Reader, launch: Launch, expected: tuple[int, int], stream: Any
 ) -> None:
+    """Raise ProgramError unless a launch has the expected grid, (blocks, threads), and stream."""
     if launch.kernel != reader.kernel or (launch.blocks, launch.threads) != expected:
         raise ProgramError(
             f"{launch.kernel} is launched with {launch.blocks} blocks of {launch.threads} threads,"
@@ -406,8 +415,9 @@ def _require_launch(
 
 
 def _grid(count: int, workspaces: int | None, threads: int) -> tuple[int, int]:
-    """Return the blocks of a launch and the threads of each: one thread a state, as far as there
-    are workspaces.
+    """Return the number of blocks of a launch, and of threads in a block.
+
+    A launch has one thread for each state, but not more threads than workspaces.
     """
     block = threads if workspaces is None else min(threads, workspaces)
     blocks = -(-count // block)
@@ -419,7 +429,7 @@ def _grid(count: int, workspaces: int | None, threads: int) -> tuple[int, int]:
 def _machine(
     reader: _Reader, terms: Any, device: _Device, launches: _Launches, threads: int = BLOCK
 ) -> Machine:
-    """Return a machine for kernels and what launches them."""
+    """Return a machine for kernels and the functions that launch them."""
     externals = {f"{reader.symbol}_device": device, "cudaLaunchKernelEx": launches}
     machine = reader.reading.machine(terms, externals=externals)
     machine.integers = {**machine.integers, f"{reader.name}_CUDA_THREADS": threads}
@@ -429,7 +439,7 @@ def _machine(
 
 
 def _run_kernel(machine: Machine, launch: Launch) -> None:
-    """Run a kernel for every thread of a launch; no thread may use what another one stores."""
+    """Interpret a kernel for each thread of a launch; threads may not share stored elements."""
     region = machine.region = Region(frozenset())
     for block in range(launch.blocks):
         for thread in range(launch.threads):
@@ -439,7 +449,7 @@ def _run_kernel(machine: Machine, launch: Launch) -> None:
 
 
 def _run_thread(machine: Machine, launch: Launch, block: int, thread: int) -> None:
-    """Run one thread of a kernel."""
+    """Interpret a kernel for one thread."""
     machine.tables |= {
         "gridDim": _dimensions(launch.blocks, 1, 1),
         "blockDim": _dimensions(launch.threads, 1, 1),
@@ -450,8 +460,9 @@ def _run_thread(machine: Machine, launch: Launch, block: int, thread: int) -> No
 
 
 def _large_launches(reader: _Reader, device: _Device) -> Iterator[str]:
-    """Give what is wrong with launches for very many states, and with the last thread of the
-    largest grid.
+    """Yield the errors of launches with very many states, and of calls without workspaces.
+
+    The last thread of the largest grid is interpreted, too.
     """
     terms, stream = Terms(REALS[reader.form.real]), _stream()
     for count in (THREADS, THREADS + 1, THREADS * LARGEST, 2**40):
@@ -468,7 +479,7 @@ def _large_launches(reader: _Reader, device: _Device) -> Iterator[str]:
             machine.call(
                 f"{reader.symbol}_cuda_strided", [count, *arrays, *work, *statuses, stream]
             )
-            for launch in launches.noted:
+            for launch in launches.recorded:
                 _require_launch(reader, launch, _grid(count, workspaces, THREADS), stream)
                 launch.arguments = [1, *launch.arguments[1:]]
                 launch.blocks, launch.threads = LARGEST, THREADS
@@ -480,6 +491,6 @@ def _large_launches(reader: _Reader, device: _Device) -> Iterator[str]:
             arguments = [5, *arrays, array(Memory("work", [None])), workspaces, *statuses, stream]
             if (
                 machine.call(f"{reader.symbol}_cuda_strided", arguments) != _INVALID
-                or launches.noted
+                or launches.recorded
             ):
                 yield f"{reader.symbol}_cuda_strided does not refuse {workspaces} workspaces"

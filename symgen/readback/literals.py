@@ -1,7 +1,7 @@
-"""Which number a literal of the C is, and which number a constant of the Program must be there.
+"""Values of C literals, and the rounding of exact constants to a real type.
 
-Both are worked out in whole numbers: a literal is right when the number that is nearest to it is
-the one that is nearest to the exact constant. How a printer writes it does not matter.
+A literal is correct if it is rounded to the same number as the exact constant of the Program. The
+number of its digits does not matter. All computations are exact, in integers.
 """
 
 from __future__ import annotations
@@ -12,33 +12,36 @@ from fractions import Fraction
 from symgen.vocabulary.reals import Real
 
 Number = tuple[bool, Fraction]
-"""Negative?, magnitude: a zero has a sign in C."""
+"""(True if negative, magnitude), because a zero has a sign in C."""
 _LITERAL = re.compile(r"(?:\d+\.\d+|\d+(?=e))(?:e[+-]?\d{1,4})?")
 
 
 def nearest(value: Fraction, real: Real) -> Number:
-    """The number of the type that is nearest to `value`, the even one of two."""
-    over, under = abs(value.numerator), value.denominator
+    """Return the number of the type nearest to `value`; of two, that with an even significand."""
+    numerator, denominator = abs(value.numerator), value.denominator
     scale = max(
-        over.bit_length() - under.bit_length() - real.digits, real.exponent - real.digits + 1
+        numerator.bit_length() - denominator.bit_length() - real.digits,
+        real.exponent - real.digits + 1,
     )
-    if _quotient(over, under, scale)[0].bit_length() > real.digits:
+    if _quotient(numerator, denominator, scale)[0].bit_length() > real.digits:
         scale += 1
-    whole, rest, divisor = _quotient(over, under, scale)
-    if 2 * rest > divisor or (2 * rest == divisor and whole % 2 == 1):
-        whole += 1
-    return value < 0, Fraction(whole << scale) if scale > 0 else Fraction(whole, 1 << -scale)
+    significand, remainder, divisor = _quotient(numerator, denominator, scale)
+    if 2 * remainder > divisor or (2 * remainder == divisor and significand % 2 == 1):
+        significand += 1
+    magnitude = Fraction(significand << scale) if scale > 0 else Fraction(significand, 1 << -scale)
+    return value < 0, magnitude
 
 
-def _quotient(over: int, under: int, scale: int) -> tuple[int, int, int]:
-    """(whole part, rest, divisor) of over / (under · 2^scale)."""
-    dividend, divisor = over << max(-scale, 0), under << max(scale, 0)
+def _quotient(numerator: int, denominator: int, scale: int) -> tuple[int, int, int]:
+    """Return (quotient, remainder, divisor) of numerator / (denominator · 2^scale) in integers."""
+    dividend, divisor = numerator << max(-scale, 0), denominator << max(scale, 0)
     return (*divmod(dividend, divisor), divisor)
 
 
 def literal(text: str, real: Real) -> Number | None:
-    """The number that a compiler reads; None for what is no literal of the type, or is beyond its
-    largest number.
+    """Return the value that a compiler gives to a literal.
+
+    Return None if `text` is not a literal of the type, or is larger than its largest number.
     """
     digits = text.removesuffix(real.suffix)
     if not text.endswith(real.suffix) or not _LITERAL.fullmatch(digits):
@@ -48,5 +51,5 @@ def literal(text: str, real: Real) -> Number | None:
 
 
 def opposite(number: Number) -> Number:
-    """With a sign in front."""
+    """Return the negative of a number."""
     return not number[0], number[1]

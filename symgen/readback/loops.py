@@ -1,9 +1,9 @@
-"""The C of a loop program, interpreted: each result is the term that `evaluate` gives.
+"""Verification of the C of a loop program: each result must be the term that `evaluate` returns.
 
-Each step is read by itself, on elements of its own: it does the rows of its Program, lane by lane.
-Where it is called it is one operation of what it reads. All else, the loops, places in memory,
-tables and what runs at the same time, is run on terms (`symgen.readback.c_machine`). How the loops
-are written is not asked.
+The function of each step is interpreted separately, on its own arrays: in each lane it must compute
+the rows of its Program. A call of a step is then a single operation of the elements that the step
+reads. All other statements are interpreted on terms (`symgen.readback.c_machine`): loops, indices,
+tables and parallel loops. The verification does not prescribe the order or the form of the loops.
 """
 
 from __future__ import annotations
@@ -71,17 +71,19 @@ NAMES_OF_0_1_0 = {
     "left": "front",
     "right": "behind",
 }
-"""Names in texts of symgen 0.1.0 of a step's arguments and results, by their names now. Both are
-read.
+"""Names of a step's arguments and results in texts of symgen 0.1.0, by their present names.
+
+A text may have either name.
 """
 EPILOGUE_OF_0_1_0, OF_SEGMENTS_OF_0_1_0 = "last", "alone"
-"""Endings of the names of step functions in texts of symgen 0.1.0, in place of EPILOGUE and
-OF_SEGMENTS. Both are read.
+"""Endings of the names of step functions in texts of symgen 0.1.0.
+
+The present endings are EPILOGUE and OF_SEGMENTS. A text may have either ending.
 """
 
 
 class StepText(NamedTuple):
-    """A step, the function of its own that its text is, and the name of that in the C."""
+    """A step, its form as a function with its own arguments, and the function's name in the C."""
 
     symbol: str
     step: Program
@@ -90,19 +92,21 @@ class StepText(NamedTuple):
 
 @dataclass(frozen=True)
 class Reading:
-    """Facts that the functions of one text share: the robot's name, functions by name, and names of
-    the sines that stand in it.
+    """Definitions of one text that all its machines share.
+
+    `name` is that of the robot, `symbol` that of the function in the C.
     """
 
     name: str
     symbol: str
     functions: Mapping[str, Any]
     angles: int
+    """Number of angles of one call of the text's own sine; 0 if its argument is a number."""
     integers: Mapping[str, int]
     code: dict[int, Any] = field(default_factory=dict, compare=False, repr=False)
     """Translated statements and expressions of the text, which its machines share."""
 
-    def machine(self, terms: Terms, **more: Any) -> Machine:
+    def machine(self, terms: Terms, **settings: Any) -> Machine:
         """Return a machine for the text."""
         return Machine(
             terms,
@@ -112,7 +116,7 @@ class Reading:
             angles=self.angles,
             integers=self.integers,
             code=self.code,
-            **more,
+            **settings,
         )
 
 
@@ -120,38 +124,39 @@ class Reading:
 
 
 class StepParameter(NamedTuple):
-    """A parameter of a step's function: elements, lanes (0: one for all of them), and whether it is
-    declared `restrict`.
-    """
+    """A parameter of a step's function."""
 
     name: str
     size: int
     lanes: int
+    """Number of lanes of each element; 0 if all lanes share the elements."""
     restrict: bool
+    """True if the parameter is declared `restrict`."""
 
 
 @dataclass
 class StepFunction:
-    """The function of a step, which does the rows of its Program; `lanes` of it at once."""
+    """Verified function of a step: it computes the rows of the step's Program in each lane."""
 
     text: StepText
     parameters: list[StepParameter]
     lanes: int
     gives_angle: bool
+    """True if the function returns an angle in place of its sine and cosine."""
     stack: int = 0
-    """Bytes of its local arrays."""
+    """Bytes of the local arrays of the function."""
 
     @cached_property
     def reads(self) -> list[tuple[int, int]]:
-        """Elements of arguments on which a result depends."""
+        """Elements of arguments on which a result depends, as (argument, index)."""
         return elements_read(self.text.function)
 
     @cached_property
     def results(self) -> list[tuple[int, int]]:
-        """Place of each result that has elements among the step's outputs, and its parameter."""
-        places = [output for output, port in enumerate(self.text.step.outputs) if port.size]
+        """Index of each output with elements, and index of its parameter."""
+        outputs = [output for output, port in enumerate(self.text.step.outputs) if port.size]
         first = len(self.text.function.inputs)
-        return [(output, first + k) for k, output in enumerate(places)]
+        return [(output, first + k) for k, output in enumerate(outputs)]
 
     def __call__(self, machine: Machine, arguments: Sequence[Pointer], node: Any) -> list[Term]:
         """Apply the step to memory; return the term of the call for each lane."""
@@ -179,17 +184,15 @@ class StepFunction:
         return calls
 
     def _validate(self, machine: Machine, arguments: Sequence[Pointer], node: Any) -> None:
-        """Validate that each array has room, and that no result lies over what may not be stored
-        to.
-        """
+        """Raise ProgramError if an array is too small, or a result overlaps another array."""
         if len(arguments) != len(self.parameters):
             raise machine.refuse(node, f"{self.text.symbol} is given {len(arguments)} arguments")
         passed = node.args.exprs if node.args else ()
         for pointer, parameter, argument in zip(arguments, self.parameters, passed, strict=True):
             shape = (parameter.lanes,) if parameter.lanes else ()
-            room = parameter.size * (parameter.lanes or 1)
+            size = parameter.size * (parameter.lanes or 1)
             is_whole_local = pointer.memory.role == "local" and isinstance(argument, c_ast.ID)
-            if is_whole_local and pointer.high - pointer.at != room:
+            if is_whole_local and pointer.high - pointer.at != size:
                 raise machine.refuse(
                     node,
                     f"{pointer.memory.name} has {pointer.high - pointer.at} numbers, not those of"
@@ -198,7 +201,7 @@ class StepFunction:
             if (
                 pointer.shape != shape
                 or pointer.at < pointer.low
-                or pointer.at + room > pointer.high
+                or pointer.at + size > pointer.high
                 or pointer.memory.integers
             ):
                 raise machine.refuse(
@@ -216,46 +219,48 @@ class StepFunction:
                     )
 
     def _overlap(self, arguments: Sequence[Pointer], result: int, parameter: int) -> bool:
-        """True if the elements of a result lie over those of another one, or over those that are
-        read and may not be.
+        """True if a result overlaps another result, or elements of an argument that are read.
+
+        A result that is not declared `restrict` may overlap an argument.
         """
         first, second = arguments[result], arguments[parameter]
         if first.memory is not second.memory:
             return False
         stored, used = self.parameters[result], self.parameters[parameter]
-        argument = parameter < len(self.text.function.inputs)
-        if argument and not stored.restrict:
-            return False  # all is read before anything is stored
+        is_argument = parameter < len(self.text.function.inputs)
+        if is_argument and not stored.restrict:
+            return False  # the function reads all arguments before it stores a result
         shift = first.at - second.at
-        apart = shift >= used.size * (used.lanes or 1) or -shift >= stored.size * (
+        disjoint = shift >= used.size * (used.lanes or 1) or -shift >= stored.size * (
             stored.lanes or 1
         )
-        if apart:
+        if disjoint:
             return False
         lanes = self.lanes or 1
         if shift % lanes or stored.lanes != used.lanes:
             return True
-        read_elements = (
-            {k for port, k in self.reads if port == parameter} if argument else range(used.size)
+        used_elements = (
+            {k for port, k in self.reads if port == parameter} if is_argument else range(used.size)
         )
-        return any(k - shift // lanes in range(stored.size) for k in read_elements)
+        return any(k - shift // lanes in range(stored.size) for k in used_elements)
 
 
 def elements_read(program: Program) -> list[tuple[int, int]]:
-    """Elements of arguments on which a result depends, in order."""
+    """Return the elements of arguments on which a result depends, as sorted (argument, index)."""
     rows = program.rows
     return sorted({rows[i].value for i in computed(program) if rows[i].op == "input"})
 
 
 def call_of(step: Program, operands: Sequence[Term], terms: Terms) -> Term:
-    """Return the term of a step that is given certain terms."""
+    """Return the term of a call of a step; `operands` are the elements that the step reads."""
     return terms.of(("step", id(step)), *operands)
 
 
 def results_of(step: Program, call: Term, terms: Terms) -> dict[int, list[Term]]:
-    """Return the results of a step that was given certain terms, by the place of the output. A step
-    that keeps the sine and the cosine of one angle gives the angle: so it does not matter where
-    they are taken.
+    """Return the results of a call of a step, by the index of the output.
+
+    If a step saves only the sine and the cosine of one angle, both are operations on this angle.
+    Then its function in the C may return either the angle, or the sine and the cosine.
     """
     angle = angle_of(step)
     if angle is not None:
@@ -267,7 +272,7 @@ def results_of(step: Program, call: Term, terms: Terms) -> dict[int, list[Term]]
 
 
 def read_step(text: StepText, reading: Reading) -> StepFunction:
-    """Return the function of a step; ProgramError where it does not do the rows of its Program."""
+    """Return the function of a step. Raises ProgramError unless it computes the step's rows."""
     function = reading.functions[text.symbol]
     names = [parameter.name for parameter in function.decl.type.args.params]
     angle = angle_of(text.step)
@@ -282,15 +287,16 @@ def read_step(text: StepText, reading: Reading) -> StepFunction:
     run.call()
     run.require_rows()
     run.require_operations()
-    own_text = text._replace(function=program)
-    return StepFunction(own_text, parameters, run.lanes, gives_angle, machine.most)
+    text = text._replace(function=program)
+    return StepFunction(text, parameters, run.lanes, gives_angle, machine.peak_stack)
 
 
 def parameters_of(
     machine: Machine, function: Any, program: Program, extra_count: int = 0
 ) -> list[StepParameter]:
-    """Return the parameters of a function that takes and gives the ports of a Program, then
-    `extra_count`.
+    """Return the parameters of a function that are the ports of a Program.
+
+    `extra_count` other parameters follow them. Raises ProgramError for other declarations.
     """
     symbol, ports = function.decl.name, (*program.inputs, *program.outputs)
     declared = function.decl.type.args.params
@@ -319,7 +325,7 @@ def parameters_of(
 
 
 class RowRun:
-    """A run of a function on its own elements, which does the rows of a Program, lane by lane."""
+    """One interpreted call of a function on its own arrays, compared with rows lane by lane."""
 
     def __init__(
         self,
@@ -335,8 +341,8 @@ class RowRun:
         terms.line = 0
         self.memories = []
         for port, parameter in zip((*program.inputs, *program.outputs), parameters, strict=True):
-            room = port.size * (parameter.lanes or 1)
-            memory = Memory(parameter.name, [None] * room, role="result")
+            size = port.size * (parameter.lanes or 1)
+            memory = Memory(parameter.name, [None] * size, role="result")
             if port in program.inputs:
                 memory.constant, memory.role = True, "argument"
                 memory.cells = cells_of_lanes(port, terms, parameter.lanes or 1)
@@ -349,19 +355,19 @@ class RowRun:
         machine.aliased = "" if none_overlap else "anyhow"
         machine.patience = statements_allowed(len(terms.terms))
 
-    def call(self, *more: Any) -> None:
-        """Run the function."""
+    def call(self, *extra_arguments: Any) -> None:
+        """Interpret the function."""
         pointers = [
             array(memory, *((parameter.lanes,) if parameter.lanes else ()))
             for memory, parameter in zip(self.memories, self.parameters, strict=True)
         ]
         try:
-            self.machine.call(self.symbol, [*pointers, *more])
+            self.machine.call(self.symbol, [*pointers, *extra_arguments])
         except ProgramError as error:
             raise ProgramError(f"{self.symbol}: {error}") from None
 
     def require_rows(self) -> None:
-        """Raise ProgramError where a result is not its row."""
+        """Raise ProgramError if a result is not the term of its row."""
         first = len(self.program.inputs)
         for port, memory, parameter in zip(
             self.program.outputs, self.memories[first:], self.parameters[first:], strict=True
@@ -371,19 +377,19 @@ class RowRun:
                     cell = memory.cells[k * parameter.lanes + lane if parameter.lanes else k]
                     if cell is not rows[row]:
                         stored = "never stored" if cell is None else "another row"
-                        where = f"[{lane}]" if parameter.lanes else ""
+                        lane_index = f"[{lane}]" if parameter.lanes else ""
                         raise ProgramError(
-                            f"{self.symbol}: {memory.name}[{k}]{where} is {stored}, not row {row}"
-                            " of the Program"
+                            f"{self.symbol}: {memory.name}[{k}]{lane_index} is {stored}, not row"
+                            f" {row} of the Program"
                         )
 
     def require_operations(self) -> None:
-        """Raise ProgramError where there are other operations than those of the rows."""
-        done = self.machine.terms.operations
-        owed = (self.lanes or 1) * operations_of(self.program)
-        if done != owed:
+        """Raise ProgramError if the numbers of operations of the C and of the rows differ."""
+        performed = self.machine.terms.operations
+        expected = (self.lanes or 1) * operations_of(self.program)
+        if performed != expected:
             raise ProgramError(
-                f"{self.symbol} does {done} operations where the Program does {owed}"
+                f"{self.symbol} does {performed} operations where the Program does {expected}"
             )
 
 
@@ -408,8 +414,9 @@ def terms_of_rows(
 
 
 def operations_of(program: Program) -> int:
-    """Operations that C counts: all rows but constants, arguments, sines and cosines, and signs of
-    constants.
+    """Return the number of operations that a machine counts for the rows of a Program.
+
+    Constants and their negatives, arguments, sines and cosines are not counted.
     """
     count = 0
     constants: set[int] = set()
@@ -428,7 +435,7 @@ def operations_of(program: Program) -> int:
 def argument_terms(
     form: LoopProgram | Program, terms: Terms, lane: int = 0
 ) -> dict[str, list[Term]]:
-    """Return the term of each argument's elements, in one lane."""
+    """Return the terms of the elements of each argument, in one lane."""
     return {
         port.name: [terms.of("argument", port.name, k, lane) for k in range(port.size)]
         for port in form.inputs
@@ -443,7 +450,7 @@ def cells_of_lanes(port: Port, terms: Terms, lanes: int) -> list[Term]:
 
 
 def expected_results(form: LoopProgram, terms: Terms, lane: int = 0) -> dict[str, list[Term]]:
-    """Return the term of each result, in one lane."""
+    """Return the terms of the elements of each result, in one lane."""
 
     def run(
         step: Program, arguments: Mapping[str, Sequence[Any]], _: Numbers
@@ -465,7 +472,7 @@ def expected_results(form: LoopProgram, terms: Terms, lane: int = 0) -> dict[str
 
 
 def steps_by_symbol(form: LoopProgram, symbol: str) -> Iterator[StepText]:
-    """Give the steps of a loop program with the names that their functions may have in the C."""
+    """Yield each step of a loop program with each name that its function may have in the C."""
     for endings, step in _steps_by_endings(form):
         for ending in endings:
             function = as_function(step, f"{form.function}_{ending}")
@@ -473,10 +480,10 @@ def steps_by_symbol(form: LoopProgram, symbol: str) -> Iterator[StepText]:
 
 
 def _steps_by_endings(form: LoopProgram) -> Iterator[tuple[tuple[str, ...], Program]]:
-    """Give the steps with the endings that the names of their functions may have."""
+    """Yield each step with the endings that the name of its function may have."""
     if form.maps:
-        for s, own_map in enumerate(form.maps, 1):
-            yield (f"{s}",), own_map.steps[0]
+        for s, form_map in enumerate(form.maps, 1):
+            yield (f"{s}",), form_map.steps[0]
         for t, scan in enumerate(form.scans, 1):
             for direction, step in (("up", scan.up), ("down", scan.down)):
                 yield (f"{direction}_{t}",), step
@@ -503,10 +510,10 @@ def _steps_by_endings(form: LoopProgram) -> Iterator[tuple[tuple[str, ...], Prog
 def compare(
     form: LoopProgram, text: str, header: str = "", preprocessed: str = "", checked: bool = False
 ) -> list[str]:
-    """List the differences between the C and the loop program, `checked` or not; empty if they
-    agree.
+    """List the differences between the C and the loop program; empty if they agree.
 
-    `text`, `header` and `preprocessed` are those of `symgen.readback.rows.compare`.
+    `text`, `header` and `preprocessed` are those of `symgen.readback.rows.compare`. `checked`: the
+    function returns a status.
     """
     symbols = re.findall(r"^(?:void|int) (\w+)\(", text, re.MULTILINE)
     if not symbols:
@@ -533,7 +540,7 @@ def compare(
 
 
 class _Reader:
-    """One text of a loop program."""
+    """Reader of the text of one loop program."""
 
     def __init__(
         self,
@@ -548,23 +555,23 @@ class _Reader:
         self.function = units.function
         self.symbol = str(units.function.decl.name)
         self.parameters = prototypes.parameters(units.function.decl)
-        together = preprocessor.angles_at_once(lines.raw, name)
-        self.sines = f'#include "{name}_sincos.h"' in lines.raw and not together
+        angles_per_call = preprocessor.angles_at_once(lines.raw, name)
+        self.sines = f'#include "{name}_sincos.h"' in lines.raw and not angles_per_call
         if checked:
             form = with_checked_rows(form, lambda step: compared(step, self.sines))
         self.form = form
-        integers = sizes_by_name(form, name) | {f"{name}_ANGLES": together}
-        integers[f"{name}_{WORK.upper()}"] = 0  # a parameter's size; the caller's array has its own
+        integers = sizes_by_name(form, name) | {f"{name}_ANGLES": angles_per_call}
+        integers[f"{name}_{WORK.upper()}"] = 0  # declared size of a parameter, which C ignores
         if checked:
             integers |= {f"{name}_{status}": value for value, status in enumerate(STATUSES)}
         functions = {
             unit.decl.name: unit for unit in units.declarations if isinstance(unit, c_ast.FuncDef)
         }
-        self.reading = Reading(name, self.symbol, functions, together, integers)
+        self.reading = Reading(name, self.symbol, functions, angles_per_call, integers)
 
     @property
     def ports(self) -> tuple[Port, ...]:
-        """Arguments, then results."""
+        """Ports of the arguments, then of the results."""
         return (*self.form.inputs, *self.form.outputs)
 
     def signature(self) -> list[str]:
@@ -605,7 +612,7 @@ class _Reader:
         return differences
 
     def _work_differences(self) -> list[str]:
-        """List the differences of the array that the caller provides, and of its size."""
+        """List the differences of the workspace, and of its size."""
         differences = []
         const, real, parameter, size = self.parameters[len(self.ports)]
         macro = f"{self.name}_{WORK.upper()}"
@@ -629,7 +636,7 @@ class _Reader:
         return differences
 
     def differences(self) -> list[str]:
-        """Run the function, and list the differences of its steps and results."""
+        """List the differences of the steps and of the results."""
         steps, differences = {}, []
         for text in steps_by_symbol(self.form, self.symbol):
             if text.symbol in self.reading.functions:
@@ -653,37 +660,39 @@ class _Reader:
         expected_results: Mapping[str, Sequence[Term]],
         steps: Mapping[str, StepFunction],
     ) -> list[str]:
-        """Run a checked function where all holds, where its array is too small, and where a
-        comparison does not hold.
+        """List the differences of runs of a checked function.
+
+        In the first run all comparisons are true. Then the workspace is too small. Then one
+        comparison is false in each run.
         """
         form = self.form
-        owed = of_steps(form, self.sines)
+        numbers = of_steps(form, self.sines)
         arguments = argument_terms(form, terms)
         results = frozenset(x for values in expected_results.values() for x in values)
 
-        def checked_run(room: int, failing: Mapping[int, int]) -> tuple[int, Run, Comparisons]:
+        def checked_run(size: int, failing: Mapping[int, int]) -> tuple[int, Run, Comparisons]:
             terms.line = 0
             lane = LaneComparisons(
                 of_arguments(form, arguments, terms),
                 Group("RESULT_NOT_FINITE", finite=results),
                 has_parts=bool(form.part_count),
-                goes_on=bool(form.part_count),
+                continues_after_failure=bool(form.part_count),
             )
             comparisons = Comparisons([lane], failing)
             guarded_steps = {
-                symbol: GuardedStep(step, comparisons, owed, results_of)
+                symbol: GuardedStep(step, comparisons, numbers, results_of)
                 for symbol, step in steps.items()
             }
-            run = Run(self, terms, guarded_steps, room, compare=comparisons)
-            return run.call(room), run, comparisons
+            run = Run(self, terms, guarded_steps, size, compare=comparisons)
+            return run.call(size), run, comparisons
 
-        room = number_compared(self.function.body, self.parameters[-1][2])
-        returned, run, comparisons_made = checked_run(room, {})
+        work_size = number_compared(self.function.body, self.parameters[-1][2])
+        returned, run, comparisons_made = checked_run(work_size, {})
         differences = run.differences(expected_results)
-        stated = preprocessor.work(self.header, self.name)
-        if stated is not None and stated < room:
+        stated_size = preprocessor.work(self.header, self.name)
+        if stated_size is not None and stated_size < work_size:
             differences.append(
-                f"the header's array for the function's work has fewer than {room} numbers"
+                f"the header's array for the function's work has fewer than {work_size} numbers"
             )
         if differences:
             return differences
@@ -691,26 +700,26 @@ class _Reader:
             return [f"{self.symbol} returns {returned} where all holds"]
         if not comparisons_made.complete:
             return ["the function does not make all comparisons that it owes"]
-        for less in {0, room - 1}:
-            returned, run, _ = checked_run(less, {})
+        for small_size in {0, work_size - 1}:
+            returned, run, _ = checked_run(small_size, {})
             written = any(cell is not None for cell in run.work.cells)
             if returned != STATUSES.index("NO_WORK") or run.stored or written:
-                return [f"{self.symbol} does not refuse an array of {less} numbers"]
+                return [f"{self.symbol} does not refuse an array of {small_size} numbers"]
 
         def statuses(failing: Mapping[int, int]) -> tuple[Sequence[int], bool]:
-            returned, run, _ = checked_run(room, failing)
+            returned, run, _ = checked_run(work_size, failing)
             return [returned], run.stored
 
         return failing_runs(comparisons_made, statuses, self.symbol, self.name)
 
     def _work_size(self) -> int:
-        """Numbers of the caller's array; as many as may be needed where that is not known."""
+        """Return the size of the workspace; an upper bound if neither C nor header states it."""
         size = self.parameters[len(self.ports)][3]
         if INDEX.fullmatch(size):
             return int(size)
-        stated = preprocessor.work(self.header, self.name)
-        if stated is not None:
-            return stated
+        stated_size = preprocessor.work(self.header, self.name)
+        if stated_size is not None:
+            return stated_size
         form = self.form
         if form.part_count:
             ports = [port for step in form.programs for port in (*step.inputs, *step.outputs)]
@@ -721,16 +730,19 @@ class _Reader:
 
 
 class Run:
-    """One run of a function on terms; of a checked one `room` is what it is told of the caller's
-    array.
-    """
+    """One interpreted call of a function on terms, with a workspace of `work_size` numbers."""
 
     def __init__(
-        self, reader: _Reader, terms: Terms, steps: Mapping[str, Any], room: int, **more: Any
+        self,
+        reader: _Reader,
+        terms: Terms,
+        steps: Mapping[str, Any],
+        work_size: int,
+        **settings: Any,
     ) -> None:
         self.reader, self.terms = reader, terms
         terms.line = 0
-        self.machine = reader.reading.machine(terms, steps=steps, **more)
+        self.machine = reader.reading.machine(terms, steps=steps, **settings)
         add_tables(
             self.machine, [u for u in reader.units.declarations if not isinstance(u, c_ast.FuncDef)]
         )
@@ -745,14 +757,14 @@ class Run:
             if not const:
                 self.results[port.name] = memory
         name = reader.parameters[len(reader.ports)][2]
-        self.work = Memory(name, [None] * room, role="workspace")
+        self.work = Memory(name, [None] * work_size, role="workspace")
         self.arguments.append(array(self.work))
         self.machine.aliased = "aligned" if reader.form.part_count else ""
         self.machine.patience = statements_allowed(len(terms.terms))
 
-    def call(self, *more: Any) -> Any:
-        """Run the function; return what it returns."""
-        return self.machine.call(self.reader.symbol, [*self.arguments, *more])
+    def call(self, *extra_arguments: Any) -> Any:
+        """Interpret the function; return its value."""
+        return self.machine.call(self.reader.symbol, [*self.arguments, *extra_arguments])
 
     @property
     def stored(self) -> bool:
@@ -760,7 +772,10 @@ class Run:
         return any(cell is not None for memory in self.results.values() for cell in memory.cells)
 
     def differences(self, expected_results: Mapping[str, Sequence[Term]]) -> list[str]:
-        """A sentence for the first result that is not the loop program's."""
+        """Return a sentence for the first result that differs from the loop program's.
+
+        If there is none, return the differences of the tables.
+        """
         for port in self.reader.form.outputs:
             memory = self.results[port.name]
             for k, (cell, term) in enumerate(
@@ -772,7 +787,7 @@ class Run:
 
 
 def add_tables(machine: Machine, declarations: Sequence[Any]) -> None:
-    """Read the constant tables of a text."""
+    """Add the constant tables of a text to a machine."""
     for unit in declarations:
         kind = machine.kind(unit.type)
         if kind.form != "array" or unit.init is None or unit.name in machine.tables:
@@ -784,8 +799,9 @@ def add_tables(machine: Machine, declarations: Sequence[Any]) -> None:
 
 
 def table_differences(machine: Machine, form: LoopProgram) -> list[str]:
-    """List the tables that hold a number of no link: the steps of the first link may leave
-    constants of its row unread.
+    """List the tables with a number that is not a constant of a link.
+
+    Results do not show such an error if the steps of the first link do not read a constant.
     """
     if not any(sweep.base_step for sweep in form.sweeps):
         return []
@@ -799,22 +815,22 @@ def table_differences(machine: Machine, form: LoopProgram) -> list[str]:
 
 
 def result_difference(name: str, k: int, cell: Term | None) -> str:
-    """Return a sentence that says how a result differs from the loop program's."""
+    """Return a sentence about a result that differs from the loop program's."""
     if cell is None:
         return f"the result {name}[{k}] is never stored"
     first = first_difference(cell)
     if first.known:
         return f"{name}[{k}] holds a number that belongs to another result, or is stored too early"
-    where = (
+    cause = (
         f"{first.note} is called with other numbers than the loop program passes to it"
         if first.note
         else "another number is computed"
     )
-    return f"{name}[{k}] is not what the loop program gives: line {first.line}: {where}"
+    return f"{name}[{k}] is not what the loop program gives: line {first.line}: {cause}"
 
 
 def sizes_by_name(form: LoopProgram, name: str) -> dict[str, int]:
-    """Return the sizes of arguments and results that have names in the C."""
+    """Return the sizes of arguments and results that have a name in the C, by this name."""
     ports = (*form.inputs, *form.outputs)
     return {
         f"{name}_{symbol}": size

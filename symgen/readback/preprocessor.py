@@ -1,5 +1,4 @@
-"""Comparison of the preprocessor directives of C text with those that generated C has; removal of
-comments.
+"""Check of the preprocessor directives of generated C, and removal of comments.
 
 Only `/* … */` is recognized as a comment. A compiler also joins lines that end in a backslash, may
 interpret trigraphs, digraphs and `//`, and takes `/*` between quotation marks as text. Generated C
@@ -42,7 +41,7 @@ _FORMER_REASONS = (
 )
 """Reasons in the #error lines of folders of version 0.1.0, and the reasons that replace them."""
 _ANGLE_COUNT = r"#define NAME_ANGLES ([1-9]\d*)"
-"""Pattern of the definition of the number of angles of a call, for the loop in NAME_sincos.h."""
+"""Pattern of the definition of NAME_ANGLES, the number of angles of one call of NAME_sincos."""
 _EXPORTS = """
 #ifndef NAME_API
 #if defined(NAME_SHARED) && defined(_WIN32) && defined(NAME_EXPORTS)
@@ -59,11 +58,11 @@ _EXPORTS = """
 """Directives of every header that decide what a shared library exports."""
 
 _CLONES = 'target_clones("avx512f", "avx2", "default")'
-"""Attribute in NAME_lanes.h, which may have quotation marks there once."""
+"""Attribute in NAME_lanes.h; its quotation marks are allowed there once."""
 _AMBIGUOUS_ANYWHERE = re.compile(r"\\|\?\?|[^\t\n\x20-\x7e]")
 """Backslash, trigraph, or a character that is not printable ASCII."""
 _AMBIGUOUS_OUTSIDE_COMMENTS = re.compile(r"""/\*|\*/|//|%:|<:|:>|<%|%>|["']|_Pragma""")
-"""Mark of a comment that is not closed, digraph, quotation mark, or pragma operator."""
+"""Beginning or end of a comment, digraph, quotation mark, or pragma operator."""
 _ALLOWED_QUOTES = re.compile(
     r'^(?:[ \t]*#[ \t]*include[ \t]+"[\w.]+"[ \t]*|extern "C" \{)$', re.MULTILINE
 )
@@ -102,9 +101,9 @@ _ATTRIBUTE = r"\b(?:SYMBOL_PART|SYMBOL_LINE)\b"
 class Lines:
     """C text of a function of loops without its known directives; each line keeps its number.
 
-    `raw` is the text with the lines of the blocks `_PART` and `_OPENMP` left empty. `text` is `raw`
-    without attributes, and with the pragma of every parallel loop. `differences` reports the
-    directives of `raw` that generated C has not.
+    `raw` is the text in which the lines of the blocks `_PART` and `_OPENMP` are empty. `text` is
+    `raw` without attributes, and with the pragma of each parallel loop. `differences` lists the
+    directives of `raw` that generated C does not have.
     """
 
     def __init__(
@@ -121,7 +120,7 @@ class Lines:
         for at in range(len(remaining_lines)):
             if not part_removed and code_lines[at : at + len(part)] == part:
                 remaining_lines[at : at + len(part)] = [""] * len(part)
-                part_removed = True  # a second block stays, and `directives` reports it
+                part_removed = True  # a second block remains, and `directives` reports it
             elif code_lines[at : at + len(parallel)] == parallel:
                 remaining_lines[at : at + len(parallel)] = [""] * len(parallel)
                 pragmas[at + 1] = parallel[1]
@@ -153,13 +152,13 @@ _LANES = """\
 #define NAME_RESTRICT restrict
 #endif
 """
-"""All directives of NAME_lanes.h."""
+"""Directives of NAME_lanes.h, in order."""
 
 
 class BatchLines:
-    """C text for many states and its NAME_lanes.h, both without directives and attributes.
+    """C text of a function for many states and NAME_lanes.h, without directives and attributes.
 
-    `differences` reports their directives that generated C has not.
+    `differences` lists the directives that generated C does not have.
     """
 
     def __init__(self, source: str, lanes: str, name: str, symbol: str, checked: bool) -> None:
@@ -185,21 +184,19 @@ class BatchLines:
 
 
 def refusal(checked: bool) -> str:
-    """Return the directives of every function's text that reject compilers that change its
-    arithmetic.
+    """Return the directives of a function's text that reject options such as -ffast-math.
 
-    A `checked` function also rejects -ffinite-math-only. The robot is called NAME.
+    A `checked` function also rejects -ffinite-math-only. The name of the robot is NAME.
     """
     return f"{_NO_FAST_MATH}{_NO_FINITE_MATH if checked else ''}#endif\n"
 
 
 def directives(text: str, name: str, symbol: str, checked: bool, batch: bool = False) -> list[str]:
-    """List the directives of `text` that generated C does not have, since a macro could change its
-    meaning.
+    """List the directives of `text` that generated C does not have.
 
-    Generated C includes headers, and defines the name of its sine function and the number of angles
-    of one call. It must have the directives of `refusal`. The functions of a `batch` also include
-    two headers and define three names.
+    A macro could change the meaning of the text. Generated C includes headers, and defines the name
+    of its sine function and the number of angles of one call. It must have the directives of
+    `refusal`. The functions of a `batch` also include two headers and define three names.
     """
     block = refusal(checked).replace("NAME", name)
     for former, reason in _FORMER_REASONS:
@@ -239,7 +236,7 @@ def directives(text: str, name: str, symbol: str, checked: bool, batch: bool = F
 
 
 def angles_at_once(text: str, name: str) -> int:
-    """Count the angles whose sines and cosines one loop computes; 0 without such a loop."""
+    """Return the number of angles whose sines and cosines one loop computes; 0 without a loop."""
     match = re.search(
         f"^{_ANGLE_COUNT.replace('NAME', name)}[ \t]*$", without_comments(text), re.MULTILINE
     )
@@ -253,9 +250,9 @@ def work(header: str, name: str) -> int | None:
 
 
 def _expected_macros(program: Form, name: str, checked: bool) -> dict[str, str]:
-    """Return the value of each macro that a header may define for this Program.
+    """Return the values of the macros that a header may define for this Program.
 
-    The header may define further sizes, those of other functions.
+    The header may also define sizes of other functions.
     """
     libm = REALS[program.real].libm
     ports = (*program.inputs, *program.outputs)
@@ -277,8 +274,8 @@ def _expected_macros(program: Form, name: str, checked: bool) -> dict[str, str]:
 def macros(program: Form, header: str, name: str, checked: bool) -> list[str]:
     """List the errors of a header.
 
-    It may define only the sizes, the statuses of checked functions, NAME_API, and sine and cosine
-    as macros. It must assert the size of the real type.
+    The header may define only these macros: sizes, statuses of checked functions, NAME_API, and
+    sine and cosine. It must assert the size of the real type.
     """
     exports = _EXPORTS.replace("NAME", name)
     differences = []
@@ -310,10 +307,10 @@ def macros(program: Form, header: str, name: str, checked: bool) -> list[str]:
 
 
 def disguises(text: str) -> list[str]:
-    """Report the first characters that a compiler may interpret differently than this module; [] if
-    there are none.
+    """Report the first characters that a compiler may interpret differently from this module.
 
-    Ambiguous characters anywhere come before those outside comments.
+    Characters that are ambiguous in comments, too, are reported first. The list is empty if there
+    are none.
     """
     code = _ALLOWED_QUOTES.sub("", without_comments(text))
     for pattern, searched_text in (
@@ -331,7 +328,7 @@ def disguises(text: str) -> list[str]:
 
 
 def without_comments(text: str) -> str:
-    """Return `text` with every comment replaced by a space and the line ends of the comment."""
+    """Return `text` with each comment replaced by a space and the line ends of the comment."""
     return re.sub(
         r"/\*.*?\*/", lambda comment: " " + "\n" * comment[0].count("\n"), text, flags=re.DOTALL
     )

@@ -1,4 +1,4 @@
-"""The functions that a header declares, and the parameters of one, as a C parser has them."""
+"""Prototypes that a header declares, and the parameters of a declaration."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from symgen.support.errors import ProgramError
 from symgen.vocabulary.reals import REALS, Real
 
 STRUCT = "prepared"
-"""The struct NAME_prepared, of one array called `value`."""
+"""Ending of the name of the struct NAME_prepared, whose only field is the array `value`."""
 Parameter = tuple[bool, str, str, str]
 """(const, type, name, size)."""
 
@@ -25,14 +25,16 @@ class Prototype(NamedTuple):
 
 
 def file(node: Any) -> str:
-    """The file that a declaration is from."""
+    """Return the file of a declaration."""
     coord = getattr(node, "coord", None) or getattr(getattr(node, "decl", None), "coord", None)
     return str(coord.file) if coord else ""
 
 
 def read(units: Sequence[Any]) -> tuple[Prototype, ...]:
-    """The prototypes among the declarations of the headers. The assertion on the size of the real
-    type, and the type and function of NAME_sincos.h, may stand there too; anything else is refused.
+    """Return the prototypes among the declarations of the headers.
+
+    Raises ProgramError for other declarations, except the assertion on the size of the real type,
+    the struct NAME_prepared, and the declarations of NAME_sincos.h.
     """
     functions = []
     for unit in units:
@@ -56,9 +58,7 @@ def read(units: Sequence[Any]) -> tuple[Prototype, ...]:
 
 
 def size_assertion(name: str, real: Real) -> str:
-    """The declaration of NAME.h that does not compile where the real type has another size than the
-    text was verified with.
-    """
+    """Return the declaration in NAME.h that fails to compile if the real type has another size."""
     return (
         f"extern const char {_asserted(name, real)}[(sizeof({real.name}) == {real.size}U) ? 1 :"
         " -1];"
@@ -70,7 +70,10 @@ def _asserted(name: str, real: Real) -> str:
 
 
 def _is_size_assertion(unit: Any) -> bool:
-    """True for an external array of that name; `preprocessor.macros` compares its text."""
+    """True for an external array with the name of a size assertion.
+
+    `preprocessor.macros` compares its text.
+    """
     return (
         isinstance(unit, c_ast.Decl)
         and unit.storage == ["extern"]
@@ -79,7 +82,7 @@ def _is_size_assertion(unit: Any) -> bool:
 
 
 def _is_struct(unit: Any) -> bool:
-    """True for the type NAME_prepared; `preprocessor.macros` compares its line word for word."""
+    """True for the struct NAME_prepared; `preprocessor.macros` compares its text."""
     struct = getattr(getattr(unit, "type", None), "type", None)
     return (
         isinstance(unit, c_ast.Typedef)
@@ -90,7 +93,7 @@ def _is_struct(unit: Any) -> bool:
 
 
 def parameters(declaration: Any) -> tuple[Parameter, ...]:
-    """Return the parameters of a declaration; ProgramError if one is not an array of known size."""
+    """Return the parameters of a declaration. Raises ProgramError as `parameter` does."""
     declared = declaration.type
     return tuple(parameter(node) for node in (declared.args.params if declared.args else []))
 
@@ -98,8 +101,9 @@ def parameters(declaration: Any) -> tuple[Parameter, ...]:
 def differences(
     declared: Sequence[Prototype], symbol: str, defined: tuple[Parameter, ...], checked: bool
 ) -> list[str]:
-    """List the differences between a header and a definition: it declares the function once, with
-    the same names in the same order.
+    """List the differences between the declaration and the definition of a function.
+
+    The header must declare the function once, with the same parameters in the same order.
     """
     matching = [prototype for prototype in declared if prototype.symbol == symbol]
     if len(matching) != 1:
@@ -113,8 +117,9 @@ def differences(
 
 
 def parameter(node: Any) -> Parameter:
-    """An array that is declared, an int, or the address of a constant struct, which have no size;
-    ProgramError for anything else.
+    """Return a parameter: an array, an int, or a pointer to a constant struct NAME_prepared.
+
+    An int and a pointer have no size. Raises ProgramError for any other parameter.
     """
     kind, name = getattr(node, "type", None), getattr(node, "name", None) or "?"
     if (struct := _struct_behind(kind)).endswith(f"_{STRUCT}"):
@@ -132,7 +137,7 @@ def parameter(node: Any) -> Parameter:
 
 
 def _struct_behind(kind: Any) -> str:
-    """Return the type behind a pointer to constants; "" for another type."""
+    """Return the type that a pointer to constants points to; "" for another type."""
     pointed = kind.type if isinstance(kind, c_ast.PtrDecl) and not kind.quals else None
     constant = isinstance(pointed, c_ast.TypeDecl) and pointed.quals == ["const"]
     return _words(pointed) if constant else ""

@@ -1,8 +1,7 @@
-"""Requirements of a Program on its C: the rows that are computed, the sizes of its arguments, and
-the checks of a checked function.
+"""Requirements of a Program on its C: the computed rows, the shapes of the arguments, and checks.
 
-All of it follows from the rows and from the certified bounds of the divisors. What a printer thinks
-of it is not asked.
+The requirements follow from the rows and from the certified bounds of the divisors only. They do
+not depend on the printer.
 """
 
 from __future__ import annotations
@@ -26,38 +25,39 @@ STATUSES = (
     "NO_WORK",
     "RESULT_NOT_FINITE",
 )
-"""Status codes of a checked function, from 0 on, without the prefix NAME_."""
+"""Status codes of a checked function, counted from 0, without the prefix NAME_."""
 FARTHEST = Fraction(2**15)
-"""The largest angle (rad) that an own sine and cosine (NAME_sincos.h) may be given."""
+"""Largest angle (rad) of the text's own sine and cosine (NAME_sincos.h)."""
 
 
 def length(real: str) -> Fraction:
-    """By how much the square of a quaternion's length may differ from 1."""
+    """Return the largest difference between 1 and the squared length of a unit quaternion."""
     return Fraction(1, 4096 if REALS[real].digits < 50 else 1048576)
 
 
 class Owed(NamedTuple):
-    """A lower bound of a row: of its magnitude, or of the row itself with its sign."""
+    """Lower bound that a checked function must verify: of the magnitude or the value of a row."""
 
     magnitude: bool
     least: Bound
 
 
 def computed(program: Program) -> list[int]:
-    """The rows that some result needs, ascending."""
+    """Return the rows on which a result depends, ascending."""
     rows_needed: set[int] = set()
-    open_ = [row for port in program.outputs for row in port.rows]
-    while open_:
-        row = open_.pop()
+    unvisited = [row for port in program.outputs for row in port.rows]
+    while unvisited:
+        row = unvisited.pop()
         if row not in rows_needed:
             rows_needed.add(row)
-            open_ += program.rows[row].args
+            unvisited += program.rows[row].args
     return sorted(rows_needed)
 
 
 def shapes(program: Form) -> list[tuple[Size, ...]]:
-    """The shape of every argument, then of every result, in NQ, NV, NB, NF and NW where the table
-    of functions has it so.
+    """Return the shape of each argument, then of each result.
+
+    Sizes that the table of functions states by name are names: NQ, NV, NB, NF or NW.
     """
     declared = FUNCTIONS.get(program.function)
     named = (
@@ -75,16 +75,15 @@ def shapes(program: Form) -> list[tuple[Size, ...]]:
 
 
 def angle_rows(program: Program, rows: Sequence[int]) -> set[int]:
-    """The rows whose sine or cosine is taken."""
+    """Return the rows that are operands of a sine or cosine."""
     return {program.rows[i].args[0] for i in rows if program.rows[i].op in ("sin", "cos")}
 
 
 def finite(program: Program, rows: Sequence[int]) -> set[int]:
-    """Rows that must be finite: results, divisors and arguments of atan2, all but constants and
-    arguments of the Program.
+    """Return the rows that must be finite: results, divisors and operands of atan2.
 
-    An operand of any other operation that is not finite makes the result of the operation not
-    finite.
+    Constants and arguments of the Program are left out. For all other operations, an operand that
+    is not finite makes the result not finite.
     """
     compared_rows = {row for port in program.outputs for row in port.rows}
     for i in rows:
@@ -97,25 +96,25 @@ def finite(program: Program, rows: Sequence[int]) -> set[int]:
 def bounds(
     program: Program, rows: Sequence[int], divisor_bounds: Mapping[int, Bound]
 ) -> dict[int, Owed]:
-    """Return the bounds of divisors, and of operands of logarithms and roots.
+    """Return the lower bounds of divisors, and of operands of logarithms and roots, by row.
 
-    A certified divisor keeps to its floor. Any other has at least the magnitude of a normal number.
-    What a logarithm is taken of is at least as large, and positive; what a root is taken of is not
-    negative.
+    A certified divisor has its certified bound. The magnitude of any other divisor is at least the
+    smallest normal number. The operand of a logarithm is at least the smallest normal number. The
+    operand of a root is at least zero.
     """
     smallest_normal = REALS[program.real].least
-    owed_by_row: dict[int, Owed] = {}
+    bounds_by_row: dict[int, Owed] = {}
     for i in rows:
         op, args = program.rows[i].op, program.rows[i].args
         if op not in ("div", "log", "sqrt") or program.rows[args[-1]].op == "const":
             continue
         row = args[-1]
         if row in divisor_bounds:
-            owed_by_row[row] = Owed(False, divisor_bounds[row])
+            bounds_by_row[row] = Owed(False, divisor_bounds[row])
             continue
-        owed = Owed(op == "div", Fraction(0) if op == "sqrt" else smallest_normal)
-        earlier = owed_by_row.get(row, owed)
-        owed_by_row[row] = Owed(
-            owed.magnitude and earlier.magnitude, max(owed.least, earlier.least)
+        bound = Owed(op == "div", Fraction(0) if op == "sqrt" else smallest_normal)
+        earlier = bounds_by_row.get(row, bound)
+        bounds_by_row[row] = Owed(
+            bound.magnitude and earlier.magnitude, max(bound.least, earlier.least)
         )
-    return owed_by_row
+    return bounds_by_row

@@ -1,14 +1,13 @@
-"""The emitted C, parsed back, is the Program row for row.
+"""Comparison of the C of a straight-line function with the rows of its Program.
 
-`compare` parses the text with pycparser and matches every operation of it with a row: the same
-operation, the same operands in the same order, each literal equal to its constant rounded once to
-the real type. Rows are matched by structure from the leaves up, so the names of locals prove
-nothing and only help to say where a difference lies. Nothing else may stand in the text: no other
-statement, no other directive, no store but each result's own.
+`compare` parses the text with pycparser and matches each operation with a row. The operation and
+the operands must be equal, in the same order, and each literal must be equal to its constant,
+rounded once to the real type. Rows are matched by structure from the leaves up. The names of locals
+only help to locate a difference. The text may not have any other statement, directive or store.
 
-A long function calls static parts of its own, each once. They are gone through where they are
-called. What one of them puts into the work array stands there until something else is put in its
-place, and no argument is read once a result is stored.
+A long function calls static parts, each once. The statements of a part are matched where the part
+is called. Parts pass numbers to each other in the workspace. A part may not read an argument after
+a result is stored.
 """
 
 from __future__ import annotations
@@ -34,11 +33,10 @@ from symgen.vocabulary.reals import REALS
 _BINARY = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
 _PAIR = {"sine": "sin", "cosine": "cos"}
 _UNKNOWN = -1
-"""The value of an expression that was already reported, so that what depends on it is not reported
-again.
-"""
+"""Structure number of a reported expression: expressions that depend on it are not reported."""
 
 Key = tuple[Any, ...]
+"""Structure of an expression: its operation, and the structure numbers of its operands."""
 
 
 def compare(
@@ -50,22 +48,23 @@ def compare(
 ) -> list[str]:
     """List the differences between the C and the Program; [] if they agree.
 
-    `text` is NAME_<function>.c and `header`, when given, NAME.h, whose macros are then checked as
-    well. `checked` is None for a function that returns nothing, and for one that returns a status
-    the bounds of its divisors, by row, as they were certified. `preprocessed`, when given, is the
-    output of the compiler's preprocessor for `text`; then it is parsed instead of `text`, with the
-    prototypes of the header. The result has one sentence per difference, with its line of the C.
+    `text` is NAME_<function>.c, and `header` is NAME.h or "". The macros of a header are compared,
+    too. `checked` is None for a function without a status; for a function with a status, `checked`
+    are the certified bounds of its divisors, by row. `preprocessed` is the output of the compiler's
+    preprocessor for `text`, or "". If it is not empty, it is parsed in place of `text`, and the
+    prototypes of the header are compared. Each difference is a sentence with a line of the C.
     """
     try:
         parsed = parse(text, preprocessed)
     except ProgramError as error:
         return [str(error)]
-    called = "_".join(re.findall(r"\w+", program.function))  # of a derivative, f:jacobian(q,v)
-    name = parsed.symbol.removesuffix(f"_{called}")
+    # The name of a derivative, such as f:jacobian(q,v), has other characters than words.
+    function_name = "_".join(re.findall(r"\w+", program.function))
+    name = parsed.symbol.removesuffix(f"_{function_name}")
     differences = preprocessor.directives(text, name, parsed.symbol, checked is not None)
     if name == parsed.symbol:
         differences.append(
-            f"the function is called {parsed.symbol}, which does not end in _{called}"
+            f"the function is called {parsed.symbol}, which does not end in _{function_name}"
         )
     if header:
         differences += preprocessor.macros(program, header, name, checked is not None)
@@ -79,90 +78,111 @@ def compare(
     if (checked is None) != (parsed.checks is None):
         returned = "nothing" if parsed.checks is None else "a status"
         return [*differences, f"{parsed.symbol} returns {returned}, unlike the requested function"]
-    together = preprocessor.angles_at_once(text, name)
-    matcher = Matcher(program, parsed, name, together)
+    angles_per_call = preprocessor.angles_at_once(text, name)
+    matcher = Matcher(program, parsed, name, angles_per_call)
     differences += matcher.differences()
     if checked is not None:
-        bounded = (
-            f'#include "{name}_sincos.h"' in text and not together
-        )  # a loop leaves what is far to <math.h>
+        # A loop over all angles computes those outside of the range with <math.h>.
+        bounded = f'#include "{name}_sincos.h"' in text and not angles_per_call
         differences += matcher.checks(checked, bounded)
     return differences
 
 
 @dataclass
 class _Scope:
-    """The declarations of the function, or of the part of it that is read."""
+    """Declarations of the function, or of one of its parts."""
 
     parameters: frozenset[str] | None = None
     """Parameters of a part; None for the function itself."""
     values: dict[str, int] = field(default_factory=dict)
+    """Structure number of each local."""
     turns: dict[str, list[int | None]] = field(default_factory=dict)
+    """Angles of each local that holds sines and cosines, as structure numbers."""
     angles: dict[str, list[int | None]] = field(default_factory=dict)
+    """Angles in each array of angles, as structure numbers; None for a zero."""
     unread: set[str] = field(default_factory=set)
     """Names that are cast to void."""
     stores: bool = False
-    """True behind the first store."""
+    """True after the first store."""
 
     def declares(self, name: str) -> bool:
         """True if a local of that name is declared."""
         return any(name in names for names in (self.values, self.turns, self.angles))
 
     def sees(self, name: str) -> bool:
-        """True if an array of the function can be seen here."""
+        """True if an array of the function is visible here."""
         return self.parameters is None or name.partition("->")[0] in self.parameters
 
 
 class Matcher:
-    """Gives every row, and then every expression of the text, the number of its structure."""
+    """Comparison of the statements of a text with the rows of a Program.
 
-    def __init__(self, program: Program, text: Text, name: str, together: int) -> None:
-        self.program, self.text, self.together = program, text, together
+    The rows are numbered by their structure: operation and operands. An expression of the text with
+    the same structure as a row has the same number.
+    """
+
+    def __init__(self, program: Program, text: Text, name: str, angles_per_call: int) -> None:
+        self.program, self.text, self.angles_per_call = program, text, angles_per_call
         self.real = REALS[program.real]
         self.calls = {self.real.libm(op): op for op in ("sin", "cos", "sqrt", "log", "atan2")}
         self.calls |= {f"{name}_SIN": "sin", f"{name}_COS": "cos"}
         self.name = name
-        self.number: dict[Key, int] = {}
-        self.of_row: dict[int, int] = {}
+        self.numbers: dict[Key, int] = {}
+        """Structure number of each key."""
+        self.row_numbers: dict[int, int] = {}
+        """Structure number of each row."""
         self.constants: dict[int, Number] = {}
-        self.found: list[str] = []
-        self.named: dict[str, int] = {}
-        """The row of each name."""
+        """Value of each structure number that is a constant."""
+        self.reported: list[str] = []
+        """Differences that the comparison found."""
+        self.rows_by_name: dict[str, int] = {}
+        """Row of each row name."""
         self.scope = _Scope()
         self.looped = False
+        """True if the text has an array of angles."""
         self.inputs: dict[str, int] = {}
+        """Index of each argument, by its name in the text."""
         self.outputs: dict[str, Port] = {}
+        """Port of each result, by its name in the text."""
         self.read: set[str] = set()
+        """Names of arguments, and of sines and cosines, that are read."""
         self.zeros = ""
-        self.done = 0
+        """Local that is zero if all arguments are finite."""
+        self.operation_count = 0
+        """Number of operations in the text."""
         self.stored: dict[tuple[str, int], int] = {}
+        """Structure number of each stored element of a result, by port name and index."""
         self.work: dict[int, int] = {}
-        self.before: list[dict[int, int]] = []
-        """Rows in the work array before each statement of the function, and after the last."""
+        """Structure number of each stored element of the workspace."""
+        self.work_before: list[dict[int, int]] = []
+        """Contents of the workspace before each statement of the function, and after the last."""
 
     def differences(self) -> list[str]:
+        """List the differences between the statements and the rows."""
         expected = 0
         for i in computed(self.program):
             key = self._key(i)
-            self.of_row[i] = self.number.setdefault(key, len(self.number))
+            self.row_numbers[i] = self.numbers.setdefault(key, len(self.numbers))
             if key[0] == "const":
-                self.constants[self.of_row[i]] = key[1]
+                self.constants[self.row_numbers[i]] = key[1]
             expected += key[0] not in ("const", "input")
         rows = self.program.rows
-        self.named = {row.name: i for i, row in enumerate(rows) if row.name and i in self.of_row}
+        self.rows_by_name = {
+            row.name: i for i, row in enumerate(rows) if row.name and i in self.row_numbers
+        }
         self._signature()
         statements = self.text.statements
         if self.text.checks is not None:
             self.zeros, statements = self._zeros(statements), statements[1:]
         self._statements(statements)
-        if bool(self.together) != self.looped:
-            self.found.append(f"{self.name}_ANGLES are counted, and no array of angles is there")
+        if bool(self.angles_per_call) != self.looped:
+            self.reported.append(f"{self.name}_ANGLES are counted, and no array of angles is there")
         self._results()
-        if not self.found and self.done != expected:
-            self.found.append(
-                f"the C does {self.done} operations where the Program does {expected}"
+        if not self.reported and self.operation_count != expected:
+            self.reported.append(
+                f"the C does {self.operation_count} operations where the Program does {expected}"
             )
-        return self.found
+        return self.reported
 
     def _results(self) -> None:
         """Compare the stores with the results of the Program."""
@@ -170,14 +190,14 @@ class Matcher:
             for k, row in enumerate(port.rows):
                 value = self.stored.get((port.name, k))
                 if value is None:
-                    self.found.append(f"{port.name}[{k}] is never stored")
-                elif value not in (_UNKNOWN, self.of_row[row]):
-                    self.found.append(
+                    self.reported.append(f"{port.name}[{k}] is never stored")
+                elif value not in (_UNKNOWN, self.row_numbers[row]):
+                    self.reported.append(
                         f"{port.name}[{k}] stores another row than the Program's row {row}"
                     )
 
     def checks(self, divisor_bounds: Mapping[int, Bound], inline: bool) -> list[str]:
-        """List the errors of the checks, once the statements are known."""
+        """List the errors of the checks; `differences` must be called before."""
         assert self.text.checks is not None
         stores = [
             i
@@ -190,7 +210,8 @@ class Matcher:
         ]
 
         def number(at: int, node: Any) -> int:
-            self.work = self.before[max(0, at - 1)]  # the first statement is the sum of zeros
+            # The sum of zeros, the first statement of the text, is not in `work_before`.
+            self.work = self.work_before[max(0, at - 1)]
             return self._number(node)
 
         body = Body(
@@ -198,7 +219,7 @@ class Matcher:
             self.zeros,
             min(stores, default=0),
             self.inputs,
-            self.of_row,
+            self.row_numbers,
             number,
             self._literal,
             self.real.libm("fabs"),
@@ -209,7 +230,7 @@ class Matcher:
             return [f"a check: {difference}"]
 
     def _zeros(self, statements: Sequence[Statement]) -> str:
-        """The name of the local that is zero when every argument is finite."""
+        """Return the name of the local that is zero if all arguments are finite."""
         kind, target, _, expression, line = (
             statements[0] if statements else Statement("", "", 0, None, 0)
         )
@@ -223,28 +244,30 @@ class Matcher:
                 return target
         except _Difference:
             pass
-        self.found.append(
+        self.reported.append(
             f"line {line}: this is not the sum of zero times every element of every argument"
         )
         return ""
 
     def _key(self, i: int) -> Key:
+        """Return the structure of a row."""
         op, args, value, _, _ = self.program.rows[i]
         if op == "const":
             return ("const", nearest(value, self.real))
         if op == "input":
             return ("input", *value)
-        if op == "neg" and self.of_row[args[0]] in self.constants:
-            # C has no negative literals, so a sign in front of a literal is no operation.
-            return ("const", opposite(self.constants[self.of_row[args[0]]]))
-        return (op, *(self.of_row[a] for a in args))
+        if op == "neg" and self.row_numbers[args[0]] in self.constants:
+            # C has no negative literals, so the sign before a literal is not an operation.
+            return ("const", opposite(self.constants[self.row_numbers[args[0]]]))
+        return (op, *(self.row_numbers[a] for a in args))
 
     def _signature(self) -> None:
+        """Compare the parameters with the arguments and results of the Program."""
         ports = [(True, p) for p in self.program.inputs] + [
             (False, p) for p in self.program.outputs
         ]
         if len(ports) != len(self.text.parameters):
-            self.found.append(
+            self.reported.append(
                 f"{self.text.symbol} has {len(self.text.parameters)} parameters, not {len(ports)}"
             )
         for index, ((is_argument, port), shape, (const, real, name, size)) in enumerate(
@@ -255,7 +278,7 @@ class Matcher:
                 "*".join(map(str, port.shape)),
                 "*".join(f"{self.name}_{s}" if isinstance(s, str) else str(s) for s in shape),
             }
-            right = (
+            is_expected = (
                 const == is_argument
                 and real == self.program.real
                 and name.rstrip("_") == port.name
@@ -266,9 +289,9 @@ class Matcher:
                 and port.name == PREPARED.name
                 and real == f"{self.name}_{prototypes.STRUCT}"
             ):
-                right, name = name.rstrip("_") == port.name, f"{name}->value"
-            if not right:
-                self.found.append(
+                is_expected, name = name.rstrip("_") == port.name, f"{name}->value"
+            if not is_expected:
+                self.reported.append(
                     f"parameter {index} is {'const ' * const}{real} {name}[{size}], not the"
                     f" Program's {port.name}"
                 )
@@ -278,15 +301,15 @@ class Matcher:
                 self.outputs[name] = port
 
     def _statements(self, statements: Sequence[Statement]) -> None:
-        """Match those of the function, or of one of its parts."""
+        """Match the statements of the function, or of one of its parts."""
         for statement in statements:
             if self.scope.parameters is None:
-                self.before.append(self.work)
+                self.work_before.append(self.work)
             self._statement(statement)
         if self.scope.parameters is None:
-            self.before.append(self.work)
+            self.work_before.append(self.work)
         self._unread()
-        self.found += [
+        self.reported += [
             f"{turn} is never used"
             for turn, angles in self.scope.turns.items()
             for lane, angle in enumerate(angles)
@@ -294,11 +317,12 @@ class Matcher:
         ]
 
     def _statement(self, statement: Statement) -> None:
+        """Match one statement."""
         kind, target, element, expression, line = statement
         if kind == "unread" and self.scope.parameters is None:
             self.scope.unread.add(target)
             if expression != "void":
-                self.found.append(f"line {line}: {target} is cast to {expression}")
+                self.reported.append(f"line {line}: {target} is cast to {expression}")
         elif kind == "local":
             declared, init = expression
             self._local(target, declared, init, line)
@@ -310,11 +334,11 @@ class Matcher:
         elif kind == "part":
             self._part(statement)
         else:
-            self.found.append(f"line {line}: {target} is not at its place in generated code")
+            self.reported.append(f"line {line}: {target} is not at its place in generated code")
 
     def _local(self, target: str, declared: str, init: Any, line: int) -> None:
-        """A number, or what holds sines and cosines."""
-        if declared == f"const {self.name}_{'turns' if self.together else 'pair'}":
+        """Match the declaration of a local: a number, or a struct of sines and cosines."""
+        if declared == f"const {self.name}_{'turns' if self.angles_per_call else 'pair'}":
             self._turn(target, init, line)
             return
         if (
@@ -322,79 +346,80 @@ class Matcher:
             or declared != f"const {self.program.real}"
             or self._is_declared(target)
         ):
-            self.found.append(
+            self.reported.append(
                 f"line {line}: {target} is declared as {declared}, twice, or behind a store"
             )
         value = self._value(init, line, target)
-        row = self.named.get(target)
-        if row is not None and value not in (_UNKNOWN, self.of_row[row]):
-            self.found.append(f"line {line}: {target} is not the Program's row {row} of that name")
-        # What hangs on a wrong row of known name is compared as if it were right: one error, one
-        # sentence.
-        self.scope.values[target] = self.of_row[row] if row is not None else value
+        row = self.rows_by_name.get(target)
+        if row is not None and value not in (_UNKNOWN, self.row_numbers[row]):
+            self.reported.append(
+                f"line {line}: {target} is not the Program's row {row} of that name"
+            )
+        # A local with the name of a row but another value is reported once: expressions that depend
+        # on it are compared as if its value were correct.
+        self.scope.values[target] = self.row_numbers[row] if row is not None else value
 
     def _unread(self) -> None:
-        """Reject casts to void of what is read, or is no argument."""
-        read_rows, arguments = (
+        """Report casts to void of an argument that is read, or of another name."""
+        names_read, arguments = (
             {name.partition("->")[0] for name in names} for names in (self.read, self.inputs)
         )
         unread = self.scope.unread
-        self.found += [
+        self.reported += [
             f"(void){name} although {name} is read or is not an argument"
-            for name in sorted(unread & read_rows) + sorted(unread - arguments)
+            for name in sorted(unread & names_read) + sorted(unread - arguments)
         ]
 
     def _store(self, target: str, element: int, expression: Any, line: int) -> None:
-        """A store to an element of a result, or of the work array, where it may be done again."""
+        """Match a store to an element of a result, which is stored once, or of the workspace."""
         if self._is_work(target) and self.scope.parameters is not None:
             assert self.text.work is not None
             size = self.text.work.element
             self.work[element] = self._value(expression, line, f"{target}[{element}]")
             if element >= size:
-                self.found.append(
+                self.reported.append(
                     f"line {line}: {target}[{element}] is beyond the {size} numbers of that array"
                 )
             return
         port = self.outputs.get(target) if self.scope.sees(target) else None
         if port is None or element >= port.size or (port.name, element) in self.stored:
-            self.found.append(
+            self.reported.append(
                 f"line {line}: a store to {target}[{element}], which the Program does not have or"
                 " has once"
             )
             return
         if isinstance(expression, c_ast.ArrayRef) and not self._is_work(name_of(expression.name)):
-            self.found.append(
+            self.reported.append(
                 f"line {line}: {target}[{element}] is stored from an argument that a result may"
                 " alias"
             )
         self.stored[port.name, element] = self._value(expression, line, f"{target}[{element}]")
 
     def _part(self, statement: Statement) -> None:
-        """A part, where it is called: with locals of its own, and with arrays of the function."""
+        """Match the statements of a part, which has its own locals, where the part is called."""
         target, (parameters, inner), line = statement.target, statement.expression, statement.line
-        array = self.text.work
-        known_names = {*self.text.parameters}
-        if array is not None:
-            known_names |= {
-                (const, array.expression, array.target, str(array.element))
-                for const in (False, True)
+        work = self.text.work
+        allowed_parameters = {*self.text.parameters}
+        if work is not None:
+            allowed_parameters |= {
+                (const, work.expression, work.target, str(work.element)) for const in (False, True)
             }
-            if array.expression != self.program.real or array.target in {
+            if work.expression != self.program.real or work.target in {
                 *self.inputs,
                 *self.outputs,
             }:
-                self.found.append(
-                    f"line {array.line}: {array.target} is not a local array of {self.program.real}"
+                self.reported.append(
+                    f"line {work.line}: {work.target} is not a local array of {self.program.real}"
                 )
-        if not set(parameters) <= known_names:
-            self.found.append(
+        if not set(parameters) <= allowed_parameters:
+            self.reported.append(
                 f"line {line}: the parameters of {target} are not all those of {self.text.symbol}"
             )
-        function = self.scope
+        scope_of_function = self.scope
         self.scope = _Scope(frozenset(name for _, _, name, _ in parameters))
         self.work = dict(self.work)
         self._statements(inner)
-        self.scope = function
+        self.scope = scope_of_function
 
     def _is_work(self, name: str) -> bool:
         work = self.text.work
@@ -404,38 +429,36 @@ class Matcher:
         return name in self.inputs or self.scope.declares(name)
 
     def _array(self, target: str, declared: tuple[str, Any, Sequence[Any]], line: int) -> None:
-        """The angles whose sines and cosines are taken together, and zeros behind them up to the
-        loop's end.
-        """
+        """Match the array of all angles, which zeros fill up to the end of the loop."""
         kind, size, elements = declared
-        sizes = (f"{self.name}_ANGLES", str(self.together))
-        right = (
+        sizes = (f"{self.name}_ANGLES", str(self.angles_per_call))
+        is_expected = (
             kind == f"const {self.program.real}"
             and str(getattr(size, "value", name_of(size))) in sizes
         )
         if (
             self.scope.stores
             or self.looped
-            or not right
-            or len(elements) != self.together
+            or not is_expected
+            or len(elements) != self.angles_per_call
             or self._is_declared(target)
         ):
-            self.found.append(
-                f"line {line}: {target} is not an array of {self.together} angles, is a second one,"
-                " or follows a store"
+            self.reported.append(
+                f"line {line}: {target} is not an array of {self.angles_per_call} angles, is a"
+                " second one, or follows a store"
             )
         angles: list[int | None] = [
             None if self._zero(element) else self._value(element, line, target)
             for element in elements
         ]
-        angles_known = [angle for angle in angles if angle is not None]
+        nonzero_angles = [angle for angle in angles if angle is not None]
         arguments = [
             angle
             for angle, element in zip(angles, elements, strict=True)
             if isinstance(element, c_ast.ArrayRef)
         ]
-        if angles[: len(angles_known)] != angles_known or len(set(arguments)) != len(arguments):
-            self.found.append(
+        if angles[: len(nonzero_angles)] != nonzero_angles or len(set(arguments)) != len(arguments):
+            self.reported.append(
                 f"line {line}: {target} has an argument twice, or an angle behind a zero"
             )
         self.scope.angles[target], self.looped = angles, True
@@ -446,46 +469,46 @@ class Matcher:
         )
 
     def _turn(self, target: str, init: Any, line: int) -> None:
-        """A local that holds sines and cosines: of an angle, `NAME_sincos(angle)`, one an argument,
-        or of all in an array.
+        """Match the declaration of a local that holds sines and cosines, `NAME_sincos(angle)`.
+
+        The argument is one angle, or the array of all angles.
         """
-        sine_names = (
-            f"{self.name}_sincos",
-            f"{self.text.symbol}_sincos",
-        )  # the second is what the text's own macro makes of it
-        called = (
+        # The second name is that of the preprocessed text.
+        sine_names = (f"{self.name}_sincos", f"{self.text.symbol}_sincos")
+        is_call = (
             isinstance(init, c_ast.FuncCall)
             and name_of(init.name) in sine_names
             and init.args
             and len(init.args.exprs) == 1
         )
-        argument = init.args.exprs[0] if called else None
-        if self.together:
+        argument = init.args.exprs[0] if is_call else None
+        if self.angles_per_call:
             angles = [] if self.scope.turns else self.scope.angles.get(name_of(argument), [])
         else:
             angles = [] if argument is None else [self._value(argument, line, target)]
         if self.scope.stores or not angles or self._is_declared(target):
-            self.found.append(
+            self.reported.append(
                 f"line {line}: {target} is not the sine and cosine of an angle, is declared twice,"
                 " or follows a store"
             )
         elif isinstance(argument, c_ast.ArrayRef) and any(
             angles == angles_of_turn for angles_of_turn in self.scope.turns.values()
         ):
-            self.found.append(
+            self.reported.append(
                 f"line {line}: {target} takes the sine and cosine of an angle that has them already"
             )
         self.scope.turns[target] = angles
 
     def _value(self, node: Any, line: int, target: str) -> int:
+        """Return the structure number of an expression; report a difference in it."""
         try:
             return self._number(node)
         except _Difference as difference:
-            self.found.append(f"line {line}: {target}: {difference}")
+            self.reported.append(f"line {line}: {target}: {difference}")
             return _UNKNOWN
 
     def _number(self, node: Any) -> int:
-        """The number of an expression's structure, operands first."""
+        """Return the structure number of an expression. Raises _Difference if no row has it."""
         key: Key
         if isinstance(node, c_ast.BinaryOp) and node.op in _BINARY:
             key = (_BINARY[node.op], self._number(node.left), self._number(node.right))
@@ -510,14 +533,14 @@ class Matcher:
         return self._operation(key)
 
     def _operation(self, key: Key) -> int:
-        """Count an operation; return the number of its structure."""
-        self.done += 1
+        """Count an operation; return its structure number."""
+        self.operation_count += 1
         if _UNKNOWN in key[1:]:
             return _UNKNOWN
         return self._look_up(key, f"this {key[0]} of these operands")
 
     def _opposite(self, node: Any) -> int:
-        """The number of an expression with a sign in front, which is no operation on a constant."""
+        """Return the structure number of a negative; of a constant it is another constant."""
         if isinstance(node, c_ast.Constant):
             key = ("const", opposite(self._literal(node.value)))
             return self._look_up(key, f"the literal -{node.value}")
@@ -528,42 +551,45 @@ class Matcher:
         return self._operation(("neg", inner))
 
     def _called(self, node: Any) -> str | None:
-        """Return the operation that a call is; None for a function that no row calls, or with too
-        many arguments.
-        """
+        """Return the operation of a call; None for an unknown function or a wrong arity."""
         op = self.calls.get(name_of(node.name))
         return op if op and node.args and len(node.args.exprs) == ARITY[op] else None
 
     def _pair(self, node: Any) -> Key | None:
-        """The sine or cosine that turn.sine is, or turn.sine[place]; None where it is none."""
-        index, of = "0", node
-        if self.together:
-            index, of = (
+        """Return the structure of `turn.sine`, `turn.cosine[index]` and the like.
+
+        Return None for any other expression.
+        """
+        index, member = "0", node
+        if self.angles_per_call:
+            index, member = (
                 (getattr(node.subscript, "value", ""), node.name)
                 if isinstance(node, c_ast.ArrayRef)
                 else ("", None)
             )
         if (
-            not isinstance(of, c_ast.StructRef)
-            or of.type != "."
-            or of.field.name not in _PAIR
+            not isinstance(member, c_ast.StructRef)
+            or member.type != "."
+            or member.field.name not in _PAIR
             or not INDEX.fullmatch(index)
         ):
             return None
-        turn, at = name_of(of.name), int(index)
+        turn, at = name_of(member.name), int(index)
         angles = self.scope.turns.get(turn, [])
         if at >= len(angles) or angles[at] is None:
             return None
         self.read.add(f"{turn}[{at}]")
-        return _PAIR[of.field.name], angles[at]
+        return _PAIR[member.field.name], angles[at]
 
-    def _look_up(self, key: Key, what: str) -> int:
-        if key not in self.number:
+    def _look_up(self, key: Key, description: str) -> int:
+        """Return the structure number of a key. Raises _Difference if no row has it."""
+        if key not in self.numbers:
             kind = "constant" if key[0] == "const" else "row"
-            raise _Difference(f"no {kind} of the Program is {what}")
-        return self.number[key]
+            raise _Difference(f"no {kind} of the Program is {description}")
+        return self.numbers[key]
 
     def _element(self, node: Any) -> int:
+        """Return the structure number of an element of an argument or of the workspace."""
         index, name = getattr(node.subscript, "value", ""), name_of(node.name)
         if self._is_work(name) and INDEX.fullmatch(index):
             if int(index) not in self.work:
@@ -579,7 +605,7 @@ class Matcher:
         return self._look_up(("input", self.inputs[name], int(index)), f"{name}[{index}]")
 
     def _literal(self, text: str) -> Number:
-        """The value of a literal as the compiler reads it; its type must be the Program's real."""
+        """Return the value of a literal, which must be of the Program's real type."""
         number = literal(text, self.real)
         if number is None:
             raise _Difference(f"the literal {text} is not of the type {self.program.real}")

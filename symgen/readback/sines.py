@@ -1,9 +1,8 @@
-"""The sine and cosine that a text brings with it, interpreted: NAME_sincos.h, and NAME_sincos.cuh
-for a GPU.
+"""Verification of the text's own sine and cosine: NAME_sincos.h, and NAME_sincos.cuh for a GPU.
 
-Each result is the term that `sine_and_cosine` states of its angle, by the constants of
-`symgen.vocabulary.sines`. Angles beyond the range of these have the sine and cosine of the
-language's own library, where the text says so.
+The text is interpreted on terms. Each result must be the term that `sine_and_cosine` returns for
+its angle, with the constants of `symgen.vocabulary.sines`. Some texts use the functions of <math.h>
+for angles outside of the range of these constants.
 """
 
 from __future__ import annotations
@@ -34,21 +33,21 @@ from symgen.vocabulary.reals import REALS
 from symgen.vocabulary.sines import CONSTANTS
 
 COUNTS = (1, 2, 5)
-"""Numbers of angles that a loop over all of them is tried with."""
+"""Numbers of angles with which a loop over all angles is tried."""
 _GUARD = """\
 #ifndef NAME_SINCOS_END
 #define NAME_SINCOS_END
 #include <math.h>
 #endif
 """
-"""All directives of a file."""
+"""Directives of a file, in order."""
 
 
 def sine_and_cosine(x: Term, real: str) -> tuple[Term, Term]:
     """Return the sine and cosine of an angle as terms.
 
-    x is brought to r - tail in [-pi/4, pi/4] by k quarter turns (Cody and Waite). `turned` and
-    `across` are the cosine of these and minus their sine.
+    The angle x is reduced to r - tail in [-pi/4, pi/4] by k quarter turns (Cody and Waite).
+    `cosine_of_turns` and `minus_sine_of_turns` belong to the k quarter turns.
     """
     terms, constants = x.terms, CONSTANTS[real]
 
@@ -65,11 +64,11 @@ def sine_and_cosine(x: Term, real: str) -> tuple[Term, Term]:
     reduced_angle = x
     for part in constants.parts[:exact]:
         reduced_angle = subtract(reduced_angle, k * number(part))
-    taken = k * number(constants.parts[exact])
+    tail = k * number(constants.parts[exact])
     for part in constants.parts[exact + 1 :]:
-        before, reduced_angle = reduced_angle, subtract(reduced_angle, taken)
-        taken = subtract(k * number(part), subtract(subtract(before, reduced_angle), taken))
-    tail = taken
+        previous_angle, reduced_angle = reduced_angle, subtract(reduced_angle, tail)
+        rounding_error = subtract(subtract(previous_angle, reduced_angle), tail)
+        tail = subtract(k * number(part), rounding_error)
     y = reduced_angle * reduced_angle
     sine = reduced_angle + subtract(
         reduced_angle * ((y * _polynomial(y, constants.sine, number)) + number(0)), tail
@@ -78,16 +77,16 @@ def sine_and_cosine(x: Term, real: str) -> tuple[Term, Term]:
         y * subtract(y * _polynomial(y, constants.cosine, number), number(Fraction(1, 2)))
     )
     m = subtract(number(4) * j, k)
-    turned = subtract(number(1), terms.of("fabs", m))
-    across = m * (number(1) + turned)
+    cosine_of_turns = subtract(number(1), terms.of("fabs", m))
+    minus_sine_of_turns = m * (number(1) + cosine_of_turns)
     return (
-        subtract(turned * sine, across * cosine),
-        (turned * cosine) + (across * sine),
+        subtract(cosine_of_turns * sine, minus_sine_of_turns * cosine),
+        (cosine_of_turns * cosine) + (minus_sine_of_turns * sine),
     )
 
 
 def _polynomial(y: Term, coefficients: Sequence[str], number: Any) -> Term:
-    """Return a polynomial in y by Horner's rule, from its coefficients in rising order."""
+    """Return a polynomial in y by Horner's rule; the coefficients are in ascending order."""
     *lower, highest = coefficients
     operation = "sub" if highest.startswith("-") else "add"
     value: Term = number(highest.removeprefix("-"))
@@ -98,7 +97,7 @@ def _polynomial(y: Term, coefficients: Sequence[str], number: Any) -> Term:
 
 
 class Case(NamedTuple):
-    """A call: the number of angles, and those of them that are beyond the range."""
+    """A call: the number of angles, and the indices of the angles that are outside of the range."""
 
     angles: int
     far: frozenset[int] = frozenset()
@@ -106,7 +105,7 @@ class Case(NamedTuple):
 
 @dataclass
 class _Text:
-    """A text with a sine and cosine of its own."""
+    """Parsed text of a sine and cosine: its functions and types by name."""
 
     name: str
     real: str
@@ -125,9 +124,7 @@ class _Text:
             table[name] = content
 
     def require(self, functions: Sequence[str], kind: str) -> None:
-        """Raise ProgramError where other functions are there, or another type than that of a sine
-        and a cosine.
-        """
+        """Raise ProgramError unless the text defines exactly these functions and this type."""
         for names, expected in ((self.functions, functions), (self.types, [kind])):
             if sorted(names) != sorted(expected):
                 raise ProgramError(
@@ -141,8 +138,10 @@ class _Text:
                 raise ProgramError(f"{function.decl.name} is not static")
 
     def differences(self, case: Case, several: bool, far: str) -> Iterator[str]:
-        """List the results that are not the sine and cosine of their angle. `far`: "libm" or ""
-        beyond the range.
+        """Yield the results that are not the sine and cosine of their angle.
+
+        `far` is "libm" if angles outside of the range have the sine and cosine of <math.h>, "alone"
+        if all angles have them, and "" if no angle has them.
         """
         terms = Terms(REALS[self.real])
         angles = [terms.of("angle", k) for k in range(case.angles)]
@@ -173,8 +172,10 @@ class _Text:
 
 @dataclass
 class _Comparisons:
-    """The comparisons of angles with the range of the text's own sine: of each angle, or of a sum
-    of their magnitudes.
+    """Results of comparisons of angles with the range of the text's own sine.
+
+    The text may compare the magnitude of each angle, or the sum of the magnitudes. The angles `far`
+    are outside of the range.
     """
 
     terms: Terms
@@ -182,12 +183,12 @@ class _Comparisons:
     far: frozenset[int]
 
     def __call__(self, operator: str, left: Term, right: Term, node: Any) -> bool:
-        """Decide a comparison; ProgramError where it is another one."""
-        sizes = {self.terms.of("fabs", angle): k for k, angle in enumerate(self.angles)}
+        """Return the result of a comparison. Raises ProgramError for any other comparison."""
+        magnitudes = {self.terms.of("fabs", angle): k for k, angle in enumerate(self.angles)}
         if operator == "<=" and right is self.terms.constant(FARTHEST):
-            if left in sizes:
-                return sizes[left] not in self.far
-            if _addends(left) == set(sizes):
+            if left in magnitudes:
+                return magnitudes[left] not in self.far
+            if _addends(left) == set(magnitudes):
                 return not self.far
         raise ProgramError(
             f"line {node.coord.line}: this is not a comparison of angles with the range"
@@ -195,19 +196,19 @@ class _Comparisons:
 
 
 def _addends(total: Term) -> set[Term]:
-    """Return the terms of a sum, zeros left out."""
-    zero, addends, open_ = total.terms.constant(Fraction(0)), set(), [total]
-    while open_:
-        term = open_.pop()
+    """Return the terms of a sum, without zeros."""
+    zero, addends, unvisited = total.terms.constant(Fraction(0)), set(), [total]
+    while unvisited:
+        term = unvisited.pop()
         if term.operation == "add":
-            open_ += term.operands
+            unvisited += term.operands
         elif term is not zero:
             addends.add(term)
     return addends
 
 
 def _sincos(machine: Machine, arguments: Sequence[Any], node: Any) -> None:
-    """Store the library's sine and cosine of an angle."""
+    """Store the sine and cosine of an angle in fields, as `sincos` of the C library does."""
     angle, *fields = arguments
     if not isinstance(angle, Term) or [type(field) for field in fields] != [Reference] * 2:
         raise machine.strange(node)
@@ -220,8 +221,9 @@ def _sincos(machine: Machine, arguments: Sequence[Any], node: Any) -> None:
 
 @lru_cache(maxsize=2)
 def compare(text: str, name: str, real: str, several: bool) -> tuple[str, ...]:
-    """List what keeps NAME_sincos.h from being the sine and cosine, of `several` angles at once or
-    of one.
+    """List the differences between NAME_sincos.h and the verified sine and cosine.
+
+    `several`: the function takes an array of angles, not one angle.
     """
     kind, far = (f"{name}_turns", "libm") if several else (f"{name}_pair", "")
     code = without_comments(text)
@@ -230,19 +232,19 @@ def compare(text: str, name: str, real: str, several: bool) -> tuple[str, ...]:
 
 
 def compare_device(text: str, name: str, real: str, trig: str) -> list[str]:
-    """List what keeps NAME_sincos.cuh from being the sine and cosine of a text for a GPU by
-    `--trig`.
+    """List the differences between NAME_sincos.cuh and the verified sine and cosine for a GPU.
 
-    By `auto` angles beyond the range have the library's sine and cosine, by `inline` all have the
-    text's own, otherwise the library's.
+    `trig` is the value of `--trig`. With `auto` angles outside of the range have the sine and
+    cosine of <math.h>. With `inline` all angles have the text's own sine and cosine, and with any
+    other value all have those of <math.h>.
     """
     code = without_comments(text)
     functions = [f"{name}_sincos"]
     for function, attribute in ((f"{name}_far", "__noinline__"), (f"{name}_sincos", "inline")):
-        begin = f"static __device__ {attribute} {name}_pair {function}("
+        declaration = f"static __device__ {attribute} {name}_pair {function}("
         if trig == "auto" and function not in functions:
             functions.append(function)
-        code = code.replace(begin, f"static {name}_pair {function}(", 1)
+        code = code.replace(declaration, f"static {name}_pair {function}(", 1)
     if strange := re.search(r"\b(?:__\w+|inline)\b", code):
         return [f"{strange[0]} is not at its place in generated code"]
     far = {"auto": "libm", "inline": ""}.get(trig, "alone")
@@ -253,7 +255,10 @@ def compare_device(text: str, name: str, real: str, trig: str) -> list[str]:
 def _differences(
     code: str, name: str, real: str, functions: Sequence[str], kind: str, far: str, end: str
 ) -> list[str]:
-    """List the differences of a text without comments."""
+    """List the differences of a text without comments.
+
+    `kind` is the type of the function's result, and `end` the ending of the include guard.
+    """
     directives = [
         " ".join(line.split()) for line in code.splitlines() if line.lstrip().startswith("#")
     ]
@@ -267,8 +272,8 @@ def _differences(
         for count in COUNTS if several else (1,):
             cases = [Case(count)]
             if far == "libm":
-                chosen = {frozenset({0}), frozenset({count - 1}), frozenset(range(count))}
-                cases += [Case(count, angles) for angles in chosen]
+                far_angles = {frozenset({0}), frozenset({count - 1}), frozenset(range(count))}
+                cases += [Case(count, angles) for angles in far_angles]
             for case in cases:
                 for sentence in text.differences(case, several, far):
                     return [sentence]

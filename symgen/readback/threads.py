@@ -1,7 +1,8 @@
-"""A loop program for a thread of a GPU, interpreted: each result is the term that `evaluate` gives.
+"""Verification of a loop program for one thread of a GPU.
 
-The elements of each array are as far apart as a parameter says. The function is run with another
-distance for each array.
+The function is interpreted on terms; each result must be the term of the loop program's `evaluate`.
+A parameter of the function states the distance between the elements of each array. The interpreter
+uses a different distance for each array.
 """
 
 from __future__ import annotations
@@ -39,11 +40,10 @@ STRIDES = (7, 11, 13, 17, 19, 23, 29, 31)
 def compare(
     form: LoopProgram, code: str, names: Names, checked: bool, sines: bool, work: int
 ) -> list[str]:
-    """List what keeps a text without directives and qualifiers from being the loop program for a
-    thread.
+    """List the differences between the text of a function of one thread and its loop program.
 
-    `sines`: a checked function compares angles with the range of the text's own sines. `work` is
-    the size of a thread's workspace.
+    `code` is the text without directives and qualifiers. `sines`: a checked function compares
+    angles with the range of the text's own sines. `work` is the size of a thread's workspace.
     """
     if checked:
         form = with_checked_rows(form, lambda step: compared(step, sines))
@@ -54,7 +54,7 @@ def compare(
 
 
 class _Reader:
-    """One text of a loop program for a thread."""
+    """Reader of the text of one loop program for a thread."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class _Reader:
         self.ports = (*form.inputs, *form.outputs)
 
     def differences(self) -> list[str]:
-        """List the differences of the steps, the parameters and the results."""
+        """List the differences of the parameters, the steps and the results."""
         self._require_parameters()
         steps = {
             text.symbol: loops.read_step(text, self.reading)
@@ -96,8 +96,9 @@ class _Reader:
         return self._checked_differences(terms, expected, steps)
 
     def _require_parameters(self) -> None:
-        """Raise ProgramError where a parameter is not a port, or the workspace, with the distance
-        of its elements.
+        """Raise ProgramError unless the parameters are the arrays with their distances.
+
+        The arrays are the arguments, the results and the workspace.
         """
         machine = self.reading.machine(Terms(REALS[self.form.real]))
         declared = self.function.decl.type.args.params
@@ -106,20 +107,20 @@ class _Reader:
             raise ProgramError(f"{self.symbol}_device has {len(declared)} parameters")
         for k, (node, distance) in enumerate(zip(declared[::2], declared[1::2], strict=True)):
             kind, constant = machine.kind(node.type), "const" in node.type.type.quals
-            right = (
+            is_expected = (
                 (kind.base, kind.form, kind.sizes) == (self.form.real, "pointer", ())
                 and node.name.rstrip("_") == names[k]
                 and constant == (k < len(self.form.inputs))
                 and machine.kind(distance.type)[:2] == ("ptrdiff_t", "")
             )
-            if not right:
+            if not is_expected:
                 raise machine.refuse(node, f"{node.name} of {self.symbol}_device is not {names[k]}")
 
     def _checked_differences(
         self, terms: Terms, expected_results: Mapping[str, Sequence[Term]], steps: Mapping[str, Any]
     ) -> list[str]:
-        """Run a checked function where all holds, and where a comparison does not hold."""
-        form, owed = self.form, of_steps(self.form, self.sines)
+        """List the differences of runs with all comparisons true, then with one of them false."""
+        form, numbers = self.form, of_steps(self.form, self.sines)
         arguments = loops.argument_terms(form, terms)
         results = frozenset(x for values in expected_results.values() for x in values)
 
@@ -128,30 +129,30 @@ class _Reader:
             ending = Group("RESULT_NOT_FINITE", finite=results)
             lane = LaneComparisons(of_arguments(form, arguments, terms), ending)
             comparisons = Comparisons([lane], failing)
-            guarded = {
-                symbol: GuardedStep(step, comparisons, owed, loops.results_of)
+            guarded_steps = {
+                symbol: GuardedStep(step, comparisons, numbers, loops.results_of)
                 for symbol, step in steps.items()
             }
-            return _Run(self, terms, guarded, compare=comparisons), comparisons
+            return _Run(self, terms, guarded_steps, compare=comparisons), comparisons
 
-        first, comparisons_made = run({})
-        if differences := first.differences(expected_results):
+        first_run, comparisons_made = run({})
+        if differences := first_run.differences(expected_results):
             return differences
-        if first.returned != 0:
-            return [f"{self.symbol}_device returns {first.returned} where all holds"]
+        if first_run.returned != 0:
+            return [f"{self.symbol}_device returns {first_run.returned} where all holds"]
         if not comparisons_made.complete:
             return [f"{self.symbol}_device does not make all comparisons that it owes"]
 
         def statuses(failing: Mapping[int, int]) -> tuple[Sequence[int], bool]:
-            checked_run, _ = run(failing)
-            return [checked_run.returned], checked_run.stored
+            failing_run, _ = run(failing)
+            return [failing_run.returned], failing_run.stored
 
         return failing_runs(comparisons_made, statuses, self.symbol, self.name)
 
 
 @dataclass(eq=False)
 class _Array:
-    """An array whose elements are apart: element k at k*distance."""
+    """An array with a distance between its elements: element k is at index k*distance."""
 
     port: Port
     distance: int
@@ -159,19 +160,19 @@ class _Array:
 
     @property
     def elements(self) -> list[Any]:
-        """The elements in order."""
+        """Elements of the array, in order."""
         return list(self.memory.cells[:: self.distance])
 
 
 class _Run:
-    """A run of the function on terms."""
+    """One interpreted call of the function on terms."""
 
     def __init__(
-        self, reader: _Reader, terms: Terms, steps: Mapping[str, Any], **more: Any
+        self, reader: _Reader, terms: Terms, steps: Mapping[str, Any], **settings: Any
     ) -> None:
         self.reader = reader
         terms.line = 0
-        machine = reader.reading.machine(terms, steps=steps, **more)
+        machine = reader.reading.machine(terms, steps=steps, **settings)
         loops.add_tables(machine, reader.tables)
         machine.patience = statements_allowed(len(terms.terms))
         arguments = loops.argument_terms(reader.form, terms)
@@ -183,8 +184,8 @@ class _Run:
         work = Memory(WORK, [None] * (distance * (reader.work - 1) + 1), role="workspace")
         self.results = arrays[len(reader.form.inputs) :]
         call_arguments: list[Any] = []
-        for spread in arrays:
-            call_arguments += [array(spread.memory), spread.distance]
+        for spread_array in arrays:
+            call_arguments += [array(spread_array.memory), spread_array.distance]
         self.returned = machine.call(reader.symbol, [*call_arguments, array(work), distance])
 
     @property
@@ -193,7 +194,7 @@ class _Run:
         return any(cell is not None for result in self.results for cell in result.memory.cells)
 
     def differences(self, expected_results: Mapping[str, Sequence[Term]]) -> list[str]:
-        """A sentence for the first result that is not the loop program's."""
+        """Return a sentence for the first result that differs from the loop program's, or []."""
         for result in self.results:
             name = result.memory.name
             for k, (cell, term) in enumerate(
@@ -208,7 +209,7 @@ class _Run:
 
 
 def _spread(port: Port, distance: int, terms: Sequence[Term] | None) -> _Array:
-    """Return the array of an argument with its terms, or of a result."""
+    """Return the array of an argument with its terms; of a result (None), an empty array."""
     cells: list[Any] = [None] * (distance * (port.size - 1) + 1)
     if terms is not None:
         cells[::distance] = terms

@@ -707,7 +707,7 @@ void f(const double x[1]) {
 """.replace("double", real.name)
     reading = machine(text, real)
     reading.call("f", [argument(reading.terms, "x", 1)])
-    assert reading.most == size * max(4 + 6 + 5, 4 + 3 + 9)
+    assert reading.peak_stack == size * max(4 + 6 + 5, 4 + 3 + 9)
     assert reading.stack == 0
 
 

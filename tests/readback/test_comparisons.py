@@ -306,13 +306,17 @@ def test_numbers_of_parts_are_finite_in_any_order() -> None:
 
 
 def test_parts_that_are_compared_at_the_same_time_go_on_after_one_has_failed() -> None:
-    for goes_on in (False, True):
-        comparisons = LaneComparisons([], has_parts=True, goes_on=goes_on)
+    for continues_after_failure in (False, True):
+        comparisons = LaneComparisons(
+            [], has_parts=True, continues_after_failure=continues_after_failure
+        )
         group = Group("DIVISOR", frozenset({at_least(0), at_least(1)}))
         comparisons.owe(TERMS.of("call", 0), (0, 0), [group])
         assert comparisons.decide(at_least(0), "a", 1) is False
-        assert comparisons.decide(at_least(1), "a", 1) is (True if goes_on else None)
-        assert comparisons.outcome(at_least(0)) is (False if goes_on else None)
+        assert comparisons.decide(at_least(1), "a", 1) is (
+            True if continues_after_failure else None
+        )
+        assert comparisons.outcome(at_least(0)) is (False if continues_after_failure else None)
         assert comparisons.outcome(at_least(2)) is None
         assert comparisons.failed
 
