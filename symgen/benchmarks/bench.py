@@ -96,7 +96,7 @@ class Measured:
 
 @dataclass(frozen=True, repr=False)
 class Bench:
-    """All timings of one robot, and the machine on which they were taken."""
+    """Timings of one robot, and the machine on which they were taken."""
 
     robot: str
     machine: dict[str, str]

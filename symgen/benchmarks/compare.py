@@ -208,7 +208,7 @@ def _json_number(figure: float) -> float | int | str:
 
 @dataclass(frozen=True, repr=False)
 class Comparisons:
-    """All comparisons of one robot, and the machine on which they were measured."""
+    """Comparisons of one robot, and the machine on which they were measured."""
 
     robot: str
     machine: dict[str, str]
@@ -342,7 +342,7 @@ class _Contest:
         self.rows: dict[str, Row] = {}
         self.programs: dict[str, Form] = {}
         self.solvers: dict[str, Solver] = {}
-        """By real type."""
+        """Solver of each real type."""
         self.has_loops, self.why_no_loops = False, ""
         self._twins: dict[str, str] = {}
         self._typed: dict[str, dict[str, Form]] = {}

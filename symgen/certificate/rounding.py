@@ -340,8 +340,9 @@ def _planar_rotation(
 _SLOPE = 1.5707963267948970
 """π/2, rounded up."""
 _ROUNDINGS = 12
-"""At most nine, without that of atan2, plus a margin for their products, in any type of ten digits
-or more.
+"""Upper bound of the number of roundings, without that of atan2, for types of at least ten digits.
+
+There are at most nine roundings; the rest is a margin for their products.
 """
 
 

@@ -168,7 +168,7 @@ def _read_command(words: list[str]) -> tuple[Any, Namespace] | None:
 
 @contextlib.contextmanager
 def _timed(options: Namespace) -> Iterator[None]:
-    """With -v, print the time of a command that ended without an error."""
+    """Print the time of a command that ends without an error, if the option is -v."""
     start = perf_counter()
     yield
     if options.verbose:

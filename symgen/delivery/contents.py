@@ -90,7 +90,7 @@ class FolderContents:
 
     @cached_property
     def not_modelled(self) -> list[Omission]:
-        """Everything that the robot has or the request named, and the C leaves out."""
+        """Properties of the robot, and parts of the request, that the C leaves out."""
         unproved = self.text.checked and self.options.parameters
         return [
             *omissions(self.mechanism, self.left_out, self.missing),

@@ -24,7 +24,7 @@ from symgen.vocabulary.target import Target
 
 
 def manifest(contents: FolderContents) -> dict[str, Any]:
-    """Everything that manifest.json holds, except the list of files."""
+    """Return the contents of manifest.json, except the list of files."""
     mechanism, programs, target = contents.mechanism, contents.programs, contents.target
     facts = {
         "symgen": __version__,
@@ -97,8 +97,9 @@ def _port_facts(ports: Sequence[Port]) -> list[dict[str, Any]]:
 
 
 def _looped_facts(form: Form, checked: bool) -> dict[str, Any]:
-    """Further keys of a function with loops over links: links, bytes of tables, numbers of the
-    workspace.
+    """Return the keys that only functions with loops over links have.
+
+    They are the number of links, the bytes of tables and the size of the workspace.
     """
     if not form.looped:
         return {}

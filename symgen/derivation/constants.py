@@ -38,8 +38,9 @@ BALLS = Numbers(
 
 
 class PrecisionLoss(MechanismError):
-    """A constant is not known well enough to decide whether it is zero, or to be printed; `place`
-    names the link or joint.
+    """A constant is not known well enough to decide whether it is zero, or to be printed.
+
+    `location` names the link or joint.
     """
 
     def __init__(self, fault: str, location: str = "") -> None:

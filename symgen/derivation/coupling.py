@@ -90,7 +90,7 @@ class MimicCoupling(Coupling):
             _leader_indices(all_joints.q_slices, mechanism.q_slices),
             _leader_indices(all_joints.v_slices, mechanism.v_slices),
         )
-        """For each entry of q_r and v_r, its index among those of all joints."""
+        """Index of each entry of q_r and v_r among the entries of all joints."""
 
     def expand_inputs(self, derivation: Derivation) -> Mapping[str, list[Scalar]]:
         """See `Coupling.expand_inputs`. Expanded entries are named by their index among all joints,

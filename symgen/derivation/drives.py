@@ -67,7 +67,10 @@ class DriveScalars:
 def drive_scalars(
     model: Model, derivation: Derivation, at_run_time: Mapping[tuple[int, str], Scalar]
 ) -> list[DriveScalars]:
-    """Return the drive of each entry of v; `given` has run-time parameters, by link and name."""
+    """Return the drive of each entry of v.
+
+    `at_run_time` has the run-time parameters, by link and name.
+    """
     speed = derivation.constant(k.rational(model.friction_speed))
     numbers = [
         {

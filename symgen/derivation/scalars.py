@@ -1,6 +1,4 @@
-"""From closed forms to rows: `Scalar` applies SymPy's local results along the mechanism and records
-named rows.
-
+"""Conversion of closed forms to rows: `Scalar` records an operation on two atoms as a row.
 A Scalar is an atom: a constant, or a signed row. Each operation on two atoms records exactly that
 operation, so no rewriting system decides what is computed. Only structural decisions are made here:
 constants are combined with constants, 0 and 1 vanish, and signs stay with the atom until an

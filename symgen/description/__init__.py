@@ -1,3 +1,3 @@
-"""From a file to a Mechanism: readers, units and names, snapping, and the canonical description
-that a Mechanism prints as.
+"""Conversion of a file to a Mechanism: readers, units, names, snapping, and the description that a
+Mechanism prints as.
 """

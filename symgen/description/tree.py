@@ -98,12 +98,13 @@ class Connection:
     location: Location = NOWHERE
     parameters: tuple[tuple[str, Fraction], ...] = ()
     unsure: str = ""
-    """Why `mimic` only approximates the declared relation; empty if it is exact."""
+    """Reason why `mimic` only approximates the declared relation; empty if it is exact."""
     drive: Drive = NO_DRIVE
     """The declared drive. The assembly decides which parts of it are applied."""
     read_from: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """For a kind of drive, the names in `unapplied` that it was computed from. They are not
-    reported if the kind is applied.
+    """Kinds of drive, each with the names in `unapplied` from which it was computed.
+
+    These names are not reported if the kind is applied.
     """
     faults: tuple[tuple[str, DescriptionError], ...] = ()
     """Faults of numbers of the drive, by kind. A fault is raised if its kind is applied."""

@@ -205,7 +205,7 @@ class BlockPosition(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """All blocks of a quantity in one Program, whose last entry is 0."""
+    """Blocks of a quantity in one Program, whose last entry is 0."""
 
     program: Program
     blocks: dict[tuple[int, ...], BlockPosition]

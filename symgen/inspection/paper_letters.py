@@ -93,7 +93,7 @@ class PaperOperators:
 
     @property
     def no_form(self) -> str | None:
-        """Why the operators of this robot have no canonical form, or None."""
+        """Reason why the operators of this robot have no canonical form; None if they have one."""
         if self.mechanism.coupled:
             return (
                 f"the operators of '{self.mechanism.name}' have no canonical form: a joint mimics "

@@ -57,10 +57,9 @@ def describe(program: Form | Outline) -> tuple[list[Array], list[Array]]:
 
 
 def frame_and_wrench_counts(programs: Iterable[Form]) -> dict[str, int]:
-    """Return `nf` and `nw`, the numbers of frames and wrenches in the functions' arrays; 1 if no
-    array has such an axis.
+    """Return the numbers of frames and of wrenches in the functions' arrays, as "nf" and "nw".
 
-    Raises ArgumentError if functions disagree.
+    A number is 1 if no array has such an axis. Raises ArgumentError if functions disagree.
     """
     counts_of: dict[str, set[int]] = {"NF": set(), "NW": set()}
     for program in programs:

@@ -101,9 +101,7 @@ class Port(NamedTuple):
 
 @dataclass(frozen=True)
 class Outline:
-    """All that a caller of a Program's C needs: everything but the rows, of which there are
-    `length`.
-    """
+    """Properties of a Program that a caller of its C needs; `length` is its number of rows."""
 
     function: str
     method: str
@@ -133,11 +131,11 @@ class Program:
     looped: ClassVar[Literal[False]] = False
     """True for a `symgen.ir.loops.LoopProgram`, whose text has loops over links."""
     constant_count: ClassVar[int] = 0
-    """How many numbers the tables of link constants contain."""
+    """Number of elements in the tables of link constants."""
     part_count: ClassVar[int] = 0
-    """How many parts of a chain are computed in parallel; 0 without parts."""
+    """Number of parts of a chain that are computed in parallel; 0 without parts."""
     at_once: ClassVar[int] = 1
-    """How many links are computed in parallel."""
+    """Number of links that are computed in parallel."""
 
     function: str
     method: str
@@ -354,7 +352,7 @@ class Numbers:
     sqrt: Callable[[Any], Any]
     log: Callable[[Any], Any]
     atan2: Callable[[Any, Any], Any] = math.atan2
-    """Takes y and x; by default that of Python's floats."""
+    """Arc tangent of y and x; by default that of Python's floats."""
 
 
 def _no_fraction(*_: Any) -> Any:

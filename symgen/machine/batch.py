@@ -35,7 +35,7 @@ class Strided(NamedTuple):
     """
 
     array: Any
-    """This reference keeps the array alive."""
+    """The array itself; the reference keeps it alive."""
     state: int
     element: int
 

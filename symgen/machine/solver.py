@@ -58,7 +58,7 @@ class Sent(NamedTuple):
     parameters: dict[str, Any]
     """The parameters as they were set."""
     blocks_when: str
-    """When functions are compiled for blocks of states."""
+    """Condition under which functions are compiled for blocks of states."""
 
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ NUMBERS = (*KINDS, "rest")
 GRAVCOMP = "gravcomp"
 """Gravity compensation: declared for links, not for joints."""
 WORDS = (*KINDS, GRAVCOMP)
-"""Everything that the option `drives` can select."""
+"""Values that the option `drives` can select."""
 EVERY = frozenset(WORDS)
 NONE: frozenset[str] = frozenset()
 

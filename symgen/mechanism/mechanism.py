@@ -191,8 +191,9 @@ class Mechanism:
     gravity: Vector3 = (Fraction(0), Fraction(0), Fraction(-981, 100))
     base: str = "base"
     notes: tuple[Note, ...] = ()
-    """All that the reader changed, ignored or noticed, in the order of the file; kinds as in
-    `symgen.mechanism.notes.KINDS`.
+    """Notes on what the reader changed, ignored or noticed, in the order of the file.
+
+    `symgen.mechanism.notes.KINDS` lists the kinds.
     """
     source: str = ""
     source_sha256: str = ""
@@ -400,7 +401,7 @@ class Mechanism:
 
     @cached_property
     def dofs(self) -> tuple[tuple[int, int], ...]:
-        """For each entry of v: (joint index, index among the velocities of the joint)."""
+        """(Joint index, index among the velocities of the joint) of each entry of v."""
         return tuple(
             (i, k)
             for i, entries in enumerate(self.v_slices)

@@ -369,8 +369,8 @@ class Motion:
 
     `rates` and `joint_forces` have one vector per joint, in the order of the links; `load` are
     wrenches by link, at the link's origin: φ(1,0) f(0) (2.28) on the tip. Gravity is that of the
-    description. Values are columns in the order of the operators, by the operator form of §3; those
-    named `by_link` are computed by the recursions of §2 instead.
+    description. Values are columns in the order of the operators, by the operator form of §3.
+    Values whose names end in by_link are computed by the recursions of §2 instead.
     """
 
     def __init__(

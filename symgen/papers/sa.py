@@ -538,8 +538,9 @@ class Operators:
 
     @cached_property
     def X(self) -> Matrix:
-        """Takes twists of RK to twists at the mass centres in base axes, in the order of the paper,
-        6n x 6n.
+        """Matrix (6n x 6n) from twists of RK to twists at the mass centres in base axes.
+
+        The result is in the order of the paper.
         """
         return self._shift(
             lambda R, s: stacked([[R, zeros(3, 3)], [-R @ cross_matrix(s), R]]), False
@@ -547,7 +548,7 @@ class Operators:
 
     @cached_property
     def X_inverse(self) -> Matrix:
-        """Takes twists at the mass centres in base axes to those of RK, 6n x 6n."""
+        """Matrix (6n x 6n) from twists at the mass centres in base axes to those of RK."""
         return self._shift(
             lambda R, s: stacked([[R.T, zeros(3, 3)], [cross_matrix(s) @ R.T, R.T]]), True
         )
@@ -561,7 +562,7 @@ class Operators:
 
     @cached_property
     def reversal(self) -> Matrix:
-        """Takes joint rates of RK, from the tip, to those of the paper, n x n."""
+        """Matrix (n x n) from joint rates of RK, which begin at the tip, to those of the paper."""
         return self._numbers({(i, at): fmpq(1) for i, at in self.rk.position.items()})
 
     def as_inertias(self, matrix: Matrix) -> Matrix:

@@ -95,8 +95,9 @@ def build_from_results(
 
 
 class Inlining:
-    """`symgen.methods.shared.composition.Calls` of one robot, with the Programs that `made`
-    returns.
+    """`symgen.methods.shared.composition.Calls` of one robot, with its Programs.
+
+    `get_program` returns a Program, whose rows are recorded where it is called.
     """
 
     def __init__(

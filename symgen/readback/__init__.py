@@ -1,3 +1,1 @@
-"""The text of the C read back into rows. It knows the grammar of the C and nothing of what printed
-it.
-"""
+"""Readers that verify the text of generated C; they know the grammar of C, not the printer."""

@@ -106,9 +106,8 @@ class _Reader:
             declared = getattr(unit, "decl", unit)
             shared = declared.name in (f"{self.symbol}_strided", f"{self.symbol}_batch")
             if (declared.storage == ["static"]) == shared:
-                raise ProgramError(
-                    f"line {declared.coord.line}: {declared.name} has another linkage"
-                )
+                required = "must not be static" if shared else "must be static"
+                raise ProgramError(f"line {declared.coord.line}: {declared.name} {required}")
         integers = {f"{name}_{status}": value for value, status in enumerate(STATUSES)}
         self.reading = loops.Reading(name, self.symbol, functions, angles_per_call, integers)
         self.header = text.header
@@ -177,7 +176,7 @@ def _read_rows(reader: _Reader, program: Program) -> Block:
     if not reader.checked:
         rows.require_operations()
     if not all(parameter.lanes and parameter.restrict for parameter in rows.parameters):
-        raise ProgramError(f"{reader.block_symbol} has an array without lanes, or not restrict")
+        raise ProgramError(f"{reader.block_symbol} has an array without lanes, or without restrict")
     _require_statuses(reader, comparisons_made, status, lambda failing: run(failing)[2])
     stack = rows.machine.peak_stack
     return Block(program.inputs, program.outputs, rows.lanes, 0, reader.checked, stack)
@@ -193,9 +192,11 @@ def _require_statuses(
     if not reader.checked:
         return
     if not comparisons_made.complete:
-        raise ProgramError(f"{reader.block_symbol} does not make all comparisons that it owes")
+        raise ProgramError(f"{reader.block_symbol} lacks a required comparison")
     if set(status.cells) != {STATUSES.index("OK")}:
-        raise ProgramError(f"{reader.block_symbol} gives another status where all holds")
+        raise ProgramError(
+            f"{reader.block_symbol} stores a status other than OK although all comparisons hold"
+        )
 
     def statuses(failing: Mapping[int, int]) -> tuple[list[int], bool]:
         return run(failing).cells, False
@@ -361,11 +362,13 @@ class Block:
         for pointer, size in zip(arrays, sizes, strict=True):
             outside = pointer.at < pointer.low or pointer.at + size > pointer.high
             if pointer.shape != (self.lanes,) or pointer.memory.integers or outside:
-                raise machine.refuse(node, f"{pointer.memory.name} has no room for a block")
+                raise machine.refuse(
+                    node, f"{pointer.memory.name} does not have the elements of a block"
+                )
         self._require_disjoint(machine, arrays, sizes, node)
         status = arguments[-1]
         if self.checked and (not status.memory.integers or status.at + self.lanes > status.high):
-            raise machine.refuse(node, "the statuses of a block have no room")
+            raise machine.refuse(node, "the array of statuses is too small for a block")
         return arrays
 
     @staticmethod
@@ -397,16 +400,16 @@ class Layout(NamedTuple):
 
 def _layouts(size: int, count: int) -> dict[str, Layout]:
     """Return the layouts that are tried, by name, for `count` states of `size` elements."""
-    most = max(count, 1)
+    states = max(count, 1)
     return {
-        "state by state": Layout(size, 1, 0, size * most),
-        "element by element": Layout(1, most + 3, 0, size * (most + 3)),
-        "dense": Layout(1, most, 0, size * most),
-        "apart": Layout(2 * size + 3, 2, 1, (2 * size + 3) * most + 1),
-        "backward": Layout(-size, 1, size * (most - 1), size * most),
-        "elements backward": Layout(size, -1, size - 1, size * most),
-        "far elements": Layout(size * size + 1, size, 0, (size * size + 1) * most),
-        "one number": Layout(1, 0, 0, most),
+        "state by state": Layout(size, 1, 0, size * states),
+        "element by element": Layout(1, states + 3, 0, size * (states + 3)),
+        "dense": Layout(1, states, 0, size * states),
+        "apart": Layout(2 * size + 3, 2, 1, (2 * size + 3) * states + 1),
+        "backward": Layout(-size, 1, size * (states - 1), size * states),
+        "elements backward": Layout(size, -1, size - 1, size * states),
+        "far elements": Layout(size * size + 1, size, 0, (size * size + 1) * states),
+        "one number": Layout(1, 0, 0, states),
         "shared": Layout(0, 1, 0, size),
     }
 
@@ -463,7 +466,7 @@ def _driver_differences(reader: _Reader, block: Block) -> Iterator[str]:
         names = [node.name for node in strided.decl.type.args.params]
         work_sizes = [number_compared(strided.body, names[-2])]
         if work_sizes[0] > reader.work:
-            yield f"the header's array for work has fewer than {work_sizes[0]} numbers"
+            yield f"the header states a workspace of fewer than {work_sizes[0]} numbers"
             return
         work_sizes += [work_sizes[0] - 1, 0]
     stack = 0
@@ -476,7 +479,10 @@ def _driver_differences(reader: _Reader, block: Block) -> Iterator[str]:
                 return
             stack = max(stack, call.stack + block.stack)
     if stack > reader.stack:
-        yield f"{reader.name}_batch.h states {reader.stack} bytes of stack, and {stack} are taken"
+        yield (
+            f"{reader.name}_batch.h states {reader.stack} bytes of stack, but the functions"
+            f" use {stack}"
+        )
 
 
 class StatesReader(Protocol):
@@ -591,7 +597,7 @@ class StatesCall:
         if self.refused:
             statuses = [STATUSES.index("NO_WORK")] * self.count
             if any(cell is not None for cell in self.work.cells):
-                return f"{call_name}: an array that is too small is stored to"
+                return f"{call_name}: a workspace that is too small is stored to"
         if returned != (
             sum(status != STATUSES.index("OK") for status in statuses)
             if self.block.checked

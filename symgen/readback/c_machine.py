@@ -313,7 +313,7 @@ class Machine:
         """Return an element of a memory. Raises ProgramError if it may not be read."""
         value = memory.cells[at]
         if value is None:
-            raise self.refuse(node, f"{memory.name}[{at}] is read before anything is put there")
+            raise self.refuse(node, f"{memory.name}[{at}] is read before it is stored")
         if (
             self.aliased
             and memory.role == "argument"
@@ -367,7 +367,10 @@ class Machine:
 
     def endless(self, node: Any) -> ProgramError:
         """Return the error for a function that is assumed to run forever."""
-        return self.refuse(node, "this goes on for longer than the loops have links")
+        return self.refuse(
+            node,
+            "the function runs more statements than its loops can need and does not seem to end",
+        )
 
     # -- functions --
 
@@ -405,7 +408,9 @@ class Machine:
         for parameter, pointer in zip(parameters, arguments, strict=True):
             restrict = "restrict" in (getattr(parameter.type, "dim_quals", None) or ())
             if restrict and isinstance(pointer, Pointer) and memories.count(pointer.memory) > 1:
-                raise self.refuse(node, f"{parameter.name} lies over another array")
+                raise self.refuse(
+                    node, f"{parameter.name} overlaps another array, but is declared restrict"
+                )
 
     def _bind(self, parameter: Any, value: Any, node: Any) -> None:
         """Declare a parameter of the called function with its value."""
@@ -413,7 +418,7 @@ class Machine:
         if kind.form == "array":
             size, *shape = kind.sizes
             if not isinstance(value, Pointer) or value.shape != tuple(shape):
-                raise self.refuse(node, f"{parameter.name} is given no array of its type")
+                raise self.refuse(node, f"{parameter.name} needs an array of its declared type")
             elements = (size or 0) * math.prod(value.shape)
             has_known_size = value.memory.role != "workspace" or value.at > value.low
             if elements and not has_known_size:
@@ -426,7 +431,7 @@ class Machine:
             if has_known_size and (value.at < value.low or other_size):
                 raise self.refuse(
                     node,
-                    f"{value.memory.name}[{value.at}] and the following elements are not"
+                    f"{value.memory.name}[{value.at}] and the following elements do not match"
                     f" {parameter.name}",
                 )
             kind = Kind(kind.base, "pointer", tuple(shape))
@@ -566,7 +571,7 @@ class Machine:
             row_values = self._initial(row, sizes[1:], kind, declared)
             if len(row_values) != math.prod(sizes[1:]):
                 raise self.refuse(
-                    row, f"a row of {declared.name} has not {math.prod(sizes[1:])} numbers"
+                    row, f"a row of {declared.name} does not have {math.prod(sizes[1:])} numbers"
                 )
             values += row_values
         return values
@@ -590,7 +595,7 @@ class Machine:
         if variable is None or variable.constant:
             raise self.strange(node)
         if self.region is not None and id(variable) in self.region.outer:
-            raise self.refuse(node, f"{name} is one for all iterations of the loop")
+            raise self.refuse(node, f"{name} is shared by all iterations of a parallel loop")
         variable.value = self.converted(variable.kind, value, node)
 
     # -- expressions --
@@ -647,7 +652,7 @@ class Machine:
         value = self._operation(operator, left, right, node)
         if isinstance(left, Narrow) and isinstance(right, Narrow):
             if not -(2**31) <= value < 2**32:
-                raise self.refuse(node, f"{left} {operator} {right} has no room in 32 bits")
+                raise self.refuse(node, f"{left} {operator} {right} does not fit into 32 bits")
             return Narrow(value)
         return value
 
@@ -669,7 +674,7 @@ class Machine:
         step = self.steps.get(name)
         if step is not None:
             if not all(isinstance(argument, Pointer) for argument in arguments):
-                raise self.refuse(node, f"{name} is given a number in place of an array")
+                raise self.refuse(node, f"{name} is called with a number in place of an array")
             self.terms.note = name
             step(self, arguments, node)
             self.terms.note = ""
@@ -1097,7 +1102,7 @@ def _place(node: Any) -> Run:
         memory, start, shape, low, high = pointer
         at = start + index
         if shape:
-            raise machine.refuse(node, f"a row of {memory.name} is no number")
+            raise machine.refuse(node, f"a row of {memory.name} is not a number")
         if not low <= at < high:
             raise machine.outside(pointer, at, node)
         return memory, at

@@ -121,7 +121,7 @@ def differences(
         return [f"the checks are not those of {', '.join(statuses[1:])}, in this order"]
     differences = []
     if status_of(checks.conditions[0][1]) not in spellings["OK"]:
-        differences.append(f"the status does not begin as {name}_OK")
+        differences.append(f"the status is not initialized with {name}_OK")
     if checks.conditions[-1][2] > body.first_store:
         differences.append("a result is stored before the last check")
     for (_, condition, at), status in zip(checks.conditions[1:], statuses[1:], strict=True):

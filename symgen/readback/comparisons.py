@@ -23,7 +23,7 @@ from symgen.readback.parsing import name_of
 from symgen.readback.required_checks import (
     FARTHEST,
     STATUSES,
-    Owed,
+    LowerBound,
     angle_rows,
     bounds,
     computed,
@@ -79,13 +79,13 @@ def of_arguments(
 
 
 class Number(NamedTuple):
-    """Comparisons of one number that a step returns for them.
+    """Comparisons of one number that a step returns.
 
-    `owed` is the bound of a divisor, or None. `is_angle` is True for an angle of the text's own
+    `lower_bound` is that of a divisor, or None. `is_angle` is True for an angle of the text's own
     sine.
     """
 
-    owed: Owed | None
+    lower_bound: LowerBound | None
     is_angle: bool
 
 
@@ -105,7 +105,9 @@ def of_steps(form: LoopProgram, sines: bool) -> dict[int, list[Number]]:
 def of_a_call(values: Sequence[Term], numbers: Sequence[Number], terms: Terms) -> list[Group]:
     """Return the required comparisons after a call of a step, of the `values` that it returned."""
     pairs = [*zip(values, numbers, strict=True)]
-    divisors = [(value, number.owed) for value, number in pairs if number.owed is not None]
+    divisors = [
+        (value, number.lower_bound) for value, number in pairs if number.lower_bound is not None
+    ]
     groups = [
         Group(
             "OUT_OF_RANGE",
@@ -113,7 +115,7 @@ def of_a_call(values: Sequence[Term], numbers: Sequence[Number], terms: Terms) -
         ),
         Group(
             "DIVISOR",
-            frozenset(_bounded(value, owed, owed.least, terms) for value, owed in divisors),
+            frozenset(_bounded(value, bound, bound.least, terms) for value, bound in divisors),
             frozenset(value for value, _ in divisors),
         ),
     ]
@@ -156,9 +158,9 @@ def _in_range(angle: Term, terms: Terms) -> Condition:
     return "<=", terms.of("fabs", angle), terms.constant(FARTHEST)
 
 
-def _bounded(value: Term, owed: Owed, bound: Any, terms: Terms) -> Condition:
-    limit = bound if isinstance(bound, Term) else terms.constant(bound)
-    return ">=", terms.of("fabs", value) if owed.magnitude else value, limit
+def _bounded(value: Term, bound: LowerBound, least: Any, terms: Terms) -> Condition:
+    limit = least if isinstance(least, Term) else terms.constant(least)
+    return ">=", terms.of("fabs", value) if bound.magnitude else value, limit
 
 
 def _times_zero(total: Term) -> set[Term] | None:
@@ -277,7 +279,7 @@ class LaneComparisons:
             else None
         )
 
-    def owe(self, call: Term, origin: Origin, groups: Sequence[Group]) -> None:
+    def require(self, call: Term, origin: Origin, groups: Sequence[Group]) -> None:
         """Add the required comparisons of a call of a step."""
         if not self.has_parts:
             self.pending += groups
@@ -380,25 +382,25 @@ class GuardedStep:
 
     step: Any
     comparisons: Comparisons
-    owed: Mapping[int, Sequence[Number]]
+    numbers: Mapping[int, Sequence[Number]]
     results_of: Callable[[Program, Term, Terms], Mapping[int, Sequence[Term]]]
 
     def __call__(self, machine: Machine, arguments: Sequence[Pointer], node: Any) -> None:
         """Apply the step to memory, and add the required comparisons of this call."""
         if not self.comparisons.all_made:
-            raise machine.refuse(node, "not everything has been compared by here")
+            raise machine.refuse(node, "a required comparison is missing before this call")
         step = self.step.text.step
         calls = self.step(machine, arguments, node)
-        if id(step) in self.owed:
+        if id(step) in self.numbers:
             checked_index = next(k for k, port in enumerate(step.outputs) if port.name == CHECKED)
             lanes = self.comparisons.lanes
             has_states = len(lanes) > 1  # otherwise the lanes of a call are parts of one state
             for k, call in enumerate(calls):
                 if call.known:  # an idle part may compute a step that the form does not have
                     values = self.results_of(step, call, machine.terms)[checked_index]
-                    groups = of_a_call(values, self.owed[id(step)], machine.terms)
+                    groups = of_a_call(values, self.numbers[id(step)], machine.terms)
                     origin = None if has_states else (id(node), k)
-                    lanes[k if has_states else 0].owe(call, origin, groups)
+                    lanes[k if has_states else 0].require(call, origin, groups)
 
 
 def number_compared(body: Any, name: str) -> int:
@@ -433,7 +435,7 @@ def failing_runs(comparisons: Comparisons, run: Failing, symbol: str, name: str)
     """
     lanes, samples = len(comparisons.lanes), comparisons.lanes[0].samples()
     if any(lane.samples() != samples for lane in comparisons.lanes):
-        return [f"the lanes of {symbol} make other comparisons"]
+        return [f"the lanes of {symbol} make different comparisons"]
     samples_per_run = max(1, lanes - 1)
     for first in range(0, len(samples), samples_per_run):
         numbers = samples[first : first + samples_per_run]
@@ -447,7 +449,7 @@ def failing_runs(comparisons: Comparisons, run: Failing, symbol: str, name: str)
             if stored or status != STATUSES.index(expected):
                 line = f"line {node.coord.line}: " if node is not None else ""
                 return [
-                    f"{line}where this does not hold {symbol} stores something, or its status is"
+                    f"{line}if this comparison is false, {symbol} stores a result, or its status is"
                     f" not {name}_{expected}"
                 ]
     return []

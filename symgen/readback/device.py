@@ -49,7 +49,7 @@ def plain_device(text: str, names: Names, checked: bool) -> str:
     code = re.sub(r"^[ \t]*#.*$", "", uncommented, flags=re.MULTILINE)
     _require_directives(lines, names, checked, f"{names.robot}_sincos(" in code)
     if re.search(r"^static (?!__(?:device|constant)__ )", code, re.MULTILINE):
-        raise ProgramError("a function or a table is not of the device")
+        raise ProgramError("a static function or table lacks __device__ or __constant__")
     code, functions = re.subn(
         rf"^static __device__ inline (void|int) {names.symbol}_device\(",
         rf"\1 {names.symbol}(",
@@ -58,8 +58,8 @@ def plain_device(text: str, names: Names, checked: bool) -> str:
     )
     if functions != 1:
         raise ProgramError(
-            f"{names.symbol}_device is defined {functions} times, as a static inline function of"
-            " the device"
+            f"{names.symbol}_device is defined {functions} times as 'static __device__ inline', not"
+            " once"
         )
     for pattern, replacement in _QUALIFIERS:
         pattern = pattern.replace("SYMBOL", names.symbol)
@@ -83,7 +83,7 @@ def _require_directives(lines: list[str], names: Names, checked: bool, sines: bo
         "#endif",
     ]
     if [line for line in lines if line != "#include <stddef.h>"] != list(filter(None, expected)):
-        raise ProgramError("its directives are other than those of a generated text")
+        raise ProgramError("its directives differ from those of generated text")
 
 
 def as_rows(code: str, names: Names, bounded: bool, checked: bool) -> str:

@@ -102,7 +102,7 @@ def _device_differences(form: Form, text: CudaText, names: Names, options: Optio
     if form.looped:
         work = stated_work(text.robot, names.robot)
         if not work:
-            return [f"{names.robot}.h does not state how many numbers a workspace has"]
+            return [f"{names.robot}.h does not define the size of a workspace"]
         return threads.compare(form, code, names, options.checked, options.bounded, work)
     c = as_rows(code, names, options.bounded, options.checked)
     return rows.compare(form, c, checked=options.divisor_bounds if options.checked else None)
@@ -199,7 +199,9 @@ class _Device:
                 pointer.shape or pointer.memory.integers
             )
             if not is_array or type(distance) is not int:
-                raise machine.refuse(node, "the function of one state is given no array of numbers")
+                raise machine.refuse(
+                    node, "the function of one state is called without an array of numbers"
+                )
         operands = [
             machine.load(*self._element(machine, arrays[k], distances[k], j, node), node)
             for k, port in enumerate(self.inputs)
@@ -263,10 +265,11 @@ class _Reader:
         expected = {self.kernel, f"{self.symbol}_cuda", f"{self.symbol}_cuda_strided"}
         if set(functions) != expected or len(units) != len(expected):
             raise ProgramError(
-                f"{self.symbol}_cuda.cu holds other functions than a kernel and its launch"
+                f"{self.symbol}_cuda.cu must define exactly a kernel and the two functions"
+                " that launch it"
             )
         if any(unit.decl.storage or unit.decl.funcspec for unit in units):
-            raise ProgramError(f"{self.symbol}_cuda.cu: a function has another linkage")
+            raise ProgramError(f"{self.symbol}_cuda.cu: a function must not be static or inline")
         self.header = text.header
         integers = {f"{self.name}_{status}": value for value, status in enumerate(STATUSES)}
         integers |= {"cudaSuccess": 0, "cudaErrorInvalidValue": _INVALID, "INT_MAX": LARGEST}
@@ -411,7 +414,7 @@ def _require_launch(
             f" not {expected[0]} of {expected[1]}"
         )
     if launch.stream is not stream:
-        raise ProgramError(f"{launch.kernel} is not launched on the stream that is given")
+        raise ProgramError(f"{launch.kernel} is not launched on the caller's stream")
 
 
 def _grid(count: int, workspaces: int | None, threads: int) -> tuple[int, int]:

@@ -195,8 +195,8 @@ class StepFunction:
             if is_whole_local and pointer.high - pointer.at != size:
                 raise machine.refuse(
                     node,
-                    f"{pointer.memory.name} has {pointer.high - pointer.at} numbers, not those of"
-                    f" {parameter.name}",
+                    f"{pointer.memory.name} has {pointer.high - pointer.at} numbers, but"
+                    f" {parameter.name} has another size",
                 )
             if (
                 pointer.shape != shape
@@ -206,7 +206,7 @@ class StepFunction:
             ):
                 raise machine.refuse(
                     node,
-                    f"{pointer.memory.name}[{pointer.at}] and the following elements are not"
+                    f"{pointer.memory.name}[{pointer.at}] and the following elements do not match"
                     f" {parameter.name} of {self.text.symbol}",
                 )
         for _, result in self.results:
@@ -320,7 +320,9 @@ def parameters_of(
             raise machine.refuse(node, f"{node.name} of {symbol} is not {port.name}[{port.size}]")
         parameters.append(StepParameter(node.name, port.size, lanes[0] if lanes else 0, restrict))
     if len({parameter.lanes for parameter in parameters} - {0}) > 1:
-        raise machine.refuse(function.decl, f"the arrays of {symbol} have several numbers of lanes")
+        raise machine.refuse(
+            function.decl, f"the arrays of {symbol} have different numbers of lanes"
+        )
     return parameters
 
 
@@ -531,7 +533,7 @@ def compare(
     try:
         units = parse_units(lines.text, preprocessed)
         if units.function.decl.name != symbol:
-            return [*differences, f"{symbol} is not the function of external linkage"]
+            return [*differences, f"{symbol} is not the function with external linkage"]
         reader = _Reader(form, units, lines, name, header, checked)
         differences += reader.signature()
         return differences or reader.differences()
@@ -618,19 +620,17 @@ class _Reader:
         macro = f"{self.name}_{WORK.upper()}"
         if const or real != self.form.real or not (size == macro or INDEX.fullmatch(size)):
             differences.append(
-                f"the array for its work is {'const ' * const}{real} {parameter}[{size}], not"
+                f"the workspace parameter is {'const ' * const}{real} {parameter}[{size}], not"
                 f" [{macro}]"
             )
         stated = preprocessor.work(self.header, self.name) or 0
         if self.header and size == macro and not stated:
             differences.append(f"the header does not define {macro}")
         if self.header and INDEX.fullmatch(size) and stated < int(size):
-            differences.append(
-                f"the header's array for the function's work has fewer than {size} numbers"
-            )
+            differences.append(f"the header states a workspace of fewer than {size} numbers")
         if self.checked and self.parameters[-1][1:2] + self.parameters[-1][3:] != ("int", ""):
             differences.append(
-                "the last parameter of a checked loop is not an int, how many numbers the array"
+                "the last parameter of a checked function is not an int, the size of the array"
                 " before it has"
             )
         return differences
@@ -691,15 +691,13 @@ class _Reader:
         differences = run.differences(expected_results)
         stated_size = preprocessor.work(self.header, self.name)
         if stated_size is not None and stated_size < work_size:
-            differences.append(
-                f"the header's array for the function's work has fewer than {work_size} numbers"
-            )
+            differences.append(f"the header states a workspace of fewer than {work_size} numbers")
         if differences:
             return differences
         if returned != 0:
-            return [f"{self.symbol} returns {returned} where all holds"]
+            return [f"{self.symbol} returns {returned} although all comparisons hold"]
         if not comparisons_made.complete:
-            return ["the function does not make all comparisons that it owes"]
+            return ["the function lacks a required comparison"]
         for small_size in {0, work_size - 1}:
             returned, run, _ = checked_run(small_size, {})
             written = any(cell is not None for cell in run.work.cells)
@@ -794,7 +792,7 @@ def add_tables(machine: Machine, declarations: Sequence[Any]) -> None:
             raise machine.refuse(unit, f"{unit.name} is not a table, or is defined twice")
         table = machine.new_array(unit, kind)
         if not table.memory.constant or len(unit.init.exprs) != kind.sizes[0]:
-            raise machine.refuse(unit, f"{unit.name} is not constant, or has other rows")
+            raise machine.refuse(unit, f"{unit.name} is not const, or has a wrong number of rows")
         machine.tables[unit.name] = table
 
 
@@ -826,7 +824,7 @@ def result_difference(name: str, k: int, cell: Term | None) -> str:
         if first.note
         else "another number is computed"
     )
-    return f"{name}[{k}] is not what the loop program gives: line {first.line}: {cause}"
+    return f"{name}[{k}] differs from the loop program: line {first.line}: {cause}"
 
 
 def sizes_by_name(form: LoopProgram, name: str) -> dict[str, int]:

@@ -112,7 +112,10 @@ def differences(
     return (
         []
         if matching[0] == expected_prototype
-        else [f"the header declares {symbol} with other parameters, or another result, than it has"]
+        else [
+            f"the header declares {symbol} with other parameters, or another result, than its"
+            " definition"
+        ]
     )
 
 

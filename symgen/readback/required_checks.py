@@ -35,7 +35,7 @@ def length(real: str) -> Fraction:
     return Fraction(1, 4096 if REALS[real].digits < 50 else 1048576)
 
 
-class Owed(NamedTuple):
+class LowerBound(NamedTuple):
     """Lower bound that a checked function must verify: of the magnitude or the value of a row."""
 
     magnitude: bool
@@ -95,7 +95,7 @@ def finite(program: Program, rows: Sequence[int]) -> set[int]:
 
 def bounds(
     program: Program, rows: Sequence[int], divisor_bounds: Mapping[int, Bound]
-) -> dict[int, Owed]:
+) -> dict[int, LowerBound]:
     """Return the lower bounds of divisors, and of operands of logarithms and roots, by row.
 
     A certified divisor has its certified bound. The magnitude of any other divisor is at least the
@@ -103,18 +103,18 @@ def bounds(
     operand of a root is at least zero.
     """
     smallest_normal = REALS[program.real].least
-    bounds_by_row: dict[int, Owed] = {}
+    bounds_by_row: dict[int, LowerBound] = {}
     for i in rows:
         op, args = program.rows[i].op, program.rows[i].args
         if op not in ("div", "log", "sqrt") or program.rows[args[-1]].op == "const":
             continue
         row = args[-1]
         if row in divisor_bounds:
-            bounds_by_row[row] = Owed(False, divisor_bounds[row])
+            bounds_by_row[row] = LowerBound(False, divisor_bounds[row])
             continue
-        bound = Owed(op == "div", Fraction(0) if op == "sqrt" else smallest_normal)
+        bound = LowerBound(op == "div", Fraction(0) if op == "sqrt" else smallest_normal)
         earlier = bounds_by_row.get(row, bound)
-        bounds_by_row[row] = Owed(
+        bounds_by_row[row] = LowerBound(
             bound.magnitude and earlier.magnitude, max(bound.least, earlier.least)
         )
     return bounds_by_row

@@ -176,7 +176,7 @@ class Matcher:
             self.zeros, statements = self._zeros(statements), statements[1:]
         self._statements(statements)
         if bool(self.angles_per_call) != self.looped:
-            self.reported.append(f"{self.name}_ANGLES are counted, and no array of angles is there")
+            self.reported.append(f"{self.name}_ANGLES and an array of angles must occur together")
         self._results()
         if not self.reported and self.operation_count != expected:
             self.reported.append(
@@ -347,7 +347,8 @@ class Matcher:
             or self._is_declared(target)
         ):
             self.reported.append(
-                f"line {line}: {target} is declared as {declared}, twice, or behind a store"
+                f"line {line}: {target} is declared as {declared}, is declared twice, or"
+                " follows a store"
             )
         value = self._value(init, line, target)
         row = self.rows_by_name.get(target)
@@ -384,8 +385,8 @@ class Matcher:
         port = self.outputs.get(target) if self.scope.sees(target) else None
         if port is None or element >= port.size or (port.name, element) in self.stored:
             self.reported.append(
-                f"line {line}: a store to {target}[{element}], which the Program does not have or"
-                " has once"
+                f"line {line}: {target}[{element}] is stored twice, or is not an element of a"
+                " result"
             )
             return
         if isinstance(expression, c_ast.ArrayRef) and not self._is_work(name_of(expression.name)):
@@ -459,7 +460,7 @@ class Matcher:
         ]
         if angles[: len(nonzero_angles)] != nonzero_angles or len(set(arguments)) != len(arguments):
             self.reported.append(
-                f"line {line}: {target} has an argument twice, or an angle behind a zero"
+                f"line {line}: {target} has an argument twice, or an angle after a zero"
             )
         self.scope.angles[target], self.looped = angles, True
 
@@ -495,7 +496,7 @@ class Matcher:
             angles == angles_of_turn for angles_of_turn in self.scope.turns.values()
         ):
             self.reported.append(
-                f"line {line}: {target} takes the sine and cosine of an angle that has them already"
+                f"line {line}: {target} computes the sine and cosine of an angle a second time"
             )
         self.scope.turns[target] = angles
 
@@ -593,7 +594,7 @@ class Matcher:
         index, name = getattr(node.subscript, "value", ""), name_of(node.name)
         if self._is_work(name) and INDEX.fullmatch(index):
             if int(index) not in self.work:
-                raise _Difference(f"{name}[{index}] is read before anything is put there")
+                raise _Difference(f"{name}[{index}] is read before it is stored")
             return self.work[int(index)]
         if name not in self.inputs or not self.scope.sees(name) or not INDEX.fullmatch(index):
             raise _Difference(f"{name or '?'}[{index or '?'}] is not an element of an argument")

@@ -120,7 +120,10 @@ class _Text:
             else:
                 name, table, content = unit.name, self.types, getattr(unit.type, "type", None)
             if name in table or not isinstance(content, c_ast.FuncDef | c_ast.Struct):
-                raise ProgramError(f"line {unit.coord.line}: {name} does not belong there")
+                raise ProgramError(
+                    f"line {unit.coord.line}: {name} is not a function or a struct, or is"
+                    " defined twice"
+                )
             table[name] = content
 
     def require(self, functions: Sequence[str], kind: str) -> None:
@@ -128,7 +131,7 @@ class _Text:
         for names, expected in ((self.functions, functions), (self.types, [kind])):
             if sorted(names) != sorted(expected):
                 raise ProgramError(
-                    f"{', '.join(sorted(names))} are there, not {', '.join(sorted(expected))}"
+                    f"{', '.join(sorted(names))} are defined, not {', '.join(sorted(expected))}"
                 )
         fields = sorted(member.name for member in self.types[kind].decls or ())
         if fields != ["cosine", "sine"]:
@@ -167,7 +170,10 @@ class _Text:
                 expected = [terms.of(operation, angle) for operation in ("sin", "cos")]
             for field, result, term in zip(("sine", "cosine"), results, expected, strict=True):
                 if result is not term:
-                    yield f"the {field} of angle {k} of {case.angles} is computed otherwise"
+                    yield (
+                        f"the {field} of angle {k} of {case.angles} differs from the verified"
+                        " computation"
+                    )
 
 
 @dataclass
@@ -263,7 +269,7 @@ def _differences(
         " ".join(line.split()) for line in code.splitlines() if line.lstrip().startswith("#")
     ]
     if directives != _GUARD.replace("NAME", name).replace("END", end).splitlines():
-        return ["its directives are other than those of generated headers"]
+        return ["its directives differ from those of generated headers"]
     several = kind.endswith("_turns")
     try:
         units = parse_text(re.sub(r"^[ \t]*#.*$", "", code, flags=re.MULTILINE))

@@ -1,6 +1,6 @@
 """Verification of a loop program for one thread of a GPU.
 
-The function is interpreted on terms; each result must be the term of the loop program's `evaluate`.
+The function is interpreted on terms. Each result must be the term of `symgen.ir.loops.evaluate`.
 A parameter of the function states the distance between the elements of each array. The interpreter
 uses a different distance for each array.
 """
@@ -74,8 +74,10 @@ class _Reader:
             raise ProgramError("a function is defined twice")
         for unit in units:
             declared = getattr(unit, "decl", unit)
-            if (declared.storage == ["static"]) == (declared.name == names.symbol):
-                raise ProgramError(f"{declared.name} has another linkage")
+            shared = declared.name == names.symbol
+            if (declared.storage == ["static"]) == shared:
+                required = "must not be static" if shared else "must be static"
+                raise ProgramError(f"{declared.name} {required}")
         integers = {f"{names.robot}_{status}": value for value, status in enumerate(STATUSES)}
         self.reading = loops.Reading(names.robot, names.symbol, functions, 0, integers)
         self.function = functions[names.symbol]
@@ -139,9 +141,11 @@ class _Reader:
         if differences := first_run.differences(expected_results):
             return differences
         if first_run.returned != 0:
-            return [f"{self.symbol}_device returns {first_run.returned} where all holds"]
+            return [
+                f"{self.symbol}_device returns {first_run.returned} although all comparisons hold"
+            ]
         if not comparisons_made.complete:
-            return [f"{self.symbol}_device does not make all comparisons that it owes"]
+            return [f"{self.symbol}_device lacks a required comparison"]
 
         def statuses(failing: Mapping[int, int]) -> tuple[Sequence[int], bool]:
             failing_run, _ = run(failing)

@@ -29,7 +29,7 @@ ALIKE = 0.5
 if the loop is misassembled.
 """
 Kept = Sequence[Sequence[int]]
-"""For each closed loop, the rows that count."""
+"""Indices of the rows that count, for each closed loop."""
 
 
 def _dot_series(a: Series, b: Series) -> list[Array]:

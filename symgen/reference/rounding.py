@@ -29,7 +29,7 @@ equal.
 """
 STATES, SEED = 4, 41
 Kept = tuple[tuple[int, ...], ...]
-"""For each closed loop, the numbers of some of its rows."""
+"""Indices of some of the rows, for each closed loop."""
 
 
 @lru_cache(maxsize=64)

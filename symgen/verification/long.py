@@ -471,7 +471,7 @@ def _over_slices(values: Array, slices: Sequence[slice], reduce: Callable[[Array
 def _twists(motion: Motion) -> tuple[Array, Array]:
     """Return the norms (nv,) of the angular and linear part of the unit twist of each velocity."""
     norms: dict[tuple[Any, ...], list[tuple[float, float]]] = {}
-    """By all on which the twists of a joint depend."""
+    """Norms by the joint's kind, parameters and axes, which determine its twists."""
     rows = []
     for i, n in motion.mechanism.dofs:
         joint = motion.mechanism.joints[i]

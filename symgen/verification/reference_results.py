@@ -90,7 +90,7 @@ class ReferenceResults:
         self.balls = {name: self.scalars.array(values) for name, values in self.states.items()}
         self._results: dict[str, dict[str, Array]] = {}
         self._all_frames: tuple[ReferenceResults, int] | None = None
-        """If the frame is one of several: the answers for all frames, and the frame's index."""
+        """Results for all frames, and the index of the frame, if it is one of several."""
 
     @property
     def links(self) -> dict[str, Any]:

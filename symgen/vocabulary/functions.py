@@ -45,8 +45,10 @@ FORCE_ARGUMENTS = (*LINK_ARGUMENTS, PREPARED)
 LongCheck = Literal[
     "forces", "solution", "totals", "determinant", "link_dynamics", "frame", "frame_inertia"
 ]
-"""How loop programs of a long robot are checked: against forces that a reference sums or that a
-solution satisfies, by the sizes of the results, or by the same operations in NumPy's numbers.
+"""Check of the loop programs of a long robot.
+
+They are compared with forces that a reference sums, or that a solution satisfies. Other checks
+compare the sizes of the results, or perform the same operations in NumPy's numbers.
 """
 
 
@@ -135,7 +137,7 @@ class Function:
     layouts start there.
     """
     long_check: LongCheck | None = None
-    """How its loop programs of a long robot are checked; None if it has none."""
+    """Check of the function's loop programs of a long robot; None if there are none."""
     solves: Solves | None = field(default=None, hash=False)
     """The equation that it solves. It is not used for redundant constraints, whose forces are not
     unique.

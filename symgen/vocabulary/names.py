@@ -188,7 +188,7 @@ def closest(name: str, names: Iterable[str], cutoff: float = 0.7) -> str | None:
 
 
 def nearest(name: str, choices: Iterable[str], kind: str) -> str:
-    """Return `name` if it is in `names`; else raise UnknownName, which suggests the nearest."""
+    """Return `name` if it is in `choices`; else raise UnknownName, which suggests the nearest."""
     if not isinstance(name, str):  # callers in Python are not checked
         raise UnknownName(f"give the {kind} by its name, a string, not {name!r}")
     if isinstance(choices, Mapping) and name in choices:  # a look-up in constant time

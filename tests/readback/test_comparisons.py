@@ -27,7 +27,7 @@ from symgen.readback.comparisons import (
     of_rows,
 )
 from symgen.readback.parsing import parse_text
-from symgen.readback.required_checks import Owed
+from symgen.readback.required_checks import LowerBound
 from symgen.support.errors import ProgramError
 from symgen.vocabulary.reals import REALS
 from tests.shared.c_programs import Builder, vector
@@ -51,7 +51,7 @@ def lane(has_parts: bool) -> LaneComparisons:
     comparisons = LaneComparisons([], has_parts=has_parts)
     for call in (0, 1, 1) if has_parts else (0, 1):
         group = Group("SINGULAR", frozenset({at_least(call)}))
-        comparisons.owe(TERMS.of("call", call), (call, 0) if has_parts else None, [group])
+        comparisons.require(TERMS.of("call", call), (call, 0) if has_parts else None, [group])
     return comparisons
 
 
@@ -164,8 +164,8 @@ def test_the_comparisons_of_a_program_are_those_of_its_rows() -> None:
 def test_numbers_behind_a_call_are_compared_by_what_they_are() -> None:
     x, y, z = inputs("guard", 3)
     numbers = [
-        Number(Owed(True, Fraction(1, 8)), False),
-        Number(Owed(False, Fraction(0)), True),
+        Number(LowerBound(True, Fraction(1, 8)), False),
+        Number(LowerBound(False, Fraction(0)), True),
         Number(None, True),
     ]
     angles, divisors = of_a_call([x, y, z], numbers, TERMS)
@@ -268,7 +268,7 @@ def test_a_group_that_is_begun_is_not_complete() -> None:
         assert comparisons.decide(missing, "a", 0) is True
         assert comparisons.complete
         of_parts = LaneComparisons([], has_parts=True)
-        of_parts.owe(TERMS.of("call", 0), (0, 0), [group])
+        of_parts.require(TERMS.of("call", 0), (0, 0), [group])
         assert of_parts.decide(made, "a", 0) is True
         assert not of_parts.complete
         assert of_parts.decide(missing, "a", 0) is True
@@ -277,7 +277,7 @@ def test_a_group_that_is_begun_is_not_complete() -> None:
 
 def test_comparisons_behind_calls_come_before_those_that_are_due() -> None:
     comparisons = LaneComparisons([Group("DUE", frozenset({at_least(0)}))])
-    comparisons.owe(X, None, [Group("BEHIND", frozenset({at_least(1)}))])
+    comparisons.require(X, None, [Group("BEHIND", frozenset({at_least(1)}))])
     assert not comparisons.all_made
     assert comparisons.decide(at_least(0), "a", 0) is None
     assert comparisons.decide(at_least(1), "b", 0) is True
@@ -288,7 +288,7 @@ def test_comparisons_behind_calls_come_before_those_that_are_due() -> None:
 def test_numbers_of_parts_are_finite_in_any_order() -> None:
     comparisons = LaneComparisons([], Group("END", frozenset({at_least(5)})), has_parts=True)
     group = Group("DIVISOR", frozenset({at_least(0)}), frozenset({X, Y}))
-    comparisons.owe(TERMS.of("call", 0), (3, 1), [group])
+    comparisons.require(TERMS.of("call", 0), (3, 1), [group])
     assert comparisons.all_made, "parts are compared at any time before the ending"
     assert comparisons.decide(at_least(5), "end", 0) is None
     assert comparisons.decide(zeros(X, Z), "a", 0) is None
@@ -311,7 +311,7 @@ def test_parts_that_are_compared_at_the_same_time_go_on_after_one_has_failed() -
             [], has_parts=True, continues_after_failure=continues_after_failure
         )
         group = Group("DIVISOR", frozenset({at_least(0), at_least(1)}))
-        comparisons.owe(TERMS.of("call", 0), (0, 0), [group])
+        comparisons.require(TERMS.of("call", 0), (0, 0), [group])
         assert comparisons.decide(at_least(0), "a", 1) is False
         assert comparisons.decide(at_least(1), "a", 1) is (
             True if continues_after_failure else None
@@ -353,7 +353,7 @@ def test_a_comparison_of_parts_that_is_made_again_has_the_same_outcome() -> None
     node = node_of_line(1)
     lanes = [LaneComparisons([], has_parts=True) for _ in range(2)]
     comparisons = Comparisons(lanes)
-    lanes[1].owe(X, (0, 1), [Group("DIVISOR", frozenset({at_least(0)}))])
+    lanes[1].require(X, (0, 1), [Group("DIVISOR", frozenset({at_least(0)}))])
     assert comparisons(*at_least(0), node) is True
     assert comparisons(*at_least(0), node) is True
     assert len(lanes[1].made) == 1
@@ -393,7 +393,7 @@ def test_each_comparison_fails_once_in_some_lane(count: int) -> None:
 
 
 def test_a_wrong_status_or_a_stored_result_is_named_with_its_line() -> None:
-    sentence = "where this does not hold arm_f stores something, or its status is not arm_"
+    sentence = "if this comparison is false, arm_f stores a result, or its status is not arm_"
     (wrong,) = failing_runs(lanes_of(1), lambda failing: ([0], False), "arm_f", "arm")
     assert wrong == f"line 4: {sentence}DIVISOR"
     (second,) = failing_runs(
@@ -407,7 +407,7 @@ def test_a_wrong_status_or_a_stored_result_is_named_with_its_line() -> None:
     unequal = lanes_of(2)
     unequal.lanes[1].made = unequal.lanes[1].made[:1]
     assert failing_runs(unequal, true_statuses(2), "arm_f", "arm") == [
-        "the lanes of arm_f make other comparisons"
+        "the lanes of arm_f make different comparisons"
     ]
 
 

@@ -406,7 +406,7 @@ def test_a_header_declares_a_function_once_and_as_it_is_defined() -> None:
     renamed = [plain._replace(parameters=((False, "double", "q", "2"),))]
     for declared, is_checked in (([plain], True), ([checked], False), (renamed, False)):
         assert prototypes.differences(declared, "f", defined, is_checked) == [
-            "the header declares f with other parameters, or another result, than it has"
+            "the header declares f with other parameters, or another result, than its definition"
         ]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from symgen.ir.program import Port, Program
 from symgen.readback import required_checks
-from symgen.readback.required_checks import Owed
+from symgen.readback.required_checks import LowerBound
 from symgen.vocabulary.reals import REALS
 from tests.shared.c_programs import Builder, forward_dynamics, vector
 
@@ -27,7 +27,7 @@ def program(*operations: tuple[str, int, int], real: str = "double") -> Program:
     return builder.program([Port("g", (len(results),), tuple(results))])
 
 
-def bounds(form: Program, certified: dict[int, Fraction] | None = None) -> dict[int, Owed]:
+def bounds(form: Program, certified: dict[int, Fraction] | None = None) -> dict[int, LowerBound]:
     return required_checks.bounds(form, required_checks.computed(form), certified or {})
 
 
@@ -46,9 +46,9 @@ def test_bounds_are_those_of_divisors_logarithms_and_roots(real: str) -> None:
     form = program(("div", 0, 1), ("log", 0, 2), ("sqrt", 0, 3), real=real)
     least = REALS[real].least
     assert bounds(form) == {
-        1: Owed(True, least),
-        2: Owed(False, least),
-        3: Owed(False, Fraction(0)),
+        1: LowerBound(True, least),
+        2: LowerBound(False, least),
+        3: LowerBound(False, Fraction(0)),
     }
 
 
@@ -58,26 +58,29 @@ def test_constants_need_no_bound() -> None:
 
 
 @pytest.mark.parametrize(
-    ("operations", "owed"),
+    ("operations", "bound"),
     [
-        ((("div", 0, 1), ("div", 2, 1)), Owed(True, LEAST)),
-        ((("div", 0, 1), ("sqrt", 0, 1)), Owed(False, LEAST)),
-        ((("sqrt", 0, 1), ("div", 0, 1)), Owed(False, LEAST)),
-        ((("log", 0, 1), ("div", 0, 1)), Owed(False, LEAST)),
-        ((("sqrt", 0, 1), ("log", 0, 1)), Owed(False, LEAST)),
-        ((("sqrt", 0, 1), ("sqrt", 0, 1)), Owed(False, Fraction(0))),
+        ((("div", 0, 1), ("div", 2, 1)), LowerBound(True, LEAST)),
+        ((("div", 0, 1), ("sqrt", 0, 1)), LowerBound(False, LEAST)),
+        ((("sqrt", 0, 1), ("div", 0, 1)), LowerBound(False, LEAST)),
+        ((("log", 0, 1), ("div", 0, 1)), LowerBound(False, LEAST)),
+        ((("sqrt", 0, 1), ("log", 0, 1)), LowerBound(False, LEAST)),
+        ((("sqrt", 0, 1), ("sqrt", 0, 1)), LowerBound(False, Fraction(0))),
     ],
 )
 def test_a_row_of_several_uses_keeps_to_all_of_them(
-    operations: tuple[tuple[str, int, int], ...], owed: Owed
+    operations: tuple[tuple[str, int, int], ...], bound: LowerBound
 ) -> None:
-    assert bounds(program(*operations)) == {1: owed}
+    assert bounds(program(*operations)) == {1: bound}
 
 
 def test_a_certified_row_keeps_to_its_floor_with_its_sign() -> None:
     form = program(("div", 0, 1), ("sqrt", 0, 1), ("div", 0, 2))
     certified = {1: Fraction(1, 8), 3: Fraction(9)}
-    assert bounds(form, certified) == {1: Owed(False, Fraction(1, 8)), 2: Owed(True, LEAST)}
+    assert bounds(form, certified) == {
+        1: LowerBound(False, Fraction(1, 8)),
+        2: LowerBound(True, LEAST),
+    }
 
 
 def test_results_divisors_and_operands_of_atan2_are_finite() -> None:

@@ -140,24 +140,39 @@ PLAIN_ERRORS = [
     ("t + 0.5", "+t + 0.5", 0, "g[0]: an expression (UnaryOp) that generated code never holds"),
     ("= s*cos", "= s.sine*cos", 0, "t: an expression (StructRef) that generated code never"),
     ("t = s", "t2 = s", 1, "g[0]: t is not a local that is declared before"),
-    ("const double t", "double t", 0, "t is declared as double, twice, or behind a store"),
-    ("const double t", "const float t", 0, "t is declared as const float, twice, or behind a st"),
-    ("s = sin", "q = sin", 0, "q is declared as const double, twice, or behind a store"),
+    (
+        "const double t",
+        "double t",
+        0,
+        "t is declared as double, is declared twice, or follows a store",
+    ),
+    (
+        "const double t",
+        "const float t",
+        0,
+        "t is declared as const float, is declared twice, or follows a st",
+    ),
+    (
+        "s = sin",
+        "q = sin",
+        0,
+        "q is declared as const double, is declared twice, or follows a store",
+    ),
     (
         "    g[0] =",
         "    const double s = sin(q[0]);\n    g[0] =",
         0,
-        "s is declared as const double, twice, or behind a store",
+        "s is declared as const double, is declared twice, or follows a store",
     ),
     (
         "    g[1] =",
         "    const double k = sin(q[0]);\n    g[1] =",
         0,
-        "k is declared as const double, twice, or behind a store",
+        "k is declared as const double, is declared twice, or follows a store",
     ),
-    ("    g[1] =", "    g[0] = t;\n    g[1] =", 0, "a store to g[0], which the Program does not h"),
-    ("    g[1] =", "    g[2] = t;\n    g[1] =", 0, "a store to g[2], which the Program does not h"),
-    ("    g[1] =", "    q[0] = t;\n    g[1] =", 0, "a store to q[0], which the Program does not h"),
+    ("    g[1] =", "    g[0] = t;\n    g[1] =", 0, "g[0] is stored twice, or is not an element"),
+    ("    g[1] =", "    g[2] = t;\n    g[1] =", 0, "g[2] is stored twice, or is not an element"),
+    ("    g[1] =", "    q[0] = t;\n    g[1] =", 0, "q[0] is stored twice, or is not an element"),
     ("    g[1] =", "    double k[2];\n    g[1] =", 0, "k is not at its place in generated code"),
     ("    g[1] =", "    (int)v;\n    g[1] =", 0, "v is cast to int"),
     (
@@ -208,7 +223,7 @@ PLAIN_ERRORS = [
         HEAD,
         f"{HEAD}#define arm_ANGLES 2\n",
         None,
-        "arm_ANGLES are counted, and no array of angles is",
+        "arm_ANGLES and an array of angles must occur together",
     ),
 ]
 
@@ -276,12 +291,12 @@ TURNED_ERRORS = [
     (
         "force_sincos(q[1])",
         "force_sincos(q[0])",
-        "turn_2 takes the sine and cosine of an angle that",
+        "turn_2 computes the sine and cosine of an angle a second",
     ),
     (
         "const arm_pair turn_1",
         "arm_pair turn_1",
-        "turn_1 is declared as arm_pair, twice, or behind",
+        "turn_1 is declared as arm_pair, is declared twice, or follows",
     ),
     ("const arm_pair turn_1", "const arm_turns turn_1", "turn_1 is declared as const arm_turns"),
 ]
@@ -381,7 +396,7 @@ void {SIGNATURE}{{
 
 
 PART_ERRORS = [
-    ("    w[0] = t;\n", "    w[1] = t;\n", 5, "t: w[0] is read before anything is put there"),
+    ("    w[0] = t;\n", "    w[1] = t;\n", 5, "t: w[0] is read before it is stored"),
     ("w[0] = t;", "w[0] = s;", 5, "t is not the Program's row {t} of that name"),
     ("w[1] = t*", "w[2] = t*", 0, "w[2] is beyond the 2 numbers of that array"),
     ("double w[2]", "float w[2]", None, "line 28: w is not a local array of double"),
@@ -395,7 +410,7 @@ PART_ERRORS = [
     ("t + 0.5", "s + 0.5", 0, "w[0]: s is not a local that is declared before"),
     ("- v[0]", "- q[0]", 0, "w[0]: q[0] is not an element of an argument"),
     ("    w[0] = t;", "    (void)q;\n    w[0] = t;", 0, "q is not at its place in generated code"),
-    ("w[0] = t;", "g[0] = t;", 0, "a store to g[0], which the Program does not have or has once"),
+    ("w[0] = t;", "g[0] = t;", 0, "g[0] is stored twice, or is not an element of a result"),
 ]
 
 
@@ -489,7 +504,7 @@ CHECKS = {
     "another beginning": (
         "status = arm_OK",
         "status = arm_DIVISOR",
-        "the status does not begin as arm_OK",
+        "the status is not initialized with arm_OK",
     ),
     "a product by another number": ("0.0*q[1]", "1.0*q[1]", "this is not the sum of zero times ev"),
     "another element": ("0.0*q[1]", "0.0*q[0]", "this is not the sum of zero times every element"),

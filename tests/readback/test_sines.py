@@ -44,8 +44,8 @@ def of_device(trig: str) -> str:
     return wrapper("cuda").files({"gravity_force": gravity()}, target, {})["arm_sincos.cuh"]
 
 
-OTHERWISE = " of 1 is computed otherwise"
-LATER = " of 2 is computed otherwise"
+OTHERWISE = " of 1 differs from the verified computation"
+LATER = " of 2 differs from the verified computation"
 RANGE = "this is not a comparison of angles with the range"
 HOST = [
     ("(x*0.6366197723675814)", "(x*0.6366197723675815)", f"the sine of angle 0{OTHERWISE}"),
@@ -66,8 +66,16 @@ HOST = [
     ("(fabs(angle[i]) <= 32768.0)", "(fabs(angle[0]) <= 32768.0)", f"the sine of angle 1{LATER}"),
     ("++i;\n    } while", "} while", "this loop does not end"),
     ("static arm_turns arm_sincos", "arm_turns arm_sincos", "arm_sincos is not static"),
-    ("} arm_turns;", "} arm_pair;\ntypedef int arm_turns;", "arm_turns does not belong there"),
-    ("typedef struct", "typedef union", "arm_turns does not belong there"),
+    (
+        "} arm_turns;",
+        "} arm_pair;\ntypedef int arm_turns;",
+        "arm_turns is not a function or a struct, or is defined twice",
+    ),
+    (
+        "typedef struct",
+        "typedef union",
+        "arm_turns is not a function or a struct, or is defined twice",
+    ),
     (
         "double sine[arm_ANGLES];",
         "double sines[arm_ANGLES];",
@@ -77,19 +85,19 @@ HOST = [
     (
         "static arm_turns arm_sincos",
         "static int more(int x) { return x; }\nstatic arm_turns arm_sincos",
-        "arm_sincos, more are there, not arm_sincos",
+        "arm_sincos, more are defined, not arm_sincos",
     ),
     (
         "#endif",
         "typedef struct { double x; } more;\n#endif",
-        "arm_turns, more are there, not arm_turns",
+        "arm_turns, more are defined, not arm_turns",
     ),
-    ("#endif", "int more;\n#endif", "more does not belong there"),
-    ("#include <math.h>\n", "", "its directives are other than those of generated headers"),
+    ("#endif", "int more;\n#endif", "more is not a function or a struct, or is defined twice"),
+    ("#include <math.h>\n", "", "its directives differ from those of generated headers"),
     (
         "#define arm_SINCOS_H\n",
         "#define arm_SINCOS\n",
-        "its directives are other than those of generated headers",
+        "its directives differ from those of generated headers",
     ),
 ]
 
@@ -251,22 +259,26 @@ static __constant__ const float arm_gravity_force_f[1] = {1};
     ("old", "new", "message"),
     [
         ("#include <math.h>", "// #include <math.h>", "contains '//'"),
-        ("#include <math.h>", "#include <float.h>", "its directives are other than those of a gen"),
-        ('#include "arm_sincos.cuh"\n', "", "its directives are other than those of a generated"),
+        (
+            "#include <math.h>",
+            "#include <float.h>",
+            "its directives differ from those of generated text",
+        ),
+        ('#include "arm_sincos.cuh"\n', "", "its directives differ from those of generated text"),
         (
             "#define arm_gravity_force_CUH\n",
             "",
-            "its directives are other than those of a generated",
+            "its directives differ from those of generated text",
         ),
         (
             "static __device__",
             "static int x;\nstatic __device__",
-            "a function or a table is not of the",
+            "a static function or table lacks __device__",
         ),
         (
             "_device(",
             "_devices(",
-            "arm_gravity_force_device is defined 0 times, as a static inline",
+            "arm_gravity_force_device is defined 0 times as",
         ),
         (
             "static __device__ inline void",
@@ -298,7 +310,7 @@ def test_a_text_with_other_words_of_cuda_is_refused(old: str, new: str, message:
 
 
 def test_a_text_refuses_what_its_checks_need() -> None:
-    with pytest.raises(ProgramError, match="its directives are other than those of a generated"):
+    with pytest.raises(ProgramError, match="its directives differ from those of generated text"):
         plain_device(device_text(), NAMES, True)
 
 

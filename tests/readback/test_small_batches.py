@@ -58,9 +58,9 @@ NONE = "none_[lane] = 0.0;\n    }\n    for (i"
 STRIDED = f"{F}_strided"
 SOURCE = [
     (f"{F}_block(", f"{F}_blocks(", f"there is no function {F}_block"),
-    (f"int {F}_batch(", f"static int {F}_batch(", f"{F}_batch has another linkage"),
-    (f"ptrdiff_t {F}_str", f"static ptrdiff_t {F}_str", f"{F}_strided has another linkage"),
-    (f"static void {F}_block(", f"void {F}_block(", f"{F}_block has another linkage"),
+    (f"int {F}_batch(", f"static int {F}_batch(", f"{F}_batch must not be static"),
+    (f"ptrdiff_t {F}_str", f"static ptrdiff_t {F}_str", f"{F}_strided must not be static"),
+    (f"static void {F}_block(", f"void {F}_block(", f"{F}_block must be static"),
     ("(double q[][8], double g[][8]", "(double g[][8], double q[][8]", f"{F}_block has the param"),
     ("work[][8], int status[8])\n", "work[][8])\n", f"{F}_block has the parameters q, g, work"),
     (
@@ -68,18 +68,26 @@ SOURCE = [
         f"lane < 7; ++lane) {{\n        {NONE}",
         "none_[7] is",
     ),
-    ("arm_NOT_FINITE :\n            arm_OK", "3 :\n            arm_OK", "where this does not hold"),
-    ("_FINITE : status[lane];", "_FINITE : 3;", f"{F}_block gives another status where all"),
-    ("? arm_RESULT_NOT_FINITE", "? arm_DIVISOR", f"where this does not hold {F}_block stores so"),
-    ("(0.0*q[i][lane])", "(0.0*q[0][lane])", "not everything has been compared by here"),
-    ("(0.0*g[i][lane])", "(0.0*g[0][lane])", f"{F}_block does not make all comparisons that it"),
+    (
+        "arm_NOT_FINITE :\n            arm_OK",
+        "3 :\n            arm_OK",
+        "if this comparison is false,",
+    ),
+    ("_FINITE : status[lane];", "_FINITE : 3;", f"{F}_block stores a status other than OK"),
+    (
+        "? arm_RESULT_NOT_FINITE",
+        "? arm_DIVISOR",
+        f"if this comparison is false, {F}_block stores a result",
+    ),
+    ("(0.0*q[i][lane])", "(0.0*q[0][lane])", "a required comparison is missing before this call"),
+    ("(0.0*g[i][lane])", "(0.0*g[0][lane])", f"{F}_block lacks a required comparison"),
     (
         "next_carry,\n                    &g[i]",
         "next_carry,\n                    &g[0]",
         "g[8] is read",
     ),
-    ("size < 112", "size < 111", f"{STRIDED}: work has no room for a block"),
-    ("size < 112", "size < 113", "the header's array for work has fewer than 113 numbers"),
+    ("size < 112", "size < 111", f"{STRIDED}: work does not have the elements of a block"),
+    ("size < 112", "size < 113", "the header states a workspace of fewer than 113 numbers"),
     ("size < 112", "size <= 112", f"{STRIDED} of 8 states, state by state: g[0] differs from the"),
     (
         "status[first] = arm_NO_WORK",
@@ -91,11 +99,11 @@ SOURCE = [
     (
         "if (size < 112) {",
         "if (size < 112) { work[0] = 0.0;",
-        f"{STRIDED} of -1 states: an array that is too small is stored to",
+        f"{STRIDED} of -1 states: a workspace that is too small is stored to",
     ),
     ("&work[80]", "&work[72]", f"{STRIDED}: two arrays of a block overlap"),
     ("&work[96]", "&work[88]", f"{STRIDED}: two arrays of a block overlap"),
-    ("&work[96]", "&work[97]", f"{STRIDED}: work has no room for a block"),
+    ("&work[96]", "&work[97]", f"{STRIDED}: work does not have the elements of a block"),
     (
         "(double (*)[8])work, found",
         "(double (*)[8])&work[1], found",
@@ -107,8 +115,16 @@ SOURCE = [
         "&status",
         f"{STRIDED}: a ID that generated code never holds there",
     ),
-    ("int found[8];", "int found[7];", f"{STRIDED}: the statuses of a block have no room"),
-    ("int found[8];", "double found[8];", f"{STRIDED}: the statuses of a block have no room"),
+    (
+        "int found[8];",
+        "int found[7];",
+        f"{STRIDED}: the array of statuses is too small for a block",
+    ),
+    (
+        "int found[8];",
+        "double found[8];",
+        f"{STRIDED}: the array of statuses is too small for a block",
+    ),
     ("first += 8", "first += 4", f"{STRIDED} of 8 states returns 5"),
     ("found, 2,", "found, 1,", f"{STRIDED} of 8 states, state by state: g[1] differs from the exp"),
     (
@@ -118,11 +134,15 @@ SOURCE = [
     ),
     ("count, q, 2, 1, g", "count, q, 1, 2, g", f"{F}_batch: lane 0 of the block does not hold all"),
     ("q_block, g_block, (double", "q_block, (double", f"{STRIDED}: a block is given 3 arguments"),
-    (f"{F}_block(q_block, g", f"{F}_block(q, g", f"{STRIDED}: q has no room for a block"),
+    (
+        f"{F}_block(q_block, g",
+        f"{F}_block(q, g",
+        f"{STRIDED}: q does not have the elements of a block",
+    ),
     ("for (first = 0; first < count; first += 8)", "while (first < 1)", ""),
 ]
 LANES = [
-    ("static int arm_count(", "int arm_count(", "arm_count has another linkage"),
+    ("static int arm_count(", "int arm_count(", "arm_count must be static"),
     ("static int arm_count(", "static int arm_load(", "a function is defined twice"),
     (
         "status[lane] == 0)",
@@ -143,7 +163,7 @@ LANES = [
     ),
 ]
 HEADERS = [
-    ("WORK 112", "WORK 111", "the header's array for work has fewer than 112 numbers"),
+    ("WORK 112", "WORK 111", "the header states a workspace of fewer than 112 numbers"),
     (
         "int *status);",
         "int *state);",
@@ -183,7 +203,11 @@ def test_a_slip_in_a_text_for_many_states_has_its_sentence(
 
 
 UNCHECKED = [
-    ("carry[1][lane] = 9.81", "carry[1][lane] = 9.82", "lane 0: g[0] is not what the loop program"),
+    (
+        "carry[1][lane] = 9.81",
+        "carry[1][lane] = 9.82",
+        "lane 0: g[0] differs from the loop program",
+    ),
     (
         "&work[5*i], carry, next_carry,\n                    &work",
         "&work[0], carry, next_carry,\n                    &work",
@@ -213,14 +237,17 @@ def test_the_header_states_enough_stack_and_workspace(checked: bool) -> None:
     stack = 8 * 8 * (2 * 6 + 3 + checked)
     for stated, expected in (
         (stack, []),
-        (stack - 1, [f"arm_batch.h states {stack - 1} bytes of stack, and {stack} are taken"]),
+        (
+            stack - 1,
+            [f"arm_batch.h states {stack - 1} bytes of stack, but the functions use {stack}"],
+        ),
     ):
         header = re.sub(r"STACK \d+", f"STACK {stated}", text.header)
         assert batches.compare(form(), text._replace(header=header), "arm", checked, {}) == expected
     (work,) = re.findall(r"WORK (\d+)", text.header)
     header = text.header.replace(f"WORK {work}", f"WORK {int(work) - 1}")
     (sentence,) = batches.compare(form(), text._replace(header=header), "arm", checked, {})
-    assert re.search(r"work has no room|fewer than|is outside", sentence)
+    assert re.search(r"work does not have|fewer than|is outside", sentence)
 
 
 # -- the rows of a Program -------------------------------------------------------------------------
@@ -274,14 +301,22 @@ ROWS = [
     (
         "arm_DIVISOR :",
         "arm_NOT_FINITE :",
-        f"where this does not hold {F}_block stores something, or",
+        f"if this comparison is false, {F}_block stores a result, or",
     ),
-    ("status[lane] =", "status[0] =", f"{F}_block gives another status where all holds"),
-    ("            arm_OK;", "            3;", f"{F}_block gives another status where all holds"),
+    (
+        "status[lane] =",
+        "status[0] =",
+        f"{F}_block stores a status other than OK although all comparisons hold",
+    ),
+    (
+        "            arm_OK;",
+        "            3;",
+        f"{F}_block stores a status other than OK although all comparisons hold",
+    ),
     (
         "? arm_RESULT_NOT_FINITE :",
         "? arm_OK :",
-        f"where this does not hold {F}_block stores something",
+        f"if this comparison is false, {F}_block stores a result",
     ),
     ("g[1][lane] = out_g_1;", "g[1][lane] = out_g_0;", f"{F}_block:"),
     ("q_block, v_block, g", "v_block, q_block, g", f"{STRIDED}: lane 0 of the block does not hold"),
@@ -289,7 +324,7 @@ ROWS = [
     (
         "double g_block[2][8];",
         "double g_block[1][8];",
-        f"{STRIDED}: g_block has no room for a block",
+        f"{STRIDED}: g_block does not have the elements of a block",
     ),
 ]
 
@@ -355,7 +390,7 @@ def test_all_arrays_of_a_block_have_lanes_and_do_not_overlap(declared: str, read
     source = source.replace("= q[0][lane];\n", f"= q[0][lane];\n        copy[lane] = {read};\n", 1)
     source = source.replace("- v[0][lane]", "- copy[lane]")
     (sentence,) = batches.compare(program, text._replace(source=source), "arm", False, {})
-    assert sentence == f"{F}_block has an array without lanes, or not restrict"
+    assert sentence == f"{F}_block has an array without lanes, or without restrict"
 
 
 @pytest.mark.parametrize("checked", [True, False])
@@ -368,7 +403,10 @@ def test_the_stack_of_a_block_is_added_to_that_of_its_caller(checked: bool) -> N
     stack = 8 * 8 * (3 * 2 + 3 * 2 + 2 * checked)
     for stated, expected in (
         (stack, []),
-        (stack - 1, [f"arm_batch.h states {stack - 1} bytes of stack, and {stack} are taken"]),
+        (
+            stack - 1,
+            [f"arm_batch.h states {stack - 1} bytes of stack, but the functions use {stack}"],
+        ),
     ):
         header = re.sub(r"STACK \d+", f"STACK {stated}", text.header)
         assert (
@@ -462,7 +500,7 @@ def test_a_checked_block_gives_statuses_and_uses_its_workspace() -> None:
     assert status.cells == [None, 0, 3, None, None]
     assert work.cells == [q[0], q[0], None, None, None, q[0]]
     assert None not in result.cells
-    for at, message in ((4, "the statuses of a block have no room"), (3, "")):
+    for at, message in ((4, "the array of statuses is too small for a block"), (3, "")):
         call = [*arguments, array(status)._replace(at=at)]
         if message:
             with pytest.raises(ProgramError, match=message):
@@ -474,11 +512,11 @@ def test_a_checked_block_gives_statuses_and_uses_its_workspace() -> None:
 @pytest.mark.parametrize(
     ("port", "change", "message"),
     [
-        (0, {"at": 1}, "x has no room for a block"),
-        (0, {"at": -1}, "x has no room for a block"),
-        (0, {"low": 1}, "x has no room for a block"),
-        (0, {"shape": ()}, "x has no room for a block"),
-        (0, {"shape": (3,)}, "x has no room for a block"),
+        (0, {"at": 1}, "x does not have the elements of a block"),
+        (0, {"at": -1}, "x does not have the elements of a block"),
+        (0, {"low": 1}, "x does not have the elements of a block"),
+        (0, {"shape": ()}, "x does not have the elements of a block"),
+        (0, {"shape": (3,)}, "x does not have the elements of a block"),
         (1, {"at": 4}, "two arrays of a block overlap"),
         (1, {"at": 3}, "two arrays of a block overlap"),
         (1, {"at": 7}, "two arrays of a block overlap"),

@@ -60,21 +60,25 @@ KERNEL = [
     (
         "&work[thread], step",
         "status, step",
-        f"{STRIDED}: the function of one state is given no array of numbers",
+        f"{STRIDED}: the function of one state is called without an array of numbers",
     ),
     (
         "&work[thread], step",
         "&work[thread], (int)step",
-        f"{STRIDED}: the function of one state is given no array of numbers",
+        f"{STRIDED}: the function of one state is called without an array of numbers",
     ),
     ("__global__ void", "void", "__launch_bounds__ is not at its place in generated code"),
     ("#include <limits.h>\n", "", f"{F}_cuda.cu has other directives than generated text"),
     (
         f"int {F}_cuda(",
         f"int {F}_cudas(",
-        f"{F}_cuda.cu holds other functions than a kernel and its launch",
+        f"{F}_cuda.cu must define exactly a kernel and the two functions that launch it",
     ),
-    (f"int {F}_cuda(", f"static int {F}_cuda(", f"{F}_cuda.cu: a function has another linkage"),
+    (
+        f"int {F}_cuda(",
+        f"static int {F}_cuda(",
+        f"{F}_cuda.cu: a function must not be static or inline",
+    ),
     (
         "    ptrdiff_t i;",
         "#pragma unroll\n    ptrdiff_t i;",
@@ -89,7 +93,7 @@ KERNEL = [
     (
         "(ptrdiff_t)gridDim.x*blockDim.x",
         "gridDim.x*blockDim.x",
-        "2147483647 * 128 has no room in 32 bits",
+        "2147483647 * 128 does not fit into 32 bits",
     ),
     (
         "(ptrdiff_t)gridDim.x*blockDim.x",
@@ -99,7 +103,7 @@ KERNEL = [
     (
         "(ptrdiff_t)blockIdx.x*blockDim.x + threadIdx.x",
         "blockIdx.x*blockDim.x + threadIdx.x",
-        "2147483646 * 128 has no room in 32 bits",
+        "2147483646 * 128 does not fit into 32 bits",
     ),
     (
         "(ptrdiff_t)blockIdx.x*blockDim.x + threadIdx.x",
@@ -119,7 +123,7 @@ KERNEL = [
     (
         "&q[i*q_state], q_element",
         "&q[i*q_element], q_state",
-        f"{STRIDED}: q[1] is read before anything is put there",
+        f"{STRIDED}: q[1] is read before it is stored",
     ),
     (
         "&g[i*g_state], g_element",
@@ -140,7 +144,7 @@ KERNEL = [
     (
         "&work[thread], step",
         "step, &work[thread]",
-        f"{STRIDED}: the function of one state is given no array of numbers",
+        f"{STRIDED}: the function of one state is called without an array of numbers",
     ),
     (", &work[thread], step", "", f"{STRIDED}: the function of one state is given 4 arguments"),
     (
@@ -213,7 +217,7 @@ KERNEL = [
     (
         "    launch.stream = stream;\n",
         "",
-        f"{STRIDED}: {F}_kernel is not launched on the stream that is given",
+        f"{STRIDED}: {F}_kernel is not launched on the caller's stream",
     ),
     (
         f"(&launch, {F}_kernel, ",
@@ -240,21 +244,25 @@ DEVICE = [
     (
         f"static __device__ inline int {F}_device",
         f"static __device__ int {F}_device",
-        f"{F}_device is defined 0 times, as a static inline function of the device",
+        f"{F}_device is defined 0 times as 'static __device__ inline', not once",
     ),
     (
         f"static __device__ inline void {F}_1",
         f"static inline void {F}_1",
-        "a function or a table is not of the device",
+        "a static function or table lacks __device__ or __constant__",
     ),
     (
         f"static __device__ inline void {F}_1",
         f"static __device__ __noinline__ void {F}_1",
         "__device__ is not at its place in generated code",
     ),
-    ("static __constant__ const", "static const", "a function or a table is not of the device"),
-    ('#include "arm_sincos.cuh"\n', "", "its directives are other than those of a generated text"),
-    ("#include <math.h>\n", "", "its directives are other than those of a generated text"),
+    (
+        "static __constant__ const",
+        "static const",
+        "a static function or table lacks __device__ or __constant__",
+    ),
+    ('#include "arm_sincos.cuh"\n', "", "its directives differ from those of generated text"),
+    ("#include <math.h>\n", "", "its directives differ from those of generated text"),
     ("ptrdiff_t threads)", "ptrdiff_t threads, int n)", f"{F}_device has 7 parameters"),
     (
         "double *g, ptrdiff_t g_element",
@@ -280,9 +288,13 @@ DEVICE = [
     (
         "(10 + i)*threads];\n    }\n    return",
         "(10 + i)];\n    }\n    return",
-        "work[10] is read before anything is put there",
+        "work[10] is read before it is stored",
     ),
-    ("return status;", "return arm_DIVISOR;", f"{F}_device returns 3 where all holds"),
+    (
+        "return status;",
+        "return arm_DIVISOR;",
+        f"{F}_device returns 3 although all comparisons hold",
+    ),
     (
         "g[i*g_element] = work[(10 + i)*threads];",
         "g[i*g_element] = work[(10 + i)*threads]; g[1] = 0.0;",
@@ -291,18 +303,18 @@ DEVICE = [
     (
         "status = arm_NOT_FINITE",
         "status = arm_DIVISOR",
-        f"where this does not hold {F} stores something, or its status is not arm_NOT_FINITE",
+        f"if this comparison is false, {F} stores a result, or its status is not arm_NOT_FINITE",
     ),
-    ("(0.0*q[i*q_element])", "(0.0*q[0])", "not everything has been compared by here"),
+    ("(0.0*q[i*q_element])", "(0.0*q[0])", "a required comparison is missing before this call"),
     (
         "(0.0*work[(10 + i)*threads])",
         "(0.0*work[10*threads])",
-        f"{F}_device does not make all comparisons that it owes",
+        f"{F}_device lacks a required comparison",
     ),
     (
         "(status == arm_OK) && (i <= 1); ++i) {\n        g",
         "(i <= 1); ++i) {\n        g",
-        "work[70] is read before anything is put there",
+        "work[70] is read before it is stored",
     ),
     (
         f"static __device__ inline void {F}_3_base",
@@ -320,7 +332,7 @@ ROBOT = [
     (
         "#define arm_WORK 12",
         "#define arm_WORKS 12",
-        "arm.h does not state how many numbers a workspace has",
+        "arm.h does not define the size of a workspace",
     ),
 ]
 HEADER = [
@@ -461,14 +473,14 @@ ROWS = [
     (
         "double g_block[2];",
         "int g_block[2];",
-        "the function of one state is given no array of numbers",
+        "the function of one state is called without an array of numbers",
     ),
     (
         "double g_block[2];",
         "double g_block[2][1];",
-        "the function of one state is given no array of",
+        "the function of one state is called without an array",
     ),
-    ("            continue;\n", "", "g_block[0] is read before anything is put there"),
+    ("            continue;\n", "", "g_block[0] is read before it is stored"),
     (
         "if (found != arm_OK)",
         "if (found == arm_OK)",
@@ -487,7 +499,11 @@ ROWS = [
     ("(&launch, ", "(&stream, ", "this is not a launch of a kernel"),
     (f"(&launch, {F}_kernel, count", "(&launch, count, count", "this is not a launch of a kernel"),
     ("(&launch, ", "(&count, ", "a UnaryOp that generated code never holds there"),
-    (f"int {F}_cuda(", f"inline int {F}_cuda(", f"{F}_cuda.cu: a function has another linkage"),
+    (
+        f"int {F}_cuda(",
+        f"inline int {F}_cuda(",
+        f"{F}_cuda.cu: a function must not be static or inline",
+    ),
 ]
 
 

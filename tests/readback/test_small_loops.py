@@ -56,22 +56,22 @@ SLIPS = [
     (
         "double work[arm_WORK])",
         "const double work[arm_WORK])",
-        "the array for its work is const double work[arm_WORK], not [arm_WORK]",
+        "the workspace parameter is const double work[arm_WORK], not [arm_WORK]",
     ),
     (
         "double work[arm_WORK])",
         "float work[arm_WORK])",
-        "the array for its work is float work[arm_WORK], not [arm_WORK]",
+        "the workspace parameter is float work[arm_WORK], not [arm_WORK]",
     ),
     (
         "double work[arm_WORK])",
         "double work[arm_NV])",
-        "the array for its work is double work[arm_NV], not [arm_WORK]",
+        "the workspace parameter is double work[arm_NV], not [arm_WORK]",
     ),
     (
         "double work[arm_WORK])",
         "double work[1000])",
-        "the header's array for the function's work has fewer than 1000 numbers",
+        "the header states a workspace of fewer than 1000 numbers",
     ),
     (", double work[arm_WORK])", ")", "arm_gravity_force has 2 parameters, not 3"),
     (
@@ -83,7 +83,7 @@ SLIPS = [
     (
         "static const double arm_",
         "static double arm_",
-        "arm_gravity_force_table is not constant, or has other rows",
+        "arm_gravity_force_table is not const, or has a wrong number of rows",
     ),
     (
         "static const double arm_",
@@ -108,7 +108,7 @@ SLIPS = [
     (
         "0.0, 0.25, 0.0, 0.0}",
         "0.0, 0.5, 0.0, 0.0}",
-        "g[0] is not what the loop program gives: arm_gravity_force_3 is",
+        "g[0] differs from the loop program: arm_gravity_force_3 is",
     ),
     (
         "table[11], const double saved[5], const double carry[3]",
@@ -165,29 +165,33 @@ SLIPS = [
         "carry[3], double next_carry[3])",
         "arm_gravity_force_2 has 4 parameters, not 5",
     ),
-    ("&work[(5*i) + 2]", "&work[(5*i) + 1]", "work[9] is read before anything is put there"),
+    ("&work[(5*i) + 2]", "&work[(5*i) + 1]", "work[9] is read before it is stored"),
     (
         "i <= 1; ++i) {\n        arm_gravity_force_2",
         "i <= 0; ++i) {\n        arm_gravity_force_2",
-        "work[7] is read before anything is put there",
+        "work[7] is read before it is stored",
     ),
     (
         "carry_2[1] = 9.81",
         "carry_2[1] = 9.80",
-        "g[0] is not what the loop program gives: another number is computed",
+        "g[0] differs from the loop program: another number is computed",
     ),
-    ("double carry_2[3]", "double carry_2[4]", "carry_2 has 4 numbers, not those of carry"),
+    ("double carry_2[3]", "double carry_2[4]", "carry_2 has 4 numbers, but carry has another size"),
     ("double carry_2[3]", "double carry_2[2]", "carry_2[2] is outside of the elements 0 to 1"),
-    ("carry_2, carry_2, ", "carry_2, carry_3, ", "carry_3 has 6 numbers, not those of next_carry"),
+    (
+        "carry_2, carry_2, ",
+        "carry_2, carry_3, ",
+        "carry_3 has 6 numbers, but next_carry has another size",
+    ),
     ("carry_2, carry_2, ", "carry_2, ", "arm_gravity_force_2 is given 4 arguments"),
     (
         f"{BASE}(arm_gravity_force_table[0]",
         f"{BASE}(arm_gravity_force_table[1]",
-        "g[0] is not what the loop program gives: arm_gravity_force_3_base is called",
+        "g[0] differs from the loop program: arm_gravity_force_3_base is called",
     ),
     ("&g[0])", "&g[1])", "the result g[0] is never stored"),
     ("carry_3, &g[0])", "carry_3, &q[0])", "q[0] may not be stored to"),
-    ("carry_3, &g[0])", "carry_3, carry_3)", "carry_3 has 6 numbers, not those of g"),
+    ("carry_3, &g[0])", "carry_3, carry_3)", "carry_3 has 6 numbers, but g has another size"),
     (
         "carry_3, &g[0]);",
         "carry_3, &g[0]);\n    g[0] = g[1];",
@@ -196,7 +200,7 @@ SLIPS = [
     (
         "carry_3, &g[0]);",
         "carry_3, &g[0]);\n    while (i < 5) { i = 1; }",
-        "this goes on for longer than the loops have links",
+        "the function runs more statements than its loops can need and does not seem to end",
     ),
 ]
 """Slips, and the sentence that says what is wrong."""
@@ -218,7 +222,9 @@ def test_generated_loops_are_accepted_with_any_statement_of_the_workspace() -> N
         larger = header.replace(f"arm_WORK {size}", f"arm_WORK {number}")
         assert loops.compare(form(), stated, larger) == loops.compare(form(), stated) == []
     (first, *_) = loops.compare(form(), text.replace("work[arm_WORK]", "work[5]"), header)
-    assert "work[5] and the following elements are not new_saved of arm_gravity_force_1" in first
+    assert (
+        "work[5] and the following elements do not match new_saved of arm_gravity_force_1" in first
+    )
     in_words = text.replace("g[arm_NV]", "g[2]").replace("double q[arm_NQ]", "double q_[2]")
     in_words = in_words.replace("&q[", "&q_[")
     assert loops.compare(form(), in_words, header) == []
@@ -241,7 +247,7 @@ def test_a_header_without_a_workspace_has_one_of_no_numbers() -> None:
     (size,) = re.findall(r"arm_WORK (\d+)", header)
     stated = text.replace("work[arm_WORK]", f"work[{size}]")
     assert loops.compare(form(), stated, slipped(header, "#define arm_WORK", "#define arm_NS")) == [
-        f"the header's array for the function's work has fewer than {size} numbers"
+        f"the header states a workspace of fewer than {size} numbers"
     ]
 
 
@@ -264,7 +270,7 @@ def test_the_prototype_of_a_preprocessed_header_is_that_of_the_function() -> Non
     for old, new in (("q[2]", "q[3]"), ("void", "int")):
         assert loops.compare(form(), text, header, slipped(seen, old, new)) == [
             "the header declares arm_gravity_force with other parameters, or another result, "
-            "than it has"
+            "than its definition"
         ]
     assert loops.compare(form(), text, header, seen.replace(prototype, "int x(int y);")) == [
         "the header declares arm_gravity_force 0 times"
@@ -281,11 +287,11 @@ def test_a_text_without_the_function_is_refused() -> None:
 
 
 CHECKED_SLIPS = [
-    ("size < 12", "size < 11", "work[11] and the following elements are not g of"),
+    ("size < 12", "size < 11", "work[11] and the following elements do not match g of"),
     (
         "size < 12",
         "size < 13",
-        "the header's array for the function's work has fewer than 13 numbers",
+        "the header states a workspace of fewer than 13 numbers",
     ),
     ("size < 12", "size > 12", "work[0] is outside of the elements 0 to -1"),
     ("size < 12", "size < arm_NV", "size is not compared with one number"),
@@ -294,24 +300,28 @@ CHECKED_SLIPS = [
         "status = arm_DIVISOR",
         "arm_gravity_force does not refuse an array of",
     ),
-    (", int size)", ", double size[1])", "the last parameter of a checked loop is not an int"),
+    (", int size)", ", double size[1])", "the last parameter of a checked function is not an int"),
     (", int size)", ", const int size)", "a parameter is not an array of known size"),
     (
         "int arm_gravity_force(",
         "void arm_gravity_force(",
         "arm_gravity_force does not return a stat",
     ),
-    ("return status;", "return arm_DIVISOR;", "arm_gravity_force returns 3 where all holds"),
+    (
+        "return status;",
+        "return arm_DIVISOR;",
+        "arm_gravity_force returns 3 although all comparisons hold",
+    ),
     ("return status;", "return arm_OK;", "arm_gravity_force does not refuse an array of"),
     (
         "status = arm_NOT_FINITE",
         "status = arm_DIVISOR",
-        "where this does not hold arm_gravity_force s",
+        "if this comparison is false, arm_gravity_force s",
     ),
     (
         "status = arm_RESULT_NOT_FINITE",
         "status = arm_OK",
-        "where this does not hold arm_gravity_for",
+        "if this comparison is false, arm_gravity_for",
     ),
     (
         "for (i = 0; i <= 1; ++i) {\n            none",
@@ -444,7 +454,7 @@ STEP_SLIPS = [
         LANES,
         "double c[restrict 2][4]",
         "double c[restrict 2][3]",
-        "the arrays of arm_f_1 have several",
+        "the arrays of arm_f_1 have different",
     ),
     (LANES, "a[2][lane]", "a[1][lane]", r"arm_f_1: c\[1\]\[0\] is another row, not row"),
 ]
@@ -515,10 +525,12 @@ def test_an_array_of_a_step_has_room_and_the_right_elements() -> None:
     applied(step, *good)
     for k, name in enumerate("abcd"):
         for bad in (good[k]._replace(at=1), good[k]._replace(low=1), good[k]._replace(shape=(1,))):
-            with pytest.raises(ProgramError, match=f"are not {name} of arm_f_1"):
+            with pytest.raises(ProgramError, match=f"do not match {name} of arm_f_1"):
                 applied(step, *good[:k], bad, *good[k + 1 :])
     integers = at(memory("n", 2, integers=True), 0)
-    with pytest.raises(ProgramError, match=r"n\[0\] and the following elements are not b of arm"):
+    with pytest.raises(
+        ProgramError, match=r"n\[0\] and the following elements do not match b of arm"
+    ):
         applied(step, good[0], integers, *good[2:])
     with pytest.raises(ProgramError, match="arm_f_1 is given 3 arguments"):
         applied(step, *good[:3])
@@ -526,7 +538,7 @@ def test_an_array_of_a_step_has_room_and_the_right_elements() -> None:
     good = [at(a, 0, 4), at(b, 0), at(c, 0, 4), at(d, 0, 4)]
     applied(in_lanes, *good)
     for k, bad in ((0, at(a, 1, 4)), (0, at(a, 0)), (0, at(a, 0, 3)), (3, at(d, 1, 4))):
-        with pytest.raises(ProgramError, match=f"are not {'abcd'[k]} of arm_f_1"):
+        with pytest.raises(ProgramError, match=f"do not match {'abcd'[k]} of arm_f_1"):
             applied(in_lanes, *good[:k], bad, *good[k + 1 :])
 
 
@@ -587,7 +599,7 @@ def test_a_whole_local_array_has_the_size_of_the_parameter() -> None:
         reading = machine((text % size).replace("x[1]", "*x"), steps=steps)
         arguments = [at(memory("x", 3, role="argument"), 0), empty("y", 1)]
         if refused:
-            with pytest.raises(ProgramError, match="c has 3 numbers, not those of c"):
+            with pytest.raises(ProgramError, match="c has 3 numbers, but c has another size"):
                 reading.call("f", arguments)
         else:
             reading.call("f", arguments)

@@ -163,7 +163,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Model:
-    """All links, parents before children. `changes` names the passes that were applied."""
+    """Links of a robot, parents before children. `changes` names the passes that were applied."""
 
     name: str
     links: tuple[Link, ...]

@@ -118,7 +118,7 @@ class _Model:
 
     @cached_property
     def links(self) -> list[tuple[Scope, Frame, Any]]:
-        """Each link: its scope, its frame and its element."""
+        """Scope, frame and element of each link."""
         return [
             (inner, frame, element)
             for inner in self.scope.all_scopes

@@ -267,9 +267,7 @@ LETTERS_WITH_STEPS = tuple(
 
 @dataclass(frozen=True)
 class Pattern:
-    """Which entries of a symmetric 6x6 matrix, or of a wrench, are zero or equal to another entry
-    up to its sign.
-
+    """Pattern of a symmetric 6x6 matrix or of a wrench: zero entries, and equal entries up to sign.
     `entries` maps each entry (r, c) with r ≤ c to (sign, row, column) of the entry that stands for
     it, or to None if it is zero. A wrench has the column c = 0 only.
     """

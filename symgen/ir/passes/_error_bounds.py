@@ -14,8 +14,9 @@ from symgen.ir.program import Program
 GOLDEN = (math.sqrt(5) - 1) / 2
 """The golden section, whose multiples modulo 1 are the most evenly spread."""
 STATES = (0.0, 0.1, None)
-"""Two states without symmetry, and one (None) where every angle is near 0 or π/2, as robots often
-stand: there differences such as 1 − s² cancel.
+"""States at which errors are bounded: two without symmetry, and None for angles near 0 or π/2.
+
+Robots often are in such a state, in which differences such as 1 − s² cancel.
 """
 NEAR = 0.04
 

@@ -27,8 +27,10 @@ sizes.
 PART = 64
 """Binary orders of magnitude of the parts of a constant that is beyond those."""
 FEW = 5
-"""With fewer factors, a single one would need a third of that size, and only constants have it:
-most Programs are skipped.
+"""Number of factors below which a product is not balanced.
+
+With fewer factors, one of them would need a third of that size. Only constants have such a size, so
+that most Programs are skipped.
 """
 
 Sizes = tuple[float, ...]

@@ -1,4 +1,4 @@
-"""This machine with its own compiler: a target without a microcontroller."""
+"""The host machine with its own compiler: a target without a microcontroller."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class Recursion:
         self.by_v = _square(linkage)
         """∂τ/∂v of the bodies, without drives: c has half of it times v, (D13)."""
         self._carried: dict[tuple[int, int], CarriedWrenches] = {}
-        """By degree of freedom and link."""
+        """Carried wrenches by degree of freedom and link."""
         for i, link in enumerate(linkage.links):
             for dof in link.dofs:
                 self.mass.append(self._add_rate_derivatives(i, dof))

@@ -46,7 +46,7 @@ from symgen.methods.shared.quantities import (
 )
 
 PointRows = list[dict[int, list[Scalar]]]
-"""For each link, the rows ∂·/∂x_l by point l, two entries each."""
+"""Rows ∂·/∂x_l of each link by point l, with two entries each."""
 
 
 def refusal(mechanism: Mechanism) -> str | None:

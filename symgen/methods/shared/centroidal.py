@@ -100,7 +100,7 @@ class Root:
 
 @dataclass(frozen=True)
 class RootPlacements:
-    """All root links in common axes.
+    """Root links in common axes.
 
     `rotation` turns common axes into base axes. `origin_offset` leads, in base axes, from the base
     frame of the heaviest root to the origin of that root. `base_position` is the constant position

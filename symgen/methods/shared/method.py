@@ -19,8 +19,7 @@ Functions = Mapping[str, Derive]
 Refusal = Callable[[Mechanism], str | None]
 """Return why a method refuses a robot, in one sentence; None if it accepts the robot."""
 Choice = Literal["automatic", "explicit", "explicit_loops"]
-"""How a method is chosen: automatically, by its name only, or by its name only and only in looped
-form.
+"""Selection of a method: automatic, by its name only, or by its name only and in looped form only.
 """
 Mimic = Literal["refused", "supported", "required"]
 """Robots with mimic joints: a method refuses them, supports them, or requires them."""

@@ -94,7 +94,7 @@ class Step:
     """(LaTeX, meaning) of the symbols that are new in this step."""
     instances: tuple[Instance, ...]
     structures: tuple[str, ...]
-    """In LaTeX: which blocks of a letter are not zero."""
+    """LaTeX formulas that show which blocks of a letter are not zero."""
     code: tuple[str, ...]
     """Lines of the generated C."""
 

@@ -118,6 +118,7 @@ PARTIALS: dict[str, Callable[..., list[Factor | None]]] = {
     "arc_square": _arc_square,
     "still": lambda tape, index, a: [None],
 }
-"""By operation: the factor of each operand's change, for the row at this index. Constants and
-arguments are seeds.
+"""Functions that return the factor of each operand's change for a row, by operation of the row.
+
+Constants and arguments have none: they are seeds.
 """

@@ -16,8 +16,10 @@ from symgen.pipeline.differentiation._tape import Number, Numbers
 from symgen.vocabulary import derivatives
 
 Blocks = dict[tuple[str, str], list[Numbers]]
-"""By result and argument: a row for each element of the result, a column for each element of the
-argument's change.
+"""Jacobian blocks by result and argument.
+
+A block has a row for each element of the result, and a column for each element of the argument's
+change.
 """
 
 

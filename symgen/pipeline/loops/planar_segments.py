@@ -270,14 +270,14 @@ def _across_outward(derivation: Derivation, before: Before) -> Results:
 
 
 def _added(derivation: Derivation, before: Before) -> Results:
-    """Give what the next part's first link adds to the rate of this part's last link."""
+    """Return what the first link of the next part adds to the rate of this part's last link."""
     added = before[0] if before else derivation.zero
     first = points.Outward(*derivation.inputs[FINAL_CARRY]).first
     return {CARRY: [first], SAVED: [added], INITIAL_CARRY: [added]}
 
 
 def _rates(derivation: Derivation, before: Before) -> Results:
-    """Give the rate of the link before the part's first one."""
+    """Return the rate of the link before the first link of the part."""
     final = points.Outward(*derivation.inputs[FINAL_CARRY])
     rate = points.directions(derivation, {"rate": final.rate}, derivation.inputs[SAVED][0])
     return {CARRY: [rate], INITIAL_CARRY: [before[0] if before else derivation.zero]}

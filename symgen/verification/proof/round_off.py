@@ -37,7 +37,7 @@ at a state. It is subtracted from the observed error.
 _CHUNK = 2048
 
 Results = dict[str, Array]
-"""By result name: (count, elements), or (1, elements) for all states."""
+"""Arrays of shape (count, elements), or (1, elements) for all states, by result name."""
 
 
 @dataclass(frozen=True)

@@ -67,11 +67,11 @@ class Scope:
     joints: list[tuple[Frame, Any]] = field(default_factory=list)
     extra: list[tuple[Frame, Any]] = field(default_factory=list)
     placed: tuple[Pose, str] = ((), "")
-    """Its pose, and the name of the reference frame in the enclosing scope."""
+    """Pose of the scope, and the name of the reference frame in the enclosing scope."""
     placement: str = ""
-    """The frame in it that has this pose, if it is not its own frame."""
+    """Frame in the scope that has this pose, if it is not the frame of the scope."""
     merged: bool = False
-    """True if its names also belong to the enclosing scope."""
+    """True if the names of the scope also belong to the enclosing scope."""
     merges: list[Scope] = field(default_factory=list)
     """Merged models: their names and inner models also belong to this scope."""
 
@@ -100,7 +100,7 @@ class Scope:
 
     @property
     def all_scopes(self) -> list[Scope]:
-        """This scope and all inner ones, outer ones first."""
+        """The scope and all its inner scopes, outer scopes first."""
         scopes = [self]
         for scope in scopes:
             scopes += scope.within

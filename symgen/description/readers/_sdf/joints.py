@@ -88,7 +88,7 @@ class Joint:
 
 
 class Joints:
-    """All joints of one model, and those of the world that touch it."""
+    """Joints of one model, and joints of the world that connect it."""
 
     def __init__(self, scopes: list[Scope], models: Models, frame_poses: FramePoses) -> None:
         self.frame_poses = frame_poses

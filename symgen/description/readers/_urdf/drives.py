@@ -138,7 +138,7 @@ class DriveData:
 
     @property
     def read_from(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """For each nonzero kind of drive, the names of the numbers from which it is computed."""
+        """Nonzero kinds of drive, each with the names of the numbers from which it is computed."""
         read_from: list[tuple[str, tuple[str, ...]]] = [
             (kind, (kind,)) for kind, _ in self.drive.declared if kind in _DIRECT_KINDS
         ]

@@ -156,7 +156,7 @@ class Elements:
 
     @property
     def notes(self) -> list[Note]:
-        """All notes, those on omitted names last."""
+        """Notes of the reader; notes on omitted names are last."""
         return [*self._notes, *self.unread.notes()]
 
     def macros(self, location: Location) -> Exception:
