@@ -63,7 +63,7 @@ IDENTITY: Mat3 = ((ONE, ZERO, ZERO), (ZERO, ONE, ZERO), (ZERO, ZERO, ONE))
 ORIGIN: Vec3 = (ZERO, ZERO, ZERO)
 
 
-NEVER_REACHED = AssertionError("the last block of `sharpening` returns or raises")
+NEVER_REACHED = AssertionError("the last block of `rising_precisions` returns or raises")
 _digits: ContextVar[int] = ContextVar("digits", default=WORKING_DIGITS)
 T = TypeVar("T")
 

@@ -37,7 +37,7 @@ Condition = tuple[str, Term, Term]
 
 
 Origin = tuple[int, int] | None
-"""For a form in parts, the call of a step and its lane; else None."""
+"""Call of a step and its lane in a form in parts; None in other forms."""
 
 
 class Group(NamedTuple):

@@ -52,7 +52,7 @@ def allowance(program: Form, exact_results: ExactResults, text: TextOptions = PL
     many units as the angle has radians; every body behind the joint inherits it.
 
     For a derivative the sizes are bounds already, so the result is 1. If a method's terms are
-    larger than the natural size, its bound grows in proportion: `symgen.pipeline.choose.terms`.
+    larger than the natural size, its bound grows in proportion; see `term_ratio`.
     """
     if running_error_bounds(program, exact_results, text):
         return 1.0

@@ -133,7 +133,7 @@ def _run(*command: str | Path) -> str:
 
 class Device:
     """A GPU or its substitute: a library of kernels, linked with the functions of
-    tests/cuda_host.cu.
+    tests/shared/cuda_host.cu.
     """
 
     def __init__(self, library: Path) -> None:

@@ -19,11 +19,11 @@ _new = tuple.__new__  # rows are made by the ten thousand
 
 
 class Signed:
-    """Collects rows; `taken` are the names already in use."""
+    """A list of rows to which `put` adds; `used_names` are names that rows already have."""
 
-    def __init__(self, used_rows: Iterable[str]) -> None:
+    def __init__(self, used_names: Iterable[str]) -> None:
         self.rows: list[Row] = []
-        self._used_names = set(used_rows)
+        self._used_names = set(used_names)
         self._opposite: dict[int, int] = {}
 
     def put(
