@@ -37,7 +37,7 @@ from symgen.readback.comparisons import (
     Group,
     GuardedStep,
     LaneComparisons,
-    compared,
+    compared_rows,
     failing_runs,
     number_compared,
     of_arguments,
@@ -92,7 +92,7 @@ class _Reader:
         angles_per_call = preprocessor.angles_at_once(text.source, name)
         self.sines = f'#include "{name}_sincos.h"' in text.source and not angles_per_call
         if checked and form.looped:
-            form = with_checked_rows(form, lambda step: compared(step, self.sines))
+            form = with_checked_rows(form, lambda step: compared_rows(step, self.sines))
         self.form = form
         units = [
             *parse_declarations(lines.lanes, f"{name}_lanes.h"),

@@ -18,7 +18,7 @@ from symgen.readback.required_checks import (
     bounds,
     computed,
     finite,
-    length,
+    unit_length_tolerance,
 )
 from symgen.vocabulary.reals import REALS
 
@@ -143,7 +143,7 @@ def _required(
     farthest = nearest(FARTHEST, real)
     required: dict[str, set[Any]] = {
         "NOT_UNIT": {
-            (*quaternion, nearest(length(program.real), real))
+            (*quaternion, nearest(unit_length_tolerance(program.real), real))
             for quaternion in program.unit_quaternions
         },
         "OUT_OF_RANGE": {

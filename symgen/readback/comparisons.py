@@ -28,7 +28,7 @@ from symgen.readback.required_checks import (
     bounds,
     computed,
     finite,
-    length,
+    unit_length_tolerance,
 )
 from symgen.support.errors import ProgramError
 
@@ -49,7 +49,7 @@ class Group(NamedTuple):
     """Numbers that must be finite."""
 
 
-def compared(step: Program, sines: bool) -> list[int]:
+def compared_rows(step: Program, sines: bool) -> list[int]:
     """Return the rows of a step that a checked function compares, ascending.
 
     These are divisors, operands of logarithms and roots, and, with `sines`, angles.
@@ -66,7 +66,7 @@ def of_arguments(
 ) -> list[Group]:
     """Return the required comparisons of arguments: finite elements, and unit quaternions."""
     elements = frozenset(x for values in arguments.values() for x in values)
-    unit, bound = terms.constant(Fraction(1)), terms.constant(length(form.real))
+    unit, bound = terms.constant(Fraction(1)), terms.constant(unit_length_tolerance(form.real))
     units = set()
     for name, values in arguments.items():
         for first in form.quaternions if name in POSITIONS else ():

@@ -48,7 +48,7 @@ from symgen.readback.comparisons import (
     Group,
     GuardedStep,
     LaneComparisons,
-    compared,
+    compared_rows,
     failing_runs,
     number_compared,
     of_arguments,
@@ -560,7 +560,7 @@ class _Reader:
         angles_per_call = preprocessor.angles_at_once(lines.raw, name)
         self.sines = f'#include "{name}_sincos.h"' in lines.raw and not angles_per_call
         if checked:
-            form = with_checked_rows(form, lambda step: compared(step, self.sines))
+            form = with_checked_rows(form, lambda step: compared_rows(step, self.sines))
         self.form = form
         integers = sizes_by_name(form, name) | {f"{name}_ANGLES": angles_per_call}
         integers[f"{name}_{WORK.upper()}"] = 0  # declared size of a parameter, which C ignores

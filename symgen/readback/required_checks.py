@@ -30,7 +30,7 @@ FARTHEST = Fraction(2**15)
 """Largest angle (rad) of the text's own sine and cosine (NAME_sincos.h)."""
 
 
-def length(real: str) -> Fraction:
+def unit_length_tolerance(real: str) -> Fraction:
     """Return the largest difference between 1 and the squared length of a unit quaternion."""
     return Fraction(1, 4096 if REALS[real].digits < 50 else 1048576)
 

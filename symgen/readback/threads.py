@@ -22,7 +22,7 @@ from symgen.readback.comparisons import (
     Group,
     GuardedStep,
     LaneComparisons,
-    compared,
+    compared_rows,
     failing_runs,
     of_arguments,
     of_steps,
@@ -46,7 +46,7 @@ def compare(
     angles with the range of the text's own sines. `work` is the size of a thread's workspace.
     """
     if checked:
-        form = with_checked_rows(form, lambda step: compared(step, sines))
+        form = with_checked_rows(form, lambda step: compared_rows(step, sines))
     try:
         return _Reader(form, code, names, checked, sines, work).differences()
     except ProgramError as error:

@@ -19,7 +19,7 @@ from symgen.readback.comparisons import (
     Group,
     LaneComparisons,
     Number,
-    compared,
+    compared_rows,
     failing_runs,
     number_compared,
     of_a_call,
@@ -184,8 +184,8 @@ def test_numbers_behind_a_call_are_compared_by_what_they_are() -> None:
 def test_divisors_and_angles_of_a_step_are_compared() -> None:
     program = rows_program()
     row_of = {row.value[1]: i for i, row in enumerate(program.rows) if row.op == "input"}
-    assert compared(program, sines=False) == sorted(row_of[k] for k in (1, 2, 3))
-    assert compared(program, sines=True) == sorted(row_of[k] for k in (0, 1, 2, 3))
+    assert compared_rows(program, sines=False) == sorted(row_of[k] for k in (1, 2, 3))
+    assert compared_rows(program, sines=True) == sorted(row_of[k] for k in (0, 1, 2, 3))
 
 
 # -- comparisons that are made ---------------------------------------------------------------------

@@ -112,6 +112,6 @@ def test_sizes_are_named_where_the_table_of_functions_has_names() -> None:
 
 
 def test_the_square_of_a_length_is_one_within_a_bound_of_the_type() -> None:
-    assert required_checks.length("double") == Fraction(1, 2**20)
-    assert required_checks.length("float") == Fraction(1, 2**12)
+    assert required_checks.unit_length_tolerance("double") == Fraction(1, 2**20)
+    assert required_checks.unit_length_tolerance("float") == Fraction(1, 2**12)
     assert required_checks.FARTHEST == 2**15
