@@ -1,10 +1,10 @@
-"""`from_mujoco`: a Mechanism from a compiled MuJoCo model in memory. Only arrays of the model are
-read; nothing is imported.
+"""`from_mujoco`: a Mechanism from a compiled MuJoCo model in memory. The reader uses the arrays of
+the model only, and does not import the package `mujoco`.
 
-MuJoCo has computed the inertia of meshes and geoms, so that this function reads models whose masses
-are those of meshes. Bodies keep their names in the model (`body3` without one). So do joints and
-named sites, which become frames. A body with several joints is moved by as many joints, with
-massless links between them. Coordinates in MuJoCo → in symgen, in MuJoCo's order:
+A compiled model already contains the masses and inertias that MuJoCo computes from meshes and
+geoms, so that such models can be read, too. Bodies and joints keep their names; an unnamed body is
+called `body3` after its index. Named sites become frames. For a body with several joints, massless
+links are added between these joints. Coordinates in MuJoCo → in symgen, in MuJoCo's order:
 
     hinge, slide    q and v are the same, `ref` included
     ball            quaternion w x y z → x y z w; v, the angular velocity in the body's axes, is
@@ -13,10 +13,11 @@ massless links between them. Coordinates in MuJoCo → in symgen, in MuJoCo's or
                     is in the world's axes, symgen's in the body's: v_symgen = Rᵀ v_mujoco; the
                     angular velocity, in the body's axes, is the same
 
-Joints that an equality couples keep coordinates of their own, as in MuJoCo, unless `mimic` is
-"couple". Equalities that connect or weld bodies become loops, closed from the keyframe `home` or
-from qpos0; MuJoCo enforces them softly. Armature, damping, springs and gravcomp are applied
-unchanged. Friction loss becomes symgen's smooth friction, whereas MuJoCo's sticks.
+Joints that an equality couples stay independent coordinates, as in MuJoCo, unless `mimic` is
+"couple". Equalities that connect or weld bodies become closed loops, which MuJoCo enforces softly.
+The search for a pose that closes the loops starts at the keyframe `home`, or at qpos0. Armature,
+damping, springs and gravcomp are applied unchanged. Friction loss becomes symgen's smooth friction;
+MuJoCo's friction includes stiction.
 """
 
 from __future__ import annotations
@@ -58,28 +59,34 @@ FREE, BALL, SLIDE, HINGE = range(4)
 """Joint types of MuJoCo (mjtJoint)."""
 CONNECT, WELD, JOINT = range(3)
 """Equality types of MuJoCo (mjtEq)."""
-_KINDS = {FREE: "free", BALL: "spherical", SLIDE: "prismatic", HINGE: "revolute"}
-_CLOSES = {CONNECT: "point", WELD: "weld"}
+_JOINT_KINDS = {FREE: "free", BALL: "spherical", SLIDE: "prismatic", HINGE: "revolute"}
+_LOOP_KINDS = {CONNECT: "point", WELD: "weld"}
+"""symgen's names of the equalities that close loops."""
 _JOINT_TRANSMISSIONS = (0, 1)
-"""Actuator transmissions to a joint, of MuJoCo's mjtTrn: the joint, or the joint in the parent's
-axes.
-"""
+"""Actuator transmissions to a joint (mjtTrn): mjTRN_JOINT and mjTRN_JOINTINPARENT."""
 SITE = 6
 """Object type of equalities between sites (mjtObj). Others are between bodies, as in older models.
 """
 HOME = "home"
-"""Name of the keyframe from which loops are closed, if it exists."""
+"""Name of the keyframe at which the search for a closed pose starts, if the keyframe exists."""
 _OMITTED_FEATURES = (
     ("ntendon", "tendons", "their forces, limits and armature are"),
     ("nflex", "flexible bodies", "they are"),
     ("nplugin", "plugins", "they are"),
     ("nplastic", "joints that yield", "that is"),
 )
+"""Count in the model, the feature in words, and the start of the sentence "… left out"."""
 _DOF_WORDS = {"armature": "armature", "damping": "damping", "friction": "frictionloss"}
 """MuJoCo's names of the drive values of each velocity."""
-_SWITCHES = {"armature": "", "damping": "DAMPER", "friction": "FRICTIONLOSS", "stiffness": "SPRING"}
-"""Bit of `option` that disables a drive; none disables an armature."""
+_DISABLE_FLAGS = {
+    "armature": "",
+    "damping": "DAMPER",
+    "friction": "FRICTIONLOSS",
+    "stiffness": "SPRING",
+}
+"""Suffix of the flag mjDSBL_… that disables a kind of drive; no flag disables the armature."""
 _POLYNOMIALS = ("jnt_stiffnesspoly", "dof_dampingpoly")
+"""Arrays of the coefficients of higher order of springs and dampers."""
 
 
 def from_mujoco(model: Any, **options: Unpack[RobotOptions]) -> Mechanism:
@@ -100,9 +107,9 @@ def from_mujoco(model: Any, **options: Unpack[RobotOptions]) -> Mechanism:
     )
 
 
-class _Seat(NamedTuple):
-    """The link that carries a body's frame, and the pose of that frame from the frame of the link's
-    joint.
+class _BodyFrame(NamedTuple):
+    """Frame of a MuJoCo body: symgen's link, and the pose of the frame from the frame in which the
+    link moves, the frame of its last joint.
     """
 
     link: str
@@ -110,7 +117,7 @@ class _Seat(NamedTuple):
 
 
 class _Reading:
-    """State of the reading of one model."""
+    """Conversion of one model: links, connections and notes so far."""
 
     def __init__(self, model: Any, snapper: Snapper) -> None:
         self.model, self.snapper = model, snapper
@@ -125,23 +132,23 @@ class _Reading:
     def tree(self) -> Tree:
         """Return the tree, as a reader of a file does."""
         model = self.model
-        self._equalities()
-        seats = [_Seat(self.bodies[0], ())]
+        self._read_couplings()
+        body_frames = [_BodyFrame(self.bodies[0], ())]
         self.links.append(Link(self.bodies[0], self._inertia(0, ()), self.location))
         for body in range(1, model.nbody):
-            seats.append(self._add_body(body, seats[int(model.body_parentid[body])]))
+            body_frames.append(self._add_body(body, body_frames[int(model.body_parentid[body])]))
         self._note_omissions()
         gravity = (
             ZERO3
             if self._is_disabled("GRAVITY")
             else vector(model.opt.gravity, self.location.at("gravity"))
         )
-        loops = self._loops(seats)
+        loops = self._loops(body_frames)
         return Tree(
             _text(model, 0),
             tuple(self.links),
             tuple(self.connections),
-            self._sites(seats),
+            self._sites(body_frames),
             gravity,
             location=self.location,
             pinocchio_order=AS_DECLARED,
@@ -165,9 +172,10 @@ class _Reading:
             )
         )
 
-    def _add_body(self, body: int, carrier: _Seat) -> _Seat:
-        """Add a body with its joints and the massless links between them; return where its frame
-        is.
+    def _add_body(self, body: int, carrier: _BodyFrame) -> _BodyFrame:
+        """Add a body with its joints and the massless links between them, and return its frame.
+
+        `carrier` is the frame of the parent body.
         """
         model, name = self.model, self.bodies[body]
         first = int(model.body_jntadr[body])
@@ -192,28 +200,31 @@ class _Reading:
                     )
                 )
         parent = carrier.link
-        after: Pose = ()
+        frame_pose: Pose = ()
         for joint in joints:
             link = name if joint == joints[-1] else f"{name}_{self.joints[joint]}"
             anchor, kind = vector(model.jnt_pos[joint], body_location), int(model.jnt_type[joint])
-            # The pose of a free body is q alone, from the world.
-            seat = (
+            # q alone is the pose of a free body in the world; qpos0 contains the declared pose.
+            joint_pose = (
                 carrier.pose
                 if kind == FREE
                 else compose(
                     offset, (Shift(anchor),), self._motion_from_reference(joint, body_location)
                 )
             )
-            self.connections.append(self._joint(joint, parent, link, seat))
-            offset = after = () if kind == FREE else compose((Shift(_negative(anchor)),))
+            self.connections.append(self._joint(joint, parent, link, joint_pose))
+            offset = frame_pose = () if kind == FREE else compose((Shift(_negative(anchor)),))
             if link != name:
                 self.links.append(Link(link, location=body_location))
             parent = link
-        self.links.append(Link(name, self._inertia(body, after), body_location, after))
-        return _Seat(name, after)
+        self.links.append(Link(name, self._inertia(body, frame_pose), body_location, frame_pose))
+        return _BodyFrame(name, frame_pose)
 
     def _motion_from_reference(self, joint: int, location: Location) -> Pose:
-        """Return the inverse of the motion to the drawn pose, which is at q = `ref`."""
+        """Return the joint's motion by −ref.
+
+        MuJoCo declares the poses of bodies at q = `ref`, symgen at q = 0.
+        """
         kind, axis = int(self.model.jnt_type[joint]), vector(self.model.jnt_axis[joint], location)
         if kind not in (SLIDE, HINGE):
             return ()
@@ -222,7 +233,7 @@ class _Reading:
             (Turn(axis, Angle(-reference)) if kind == HINGE else Slide(axis, -reference),)
         )
 
-    def _joint(self, joint: int, parent: str, child: str, seat: Pose) -> Connection:
+    def _joint(self, joint: int, parent: str, child: str, joint_pose: Pose) -> Connection:
         """Return the joint with its limits and drive."""
         model, name = self.model, self.joints[joint]
         joint_location, kind = self.location.at(f"joint {quote(name)}"), int(model.jnt_type[joint])
@@ -234,10 +245,10 @@ class _Reading:
         unapplied = (("stiffness", stiffness),) if stiffness and not along_axis else ()
         return Connection(
             name,
-            _KINDS[kind],
+            _JOINT_KINDS[kind],
             parent,
             child,
-            seat,
+            joint_pose,
             axis,
             limits,
             self.mimics.get(joint),
@@ -260,14 +271,14 @@ class _Reading:
             for name, values in numbers.items():
                 if len(set(values[:3])) > 1:
                     raise location.error(
-                        f"its linear velocities differ in {name}, along the axes of the world",
-                        "make them equal",
+                        f"its three linear velocities have different values of {name}",
+                        f"make the first three values of dof_{_DOF_WORDS[name]} equal",
                     )
         if kind in (SLIDE, HINGE) and stiffness:
             rest_position = exact(model.qpos_spring[int(model.jnt_qposadr[joint])], location)
             numbers |= {"stiffness": [stiffness], "rest": [rest_position]}
         return Drive.of_velocities(numbers).only(
-            name for name, switch in _SWITCHES.items() if not self._is_disabled(switch)
+            name for name, switch in _DISABLE_FLAGS.items() if not self._is_disabled(switch)
         )
 
     def _limits(self, joint: int, location: Location) -> Limits:
@@ -276,7 +287,11 @@ class _Reading:
         return Limits(*(exact(end, location) for end in self.model.jnt_range[joint]))
 
     def _inertia(self, body: int, within: Pose) -> tuple[Inertial, ...]:
-        """Return a body's inertia with principal moments in their own axes; none without mass."""
+        """Return a body's inertia: principal moments, in the principal axes.
+
+        `within` is the pose of the body's frame on its link. The result is empty if mass and
+        moments are zero.
+        """
         model, body_location = self.model, self.location.at(f"body {quote(self.bodies[body])}")
         mass, moments = (
             exact(model.body_mass[body], body_location),
@@ -299,8 +314,9 @@ class _Reading:
         )
 
     def _gravity_compensation(self, body: int, location: Location) -> Fraction:
-        """Return the gravity compensation of a body; zero if springs and dampers are disabled,
-        which disables all passive forces.
+        """Return the gravity compensation of a body.
+
+        It is zero if springs and dampers are disabled, since MuJoCo then omits all passive forces.
         """
         disabled = self._is_disabled("SPRING") and self._is_disabled("DAMPER")
         return (
@@ -309,8 +325,8 @@ class _Reading:
             else exact(self.model.body_gravcomp[body], location)
         )
 
-    def _equalities(self) -> None:
-        """Collect the mimic joints; note equalities that neither couple joints nor close loops."""
+    def _read_couplings(self) -> None:
+        """Collect the mimic joints, and note the equalities that cannot be represented."""
         model = self.model
         for k in range(model.neq):
             kind, first, second = (
@@ -318,6 +334,7 @@ class _Reading:
                 int(model.eq_obj1id[k]),
                 int(model.eq_obj2id[k]),
             )
+            # q_first = factors[0] + factors[1] q_second + …, both relative to qpos0
             factors = [
                 exact(factor, self.location.at(f"equality {k}")) for factor in model.eq_data[k][:5]
             ]
@@ -334,19 +351,21 @@ class _Reading:
                     factors[0] + follower_zero - factors[1] * leader_zero,
                 )
                 continue
-            if kind not in _CLOSES:
+            if kind not in _LOOP_KINDS:
                 text = (
-                    "a joint at a place or by a curve"
+                    "fixes a joint or couples two joints by a nonlinear polynomial"
                     if kind == JOINT
-                    else "a tendon or a flexible body"
+                    else "constrains a tendon or a flexible body"
                 )
-                self.notes.append(Note("warning", f"equality {k} holds {text}; left out"))
+                self.notes.append(Note("warning", f"equality {k} {text}; it is left out"))
 
-    def _loops(self, seats: list[_Seat]) -> tuple[DeclaredLoop, ...]:
-        """Return the equalities that hold bodies together, at the points that MuJoCo computed."""
+    def _loops(self, body_frames: list[_BodyFrame]) -> tuple[DeclaredLoop, ...]:
+        """Return the closed loops: the equalities that connect or weld two bodies, at the points
+        that MuJoCo computed.
+        """
         model, loops, inactive = self.model, list[DeclaredLoop](), list[str]()
         used_names = {_text(model, int(address)) for address in model.name_eqadr}
-        for k in (k for k in range(model.neq) if int(model.eq_type[k]) in _CLOSES):
+        for k in (k for k in range(model.neq) if int(model.eq_type[k]) in _LOOP_KINDS):
             kind, name = (
                 int(model.eq_type[k]),
                 _text(model, int(model.name_eqadr[k])) or unused_name(f"loop{k}", used_names),
@@ -358,8 +377,8 @@ class _Reading:
             loops.append(
                 DeclaredLoop(
                     name,
-                    _CLOSES[kind],
-                    *self._loop_ends(k, kind, seats, loop_location),
+                    _LOOP_KINDS[kind],
+                    *self._loop_ends(k, kind, body_frames, loop_location),
                     location=loop_location,
                 )
             )
@@ -370,58 +389,65 @@ class _Reading:
         return tuple(loops)
 
     def _loop_ends(
-        self, k: int, kind: int, seats: list[_Seat], location: Location
+        self, k: int, kind: int, body_frames: list[_BodyFrame], location: Location
     ) -> tuple[LoopEnd, LoopEnd]:
-        """Return both ends of a loop."""
+        """Return the ends of a loop on the first and on the second body of equality `k`."""
         model, data = self.model, self.model.eq_data[k]
         first, second = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
         object_types = getattr(model, "eq_objtype", None)
         if object_types is not None and int(object_types[k]) == SITE:
-            near_end, far_end = (
-                _Seat(
-                    seats[int(model.site_bodyid[site])].link,
+            first_frame, second_frame = (
+                _BodyFrame(
+                    body_frames[int(model.site_bodyid[site])].link,
                     compose(
-                        seats[int(model.site_bodyid[site])].pose,
+                        body_frames[int(model.site_bodyid[site])].pose,
                         pose(model.site_pos[site], model.site_quat[site], self.snapper, location),
                     ),
                 )
                 for site in (first, second)
             )
-            return LoopEnd(near_end.link, near_end.pose, location), LoopEnd(
-                far_end.link, far_end.pose, location
+            return LoopEnd(first_frame.link, first_frame.pose, location), LoopEnd(
+                second_frame.link, second_frame.pose, location
             )
-        near, far = (Shift(vector(data[3 * i : 3 * i + 3], location)) for i in range(2))
-        end_poses: tuple[Pose, Pose] = ((near,), (far,))
+        point, next_point = (Shift(vector(data[3 * i : 3 * i + 3], location)) for i in range(2))
+        end_poses: tuple[Pose, Pose] = ((point,), (next_point,))
         if kind == WELD:  # the data of a weld begin with the point of the second body
-            end_poses = pose(data[3:6], data[6:10], self.snapper, location), (near,)
+            end_poses = pose(data[3:6], data[6:10], self.snapper, location), (point,)
         return (
-            LoopEnd(seats[first].link, compose(seats[first].pose, end_poses[0]), location),
-            LoopEnd(seats[second].link, compose(seats[second].pose, end_poses[1]), location),
+            LoopEnd(
+                body_frames[first].link, compose(body_frames[first].pose, end_poses[0]), location
+            ),
+            LoopEnd(
+                body_frames[second].link, compose(body_frames[second].pose, end_poses[1]), location
+            ),
         )
 
     def _start(self) -> tuple[tuple[str, tuple[Angle, ...]], ...]:
-        """Return the coordinates from which loops are closed; joints at zero are omitted."""
+        """Return the coordinates at which the search for a closed pose starts.
+
+        Joints at their neutral position are omitted.
+        """
         model, start = self.model, []
         names = [_text(model, int(address)) for address in model.name_keyadr]
         qpos = model.key_qpos[names.index(HOME)] if HOME in names else model.qpos0
         for joint in range(model.njnt):
-            of_type, address = (
-                joint_type(_KINDS[int(model.jnt_type[joint])]),
+            kind, address = (
+                joint_type(_JOINT_KINDS[int(model.jnt_type[joint])]),
                 int(model.jnt_qposadr[joint]),
             )
-            values = [exact(value, self.location) for value in qpos[address : address + of_type.nq]]
-            if of_type.quaternion is not None:  # MuJoCo has w x y z
+            values = [exact(value, self.location) for value in qpos[address : address + kind.nq]]
+            if kind.quaternion is not None:  # MuJoCo has w x y z
                 values = [
-                    *values[: of_type.quaternion],
-                    *values[of_type.quaternion + 1 :],
-                    values[of_type.quaternion],
+                    *values[: kind.quaternion],
+                    *values[kind.quaternion + 1 :],
+                    values[kind.quaternion],
                 ]
-            if tuple(values) != of_type.neutral:
+            if tuple(values) != kind.neutral:
                 start.append((self.joints[joint], tuple(Angle(value) for value in values)))
         return tuple(start)
 
     def _note_omissions(self) -> None:
-        """Note the other parts of MuJoCo's dynamics that are left out."""
+        """Note the parts of MuJoCo's dynamics, other than equalities, that are left out."""
         model = self.model
         for count, feature, omission in _OMITTED_FEATURES:
             if getattr(model, count, 0):
@@ -448,14 +474,16 @@ class _Reading:
                 )
             )
 
-    def _sites(self, seats: list[_Seat]) -> tuple[ExtraFrame, ...]:
-        """Return the sites with a name that no other frame has."""
+    def _sites(self, body_frames: list[_BodyFrame]) -> tuple[ExtraFrame, ...]:
+        """Return the frames of named sites; a site with the name of a link or of an earlier site
+        is omitted.
+        """
         model, used_names = self.model, {link.name: None for link in self.links}
         frames = []
         for site in range(model.nsite):
             name, carrier = (
                 _text(model, int(model.name_siteadr[site])),
-                seats[int(model.site_bodyid[site])],
+                body_frames[int(model.site_bodyid[site])],
             )
             if name and name not in used_names:
                 used_names[name] = None
@@ -469,8 +497,10 @@ class _Reading:
         return tuple(frames)
 
     def _is_disabled(self, flag: str) -> bool:
-        """True if the model's options disable this part. The version of MuJoCo that made the model
-        defines the bits.
+        """True if the model's options contain the flag mjDSBL_`flag`.
+
+        The values of the flags are read from the imported `mujoco`, since they differ between
+        versions.
         """
         bits = getattr(sys.modules.get("mujoco"), "mjtDisableBit", None)
         return bool(
@@ -479,7 +509,7 @@ class _Reading:
         )
 
     def _name(self, addresses: str, index: int, prefix: str) -> str:
-        """Return the name of an element, or one made from its index."""
+        """Return the name of an element, or `prefix` and the index if it has no name."""
         return _text(self.model, int(getattr(self.model, addresses)[index])) or f"{prefix}{index}"
 
 
