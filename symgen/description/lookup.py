@@ -1,6 +1,5 @@
-"""Messages for robots and links that do not exist: what was searched, where, and which similar
-names exist.
-"""
+"""Messages for robots and links that do not exist, with the most similar existing name as
+remedy."""
 
 from __future__ import annotations
 
@@ -15,25 +14,28 @@ from symgen.support.errors import RequestError, UnknownName
 from symgen.support.lists import shortened_list
 from symgen.vocabulary.names import nearest
 
-_LOOKED_AT = 2000
-"""Number of entries of a folder that are compared with a name."""
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_MOST_ENTRIES = 2000
+"""Largest number of entries of a folder that are read, so that a huge folder causes no delay."""
+_WEB_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 def missing_robot(text: str, builtin: Collection[str], readable: Collection[str]) -> str:
-    """Return the message for a `text` that is neither a file nor a built-in robot; `readable` are
-    the suffixes of descriptions.
+    """Return the message for a `text` that is neither a file nor a built-in robot.
+
+    `builtin` are the names of the built-in robots, `readable` the suffixes of description files.
     """
-    if _ADDRESS.match(text):
+    if _WEB_ADDRESS.match(text):
         return (
             f"{quote(text, 200)} is a web address, but symgen reads files; save it and give the"
             " path of the file"
         )
     path = Path(text)
     if path.name == text and not path.suffix:
-        beside = [name for name in _descriptions(Path(), readable) if Path(name).stem == text]
-        if beside:
-            return f"there is no file or built-in robot {quote(text)}; did you mean '{beside[0]}'?"
+        same_stem = [name for name in _descriptions(Path(), readable) if Path(name).stem == text]
+        if same_stem:
+            return (
+                f"there is no file or built-in robot {quote(text)}; did you mean '{same_stem[0]}'?"
+            )
         return (
             f"there is no file or built-in robot {quote(text, 200)};"
             f" {_builtin_hint(text.partition(':')[0], builtin)}"
@@ -64,7 +66,7 @@ def missing_robot(text: str, builtin: Collection[str], readable: Collection[str]
 
 
 def folder_remedy(folder: Path, readable: Collection[str]) -> str:
-    """Return the remedy for a folder that symgen did not generate."""
+    """Return the remedy for a folder, given as a robot, that symgen did not generate."""
     files = [str(folder / name) for name in _descriptions(folder, readable)]
     if not files:
         return "give a description file, or a folder that symgen generated"
@@ -75,7 +77,9 @@ def folder_remedy(folder: Path, readable: Collection[str]) -> str:
 
 
 def link_hint(name: str, links: Iterable[str]) -> str:
-    """Return the remedy for a link that is not declared."""
+    """Return the remedy for a link that is not declared: the most similar of the declared `links`,
+    if one is similar. Empty if the link is declared.
+    """
     try:
         nearest(name, links, "link")
     except RequestError as error:
@@ -88,10 +92,10 @@ def link_hint(name: str, links: Iterable[str]) -> str:
 
 
 def _descriptions(folder: Path, readable: Collection[str]) -> list[str]:
-    """Return the names of description files in a folder, sorted."""
+    """Return the sorted names of the description files in a folder; empty if it cannot be read."""
     try:
         with os.scandir(folder) as entries:
-            names = [entry.name for _, entry in zip(range(_LOOKED_AT), entries, strict=False)]
+            names = [entry.name for _, entry in zip(range(_MOST_ENTRIES), entries, strict=False)]
     except OSError:
         return []
     return sorted(
@@ -100,6 +104,7 @@ def _descriptions(folder: Path, readable: Collection[str]) -> list[str]:
 
 
 def _is_folder(folder: Path) -> bool:
+    """True if the path is a folder; False if the path is invalid."""
     try:
         return folder.is_dir()
     except OSError:
@@ -107,7 +112,10 @@ def _is_folder(folder: Path) -> bool:
 
 
 def _builtin_hint(name: str, builtin: Iterable[str]) -> str:
-    """Return the nearest built-in robot, ignoring case, or the list of all."""
+    """Return the remedy for a name that is no built-in robot, or a built-in robot followed by ':'.
+
+    It names the most similar built-in robot, ignoring case, or all of them.
+    """
     names = list(builtin)
     try:
         nearest(name if name in names else name.lower(), names, "robot")
