@@ -1,9 +1,10 @@
 """Canonical form of a letter: a sum of cosines and sines of sums of angles, or one quotient of two
 such sums in lowest terms.
 
-A letter without divisions (B, p, M̃, φ, H-blocks, A, G, ∂θ/∂x, …) is a polynomial in the cosines
-and sines of the joint angles. It is evaluated as a Laurent polynomial in z_k = exp(i q_k), so that
-a chain of parallel joints keeps one term per sum of angles.
+A letter is a quantity of a method in the notation of its paper, such as the propagator φ or the
+articulated-body inertia P. A letter without divisions (B, p, M̃, φ, H-blocks, A, G, ∂θ/∂x, …) is a
+polynomial in the cosines and sines of the joint angles. It is evaluated as a Laurent polynomial in
+z_k = exp(i q_k), so that a chain of parallel joints keeps one term per sum of angles.
 
 A letter with divisions (U, D, ψ, K, Ĝ, …) is evaluated over the field of rational functions of t_k
 = tan(q_k/2), where every fraction has unique lowest terms. Numerator and denominator are then
@@ -14,10 +15,11 @@ of whole angles. The field of rational functions of exp(i q_k) gives the same fo
 Constants may be rational, or residues modulo a prime; `symgen.inspection.irrational` combines
 residues to coefficients with square roots.
 
-Sliding coordinates, the entries of quaternions, v, a and kept parameters are further unknowns of
-the polynomials. A quaternion x y z w has length 1, as the generated code assumes. Its w² is
-replaced by 1 − x² − y² − z², so that a polynomial has the powers 0 and 1 of w only. The denominator
-of a quotient has no w: numerator and denominator are multiplied by the denominator with −w for w.
+Sliding coordinates, the entries of quaternions, v, a and the parameters that stay symbols are
+further unknowns of the polynomials. A quaternion x y z w has length 1, as the generated code
+assumes. Its w² is replaced by 1 − x² − y² − z², so that a polynomial has the powers 0 and 1 of w
+only. The denominator of a quotient has no w, because both parts of the quotient are multiplied by
+the denominator's conjugate, in which −w replaces w.
 
 Equal functions have equal forms, whatever method derived them. The relation x² + y² + z² + w² = 1
 is irreducible and its real points are dense, so that a polynomial is zero on the sphere only if its
@@ -53,10 +55,12 @@ from symgen.ir.program import Program
 from symgen.support.errors import RequestError
 
 MOST_TERMS = 20_000
-"""Most terms of a polynomial: a longer one is a method's recursion, not a formula to be read."""
+"""Most terms of a canonical form. A longer form is unreadable; the method's recursion is shorter.
+"""
 QUICK, PATIENT, PATIENT_QUOTIENTS = 400_000, 4_000_000, 40_000_000
-"""Most products of terms that a request may compute: by default, and if this form is requested,
-without and with divisions. Polynomials of letters with divisions are multiplied ten times as fast.
+"""Limits of the products of terms that a request may compute. QUICK holds unless the user requests
+the canonical form. Then PATIENT holds for a letter without divisions, PATIENT_QUOTIENTS for one
+with divisions, whose polynomials are multiplied ten times as fast.
 """
 Exponents = tuple[int, ...]
 Terms = Mapping[Exponents, Any]
@@ -76,16 +80,19 @@ class TooManyProducts(TooLong):
 
 
 class TooManyHalfAngleTerms(TooManyProducts):
-    """Polynomials in tan(q/2) have more terms than are converted to cosines and sines at once."""
+    """The polynomials in tan(q/2) have too many terms to be converted to cosines and sines without
+    trying exp(i q) first.
+    """
 
 
 @dataclass(frozen=True)
 class Quotient:
     """numerator / denominator in lowest terms.
 
-    The coefficients of the denominator are integers without a common factor, or sums of them times
-    square roots; its first coefficient is positive and has no root. If one of them has more digits
-    than are printed, the first coefficient is 1 instead. Equal quotients are equal functions.
+    The coefficients of the denominator are integers, or sums of integers times square roots,
+    without a common factor. Its first coefficient is positive and has no root. If a coefficient of
+    the denominator has more digits than are printed, the first one is 1 instead. Equal functions
+    have equal quotients.
     """
 
     numerator: MultiAngle
@@ -97,16 +104,20 @@ class Quotient:
 
     def text(self, format: str = "text", full: bool = False) -> str:
         """Return the quotient as "text", "latex", "python" or "c"."""
-        above, below = (form.text(format, full) for form in (self.numerator, self.denominator))
+        numerator, denominator = (
+            form.text(format, full) for form in (self.numerator, self.denominator)
+        )
         if format == "latex":
-            return rf"\frac{{{above}}}{{{below}}}"
+            return rf"\frac{{{numerator}}}{{{denominator}}}"
         if len(self.numerator.terms) > 1:
-            above = f"({above})"
-        return f"{above}/{below if _SINGLE_FACTOR.fullmatch(below) else f'({below})'}"
+            numerator = f"({numerator})"
+        if not _SINGLE_FACTOR.fullmatch(denominator):
+            denominator = f"({denominator})"
+        return f"{numerator}/{denominator}"
 
     @property
     def is_long(self) -> bool:
-        """True if its numerator or denominator is shortened by default."""
+        """True if the printed numerator or denominator is shortened by default."""
         return self.numerator.is_long or self.denominator.is_long
 
     def __str__(self) -> str:
@@ -123,7 +134,7 @@ class Canonical:
 
     @property
     def is_long(self) -> bool:
-        """True if an entry is shortened by default."""
+        """True if a printed entry is shortened by default."""
         return any(entry.is_long for entry in self.entries)
 
     @property
@@ -163,10 +174,10 @@ class Canonical:
             return texts[0]
         columns = self.shape[1]
         if format == "text" and self.is_long:
-            places = [divmod(n, columns) for n in range(len(texts))]
+            positions = [divmod(n, columns) for n in range(len(texts))]
             return "\n".join(
                 f"{self.label}[{r},{c}] = {text}"
-                for (r, c), text in zip(places, texts, strict=True)
+                for (r, c), text in zip(positions, texts, strict=True)
                 if text != "0"
             )
         rows = [texts[n : n + columns] for n in range(0, len(texts), columns)]
@@ -177,6 +188,7 @@ class Canonical:
 
 
 def _sums(entry: MultiAngle | Quotient) -> tuple[MultiAngle, ...]:
+    """Return the sums of an entry: itself, or numerator and denominator."""
     return (entry,) if isinstance(entry, MultiAngle) else (entry.numerator, entry.denominator)
 
 
@@ -184,8 +196,8 @@ def _sums(entry: MultiAngle | Quotient) -> tuple[MultiAngle, ...]:
 class Names:
     """Names of the inputs of a Program.
 
-    `angles` maps the inputs that are joint angles to their index in a form, which has `count`
-    multiples. `symbol` returns the symbol of any input. `label` names the quantity in messages.
+    `angles` maps each joint angle to its position among the `count` multiples of a term cos(k·q) or
+    sin(k·q). `symbol` returns the symbol of any input. `label` names the quantity in messages.
     `quaternions` are the inputs x, y, z and w of each unit quaternion.
     """
 
@@ -206,13 +218,13 @@ def canonical(
 ) -> list[MultiAngle | Quotient]:
     """Return the canonical form of each row of a Program.
 
-    If the constants of the Program are not `exact`, coefficients are rounded as those of
-    `multiangle`.
+    If the constants of the Program are not `exact`, coefficients are rounded to the digits of
+    `multiangle.DIGITS`.
 
-    Raises TooManyProducts for more terms than MOST_TERMS, more than `most_products` products of
-    terms, or more than `most_half_angle_terms` terms in tan(q/2) before they become cosines and
-    sines. TooLong is also raised for a row that is not a rational function of cosines and sines,
-    and for a division if the constants are not exact.
+    Raises TooManyProducts for a form of more than MOST_TERMS terms or more than `most_products`
+    products of terms. Raises TooManyHalfAngleTerms for more than `most_half_angle_terms` terms in
+    tan(q/2). Raises TooLong for a row that is not a rational function of cosines and sines, and for
+    a division if the constants are not exact.
     """
     unknowns = Unknowns.of(inputs_of(program, rows), names, most_products)
     divides = has_division(program, rows)
@@ -232,12 +244,12 @@ def canonical(
 
 
 def has_division(program: Program, rows: Sequence[int]) -> bool:
-    """True if one of the equations that compute the rows is a division."""
+    """True if the computation of the rows contains a division."""
     return any(program.rows[r].op == "div" for r in needed_rows(program, rows))
 
 
 def inputs_of(program: Program, rows: Sequence[int]) -> set[Input]:
-    """Return the inputs from which the rows are computed."""
+    """Return the inputs of the Program on which the rows depend."""
     equations = [program.rows[r] for r in needed_rows(program, rows)]
     return {equation.value for equation in equations if equation.op == "input"}
 
@@ -245,22 +257,25 @@ def inputs_of(program: Program, rows: Sequence[int]) -> set[Input]:
 def values_of_rows(
     ring: Waves | HalfAngles, program: Program, rows: Sequence[int]
 ) -> dict[int, Any]:
-    """Return the value of each row in the ring."""
+    """Return the value of each of the rows in the ring.
+
+    The value of any other row is discarded after its last use, since it may be large.
+    """
     needed = needed_rows(program, rows)
     values: dict[int, Any] = {}
-    last = {used: r for r in needed for used in program.rows[r].args}
-    kept = set(rows)
+    last_user = {operand: r for r in needed for operand in program.rows[r].args}
+    results = set(rows)
     for r in needed:
         values[r] = _value(ring, program, r, values)
-        for used in program.rows[r].args:
-            if last[used] == r and used not in kept:
-                values.pop(used, None)
-    return {r: values[r] for r in kept}
+        for operand in program.rows[r].args:
+            if last_user[operand] == r and operand not in results:
+                values.pop(operand, None)
+    return {r: values[r] for r in results}
 
 
 def form_of_fraction(
-    above: Any,
-    below: Any,
+    numerator: Any,
+    denominator: Any,
     angles: Sequence[int],
     others: Sequence[str],
     names: Names,
@@ -268,10 +283,13 @@ def form_of_fraction(
 ) -> MultiAngle | Quotient:
     """Return the canonical form of a fraction of polynomials in lowest terms.
 
-    Generators of the polynomials, in this order: tan(q_i/2) for the `angles` i, the symbols
-    `others`, and q_i for the `angles`. `quaternions` are the symbols x, y, z and w of unit
-    quaternions; in the polynomials, those of x, y and z stand for the stereographic projection
-    x/(1 + w), y/(1 + w) and z/(1 + w). TooLong for more terms than MOST_TERMS.
+    Generators of both polynomials, in this order: tan(q_i/2) for the `angles` i, the symbols
+    `others`, and q_i for the `angles`.
+
+    `quaternions` are the symbols x, y, z and w of unit quaternions. In the polynomials, the symbols
+    x, y and z denote the stereographic projection x/(1 + w), y/(1 + w) and z/(1 + w).
+
+    Raises TooLong for more terms than MOST_TERMS.
     """
     symbols = {(1, n): symbol for n, symbol in enumerate(others)}
     symbols |= {(0, i): f"q{i}" for i in angles}
@@ -288,12 +306,13 @@ def form_of_fraction(
     )
     field = HalfAngles(unknowns)
     if not quaternions:
-        return field.form((above, below))
+        return field.form((numerator, denominator))
     order = [*unknowns.rotating, *inputs, *unknowns.rotating]
-    return field.form(field.from_projection(above, below, order))
+    return field.form(field.from_projection(numerator, denominator, order))
 
 
 def _value(ring: Any, program: Program, row: int, values: Mapping[int, Any]) -> Any:
+    """Return the value of one row in the ring, from the values of its operands."""
     op, args, value, _, _ = program.rows[row]
     operands = [values[x] for x in args]
     if op == "const":
@@ -348,7 +367,10 @@ class Unknowns:
 
     @cached_property
     def symbols(self) -> list[Input]:
-        """Inputs that may stand in monomials; the angle of a screw joint is also a length."""
+        """Inputs that may be factors of monomials.
+
+        Angles are among them, since the translation of a screw joint is a multiple of its angle.
+        """
         return [*self.others, *self.rotating]
 
     @cached_property
@@ -365,23 +387,25 @@ class Unknowns:
         return tuple(sorted((self.names.symbol(x), int(power)) for x, power in pairs if power))
 
     def index(self, short: Sequence[int]) -> Index:
-        """Return the multiples of all joints from those of `rotating`."""
+        """Return the multiples of all joint angles; `short` has only those of `rotating`."""
         index = [0] * self.names.count
         for x, multiple in zip(self.rotating, short, strict=True):
             index[self.names.angles[x]] = multiple
         return tuple(index)
 
     def too_long(self) -> TooManyProducts:
+        """Return the error of a form that exceeds the limits."""
         return TooManyProducts(
             f"the canonical form of {self.names.label} has more than {MOST_TERMS} terms, or takes "
             f"more than {self.most_products} products of terms"
         )
 
     def multiples_of(self, terms: Mapping[Exponents, Any]) -> tuple[list[int], Any]:
-        """Return the multiple of every rotating input in a sum of joint angles, and its constant
-        (rad).
+        """Return the multiple of each rotating input in the argument of a sine or cosine, and the
+        constant in it (rad).
 
-        The exponents are those of the rotating inputs and of `symbols`.
+        The exponents of `terms` are those of z or t of the rotating inputs, then of `symbols`.
+        Raises TooLong if the argument is not a sum of whole multiples of joint angles.
         """
         multiples, offset = [0] * len(self.rotating), fmpq(0)
         for exponents, x in terms.items():
@@ -391,18 +415,19 @@ class Unknowns:
             lengths = exponents[len(self.rotating) + len(self.others) :]
             if sum(map(abs, exponents)) != 1 or sum(lengths) != 1 or x.q != 1:
                 raise TooLong(
-                    f"{self.names.label} has no canonical form: it has a sine of more than joint"
-                    " angles"
+                    f"{self.names.label} has no canonical form: the argument of a sine is not a sum"
+                    " of whole multiples of joint angles"
                 )
             multiples[lengths.index(1)] = int(x.p)
         return multiples, offset
 
 
 class Waves:
-    """Laurent polynomials in z_k = exp(i q_k), and polynomials in all other inputs, with complex
-    coefficients (real part, imaginary part).
+    """Ring of Laurent polynomials in z_k = exp(i q_k), and polynomials in all other inputs, with
+    complex coefficients (real part, imaginary part).
 
-    Exponents: of z for every rotating input, then of `symbols`.
+    Exponents: of z for every rotating input, then of `symbols`. `multiples` reads the argument of a
+    sine or cosine, `form` converts a value to a sum of cosines and sines.
     """
 
     def __init__(self, unknowns: Unknowns, exact: bool) -> None:
@@ -527,10 +552,11 @@ def _lower_squares(
 
 
 class HalfAngles:
-    """Rational functions (numerator, denominator) in t_k = tan(q_k/2) and all other inputs, in
-    lowest terms; denominators are monic and have no w of a quaternion.
+    """Field of rational functions (numerator, denominator) in t_k = tan(q_k/2) and all other
+    inputs, in lowest terms; denominators are monic and have no w of a quaternion.
 
-    Coefficients are rational, or residues modulo the prime `modulus` if it is not 0.
+    Coefficients are rational, or residues modulo the prime `modulus` if it is not 0. The methods
+    correspond to those of `Waves`.
     """
 
     def __init__(self, unknowns: Unknowns, modulus: int = 0) -> None:
@@ -568,7 +594,7 @@ class HalfAngles:
         )
 
     def _signed(self, x: Any) -> Any:
-        """Return a residue as an integer of either sign, so that that of −1 is −1."""
+        """Return a residue as the integer of least magnitude, so that the residue of −1 is −1."""
         if not self.modulus:
             return x
         residue = int(x)
@@ -594,6 +620,7 @@ class HalfAngles:
         return cosine, sine
 
     def _product(self, a: Any, b: Any) -> Any:
+        """Return the product of two polynomials, reduced by the relations of the quaternions."""
         self.products += len(a) * len(b)
         if self.products > self.unknowns.most_products:
             raise self.unknowns.too_long()
@@ -606,19 +633,19 @@ class HalfAngles:
     def add(self, a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
         common = a[1].gcd(b[1])
         a_rest, b_rest = a[1] // common, b[1] // common
-        above = self._product(a[0], b_rest) + self._product(b[0], a_rest)
+        numerator = self._product(a[0], b_rest) + self._product(b[0], a_rest)
         # A common factor of the sum and the denominator divides `common`.
-        shared = above.gcd(common)
-        return self._monic(above // shared, self._product(a_rest, b[1] // shared))
+        shared = numerator.gcd(common)
+        return self._monic(numerator // shared, self._product(a_rest, b[1] // shared))
 
     def multiply(self, a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
         first, second = a[0].gcd(b[1]), b[0].gcd(a[1])
-        above = self._product(a[0] // first, b[0] // second)
-        below = self._product(a[1] // second, b[1] // first)
+        numerator = self._product(a[0] // first, b[0] // second)
+        denominator = self._product(a[1] // second, b[1] // first)
         if self.relations:  # w² = 1 − x² − y² − z² may have a factor of the denominator
-            shared = above.gcd(below)
-            above, below = above // shared, below // shared
-        return self._monic(above, below)
+            shared = numerator.gcd(denominator)
+            numerator, denominator = numerator // shared, denominator // shared
+        return self._monic(numerator, denominator)
 
     def divide(self, a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
         if b[0] == 0:
@@ -626,17 +653,22 @@ class HalfAngles:
                 f"{self.unknowns.names.label} has no canonical form: a divisor is zero in every"
                 " state"
             )
-        above, below = b[1], b[0]
+        numerator, denominator = b[1], b[0]
         for scalar, _ in self.relations:
-            if below.degrees()[scalar]:
-                conjugate = self._conjugate(below, scalar)
-                above, below = self._product(above, conjugate), self._product(below, conjugate)
-        shared = above.gcd(below)
-        return self.multiply(a, (above // shared, below // shared))
+            if denominator.degrees()[scalar]:
+                conjugate = self._conjugate(denominator, scalar)
+                numerator, denominator = (
+                    self._product(numerator, conjugate),
+                    self._product(denominator, conjugate),
+                )
+        shared = numerator.gcd(denominator)
+        return self.multiply(a, (numerator // shared, denominator // shared))
 
-    def from_projection(self, above: Any, below: Any, order: Sequence[Input]) -> tuple[Any, Any]:
-        """Return a fraction whose polynomials have x/(1 + w), y/(1 + w) and z/(1 + w) in place of
-        x, y and z of each quaternion. `order` holds the input of each generator of the polynomials.
+    def from_projection(
+        self, numerator: Any, denominator: Any, order: Sequence[Input]
+    ) -> tuple[Any, Any]:
+        """Return an element of this field from a fraction of polynomials in x/(1 + w), y/(1 + w)
+        and z/(1 + w) of each quaternion. `order` holds the input of each generator.
 
         Both polynomials are multiplied by the same power of 1 + w for each quaternion.
         """
@@ -647,14 +679,14 @@ class HalfAngles:
         ]
         vectors = [sphere[:3] for sphere in self.unknowns.spheres]
         parts: list[dict[Exponents, dict[Exponents, Any]]] = []
-        for polynomial in (above, below):
+        for polynomial in (numerator, denominator):
             by_degrees: dict[Exponents, dict[Exponents, Any]] = {}
             for exponents, x in polynomial.to_dict().items():
-                moved = [0] * size
+                reordered = [0] * size
                 for position, power in zip(positions, exponents, strict=True):
-                    moved[position] = int(power)
-                degrees = tuple(sum(moved[entry] for entry in vector) for vector in vectors)
-                by_degrees.setdefault(degrees, {})[tuple(moved)] = x
+                    reordered[position] = int(power)
+                degrees = tuple(sum(reordered[entry] for entry in vector) for vector in vectors)
+                by_degrees.setdefault(degrees, {})[tuple(reordered)] = x
             parts.append(by_degrees)
         most = [max(degrees) for degrees in zip(*(d for part in parts for d in part), strict=True)]
         numerator, denominator = (self._homogeneous(part, most) for part in parts)
@@ -674,7 +706,7 @@ class HalfAngles:
         return total
 
     def _conjugate(self, polynomial: Any, scalar: int) -> Any:
-        """Return the polynomial with −w for w, the unknown at position `scalar`."""
+        """Return the polynomial in which −w replaces w, the unknown at position `scalar`."""
         return self.ring.from_dict(
             {
                 exponents: -x if exponents[scalar] % 2 else x
@@ -682,44 +714,45 @@ class HalfAngles:
             }
         )
 
-    def _monic(self, above: Any, below: Any) -> tuple[Any, Any]:
-        if above == 0:
-            return above, self.one
-        leading = below.leading_coefficient()
-        return above / leading, below / leading
+    def _monic(self, numerator: Any, denominator: Any) -> tuple[Any, Any]:
+        if numerator == 0:
+            return numerator, self.one
+        leading = denominator.leading_coefficient()
+        return numerator / leading, denominator / leading
 
     def form(self, value: tuple[Any, Any]) -> MultiAngle | Quotient:
         """Return the form of a fraction with rational coefficients."""
         return self.form_of_terms(*({1: part.to_dict()} for part in value))
 
     def form_of_terms(
-        self, above: Mapping[int, Terms], below: Mapping[int, Terms]
+        self, numerator: Mapping[int, Terms], denominator: Mapping[int, Terms]
     ) -> MultiAngle | Quotient:
         """Return the form of a fraction in lowest terms.
 
-        `above` and `below` have the terms of a polynomial for each integer d: those of the rational
-        coefficients of √d.
+        `numerator` and `denominator` map each integer d to the terms of the polynomial that √d
+        multiplies.
         """
         degrees = [
             max(powers)
             for powers in zip(
-                *(e for part in (above, below) for terms in part.values() for e in terms),
+                *(e for part in (numerator, denominator) for terms in part.values() for e in terms),
                 strict=True,
             )
         ]
         halves = [(int(degree) + 1) // 2 for degree in degrees[: self.rotating]]
-        forms = [self._over_powers(part, halves) for part in (above, below)]
+        forms = [self._over_powers(part, halves) for part in (numerator, denominator)]
         if any(len(form) > MOST_TERMS for form in forms):
             raise self.unknowns.too_long()
         return quotient(*forms)
 
     def _over_powers(self, terms: Mapping[int, Terms], halves: Sequence[int]) -> RootTerms:
-        """Return a polynomial divided by Π (1 + t²)^m as harmonics: t^j/(1 + t²)^m is
-        cos(q/2)^(2m−j) sin(q/2)^j.
+        """Return a polynomial in t = tan(q/2), divided by Π (1 + t²)^m, as cosines and sines.
+
+        `halves` holds m for each angle; t^j/(1 + t²)^m = cos(q/2)^(2m−j) sin(q/2)^j.
         """
         by_monomial: dict[tuple[int, Monomial], dict[Any, Any]] = {}
-        for root, of_root in terms.items():
-            for exponents, x in of_root.items():
+        for root, polynomial in terms.items():
+            for exponents, x in polynomial.items():
                 powers = [int(power) for power in exponents]
                 pairs = tuple(
                     (2 * m - power, power)
@@ -739,10 +772,10 @@ class HalfAngles:
 
 
 class Exponentials(HalfAngles):
-    """Rational functions (numerator, denominator) in z_k = exp(i q_k) and all other inputs, modulo
-    a prime for which −1 is a square.
+    """Field of rational functions (numerator, denominator) in z_k = exp(i q_k) and all other
+    inputs, modulo a prime for which −1 is a square.
 
-    cos(k·q) has two terms, so that sums of few cosines and sines are short. `unit` is the residue
+    A sum of few cosines and sines has few terms in z, since cos(k·q) has two. `unit` is the residue
     of i.
     """
 
@@ -769,16 +802,17 @@ class Exponentials(HalfAngles):
         )
 
     def form_of_terms(
-        self, above: Mapping[int, Terms], below: Mapping[int, Terms]
+        self, numerator: Mapping[int, Terms], denominator: Mapping[int, Terms]
     ) -> MultiAngle | Quotient:
         """Return the form of a real fraction in lowest terms.
 
-        `above` and `below` have the terms of a polynomial for each integer d: those of the rational
-        coefficients of √d, of i√−d if d is negative. The conjugate of a denominator of a real
-        fraction is the denominator times c z^-k. Both polynomials are multiplied by a number and by
-        z^(-k/2), so that they are real; a variable with odd k by 1 + z before.
+        `numerator` and `denominator` map each integer d to the terms of the polynomial that √d
+        multiplies, or i√−d if d is negative. As the fraction is real, the conjugate of its
+        denominator D is c z^-k D with a number c. Numerator and denominator become real if both are
+        multiplied by a number and by z^(-k/2). For a variable with an odd k, both are multiplied by
+        1 + z first, so that k/2 is an integer.
         """
-        parts = [self._complex_terms(part) for part in (above, below)]
+        parts = [self._complex_terms(part) for part in (numerator, denominator)]
         rotating = range(self.rotating)
         twice_centre = [min(e[n] for e in parts[1]) + max(e[n] for e in parts[1]) for n in rotating]
         leading = max(parts[1])
@@ -801,9 +835,10 @@ class Exponentials(HalfAngles):
         return quotient(*forms)
 
     def _complex_terms(self, part: Mapping[int, Terms]) -> dict[Exponents, Complex]:
+        """Return the complex coefficient of each term of a polynomial."""
         terms: dict[Exponents, Complex] = {}
-        for root, of_root in part.items():
-            for exponents, x in of_root.items():
+        for root, polynomial in part.items():
+            for exponents, x in polynomial.items():
                 real, imaginary = terms.setdefault(exponents, ({}, {}))
                 (real if root > 0 else imaginary)[abs(root)] = Fraction(int(x.p), int(x.q))
         return terms
@@ -826,7 +861,7 @@ class Exponentials(HalfAngles):
 
 
 Complex = tuple[dict[int, Fraction], dict[int, Fraction]]
-"""Real and imaginary part, sums of square roots."""
+"""Real and imaginary part. Each of them is a sum of square roots, {d: coefficient of √d}."""
 
 
 def _complex_product(a: Complex, b: Complex) -> Complex:
@@ -835,8 +870,10 @@ def _complex_product(a: Complex, b: Complex) -> Complex:
 
 
 def _factor_to_real(leading: Complex, mirrored: Complex) -> Complex:
-    """Return c for which c times the leading coefficient, which is 1, is the conjugate of c times
-    the mirrored one, of magnitude 1: 1 plus the conjugate of the latter, or i.
+    """Return a number c by which two mirrored coefficients become conjugates of each other.
+
+    `leading` is 1 and `mirrored` has the magnitude 1, so that c = 1 + conj(mirrored); if this sum
+    is zero, c = i.
     """
     assert leading == ({1: Fraction(1)}, {})
     real = added(mirrored[0], {1: Fraction(1)})
@@ -845,26 +882,29 @@ def _factor_to_real(leading: Complex, mirrored: Complex) -> Complex:
 
 
 def _times_one_plus(terms: Mapping[Exponents, Complex], n: int) -> dict[Exponents, Complex]:
-    """Return a polynomial times 1 + z, z the variable at position `n`."""
+    """Return a polynomial times 1 + z; z is the variable at position `n`."""
     total = dict(terms)
     for exponents, x in terms.items():
-        raised = (*exponents[:n], exponents[n] + 1, *exponents[n + 1 :])
-        real, imaginary = total.get(raised, ({}, {}))
-        total[raised] = (added(real, x[0]), added(imaginary, x[1]))
+        shifted = (*exponents[:n], exponents[n] + 1, *exponents[n + 1 :])
+        real, imaginary = total.get(shifted, ({}, {}))
+        total[shifted] = (added(real, x[0]), added(imaginary, x[1]))
     return {exponents: x for exponents, x in total.items() if x[0] or x[1]}
 
 
-def quotient(above: RootTerms, below: RootTerms) -> MultiAngle | Quotient:
-    """Return the form of a fraction in lowest terms, whose denominator begins with a positive
-    rational coefficient.
+def quotient(numerator_terms: RootTerms, denominator_terms: RootTerms) -> MultiAngle | Quotient:
+    """Return the form of a fraction in lowest terms.
+
+    The first coefficient of the denominator becomes rational and positive. The result is a sum if
+    the denominator is a number.
     """
-    if not above:
+    if not numerator_terms:
         return MultiAngle(())
-    first = below[min(below)]
+    first = denominator_terms[min(denominator_terms)]
     if set(first) != {1}:
         factor = inverse(first)
-        above, below = (
-            {key: multiply(x, factor) for key, x in form.items()} for form in (above, below)
+        numerator_terms, denominator_terms = (
+            {key: multiply(x, factor) for key, x in form.items()}
+            for form in (numerator_terms, denominator_terms)
         )
     numerator, denominator = (
         MultiAngle.of(
@@ -874,9 +914,9 @@ def quotient(above: RootTerms, below: RootTerms) -> MultiAngle | Quotient:
                 for root, number in x.items()
             }
         )
-        for form in (above, below)
+        for form in (numerator_terms, denominator_terms)
     )
-    first_number = below[min(below)][1]
+    first_number = denominator_terms[min(denominator_terms)][1]
     numbers = [x for _, _, x in denominator.terms]
     scale = Fraction(lcm(*(x.denominator for x in numbers)), gcd(*(x.numerator for x in numbers)))
     if first_number < 0:

@@ -325,7 +325,7 @@ def test_the_angle_of_a_follower_is_a_multiple_of_the_leader_s(letter: str) -> N
 
 def test_a_follower_of_half_the_angle_has_no_canonical_form() -> None:
     mechanism = mimic_arm("0.5")
-    with pytest.raises(TooLong, match="a sine of more than joint angles"):
+    with pytest.raises(TooLong, match="not a sum of whole multiples of joint angles"):
         read(mechanism, "M[0,0]", None, MULTIANGLE)
     assert any("no canonical form" in note for note in render(mechanism, "M[0,0]")[1])
 
