@@ -214,8 +214,11 @@ def test_a_follower_has_a_multiplier_and_an_offset() -> None:
         assert relation is not None
         assert relation.joint == name
     for attributes, message in (
-        ('joint="j" axis="axis2"', "'j' is not a joint with that axis; name a declared joint"),
-        ('joint="a"', "'a' is not a joint with that axis"),
+        (
+            'joint="j" axis="axis2"',
+            "'j' is not a joint with the element <axis2>; name a declared joint",
+        ),
+        ('joint="a"', "'a' is not a joint with the element <axis>"),
         ('joint="lost"', "'lost' is not a link, joint, frame or model here"),
         ('joint="j" axis="z"', "'z' is not an axis; write axis or axis2"),
         ("", "the attribute 'joint' is missing"),

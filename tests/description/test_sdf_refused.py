@@ -187,7 +187,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "a leader that is none": (
         model(*THREE[:-1], joint("k", "a", "c", '<axis><xyz>0 0 1</xyz><mimic joint="a"/></axis>')),
-        "'a' is not a joint with that axis; name a declared joint",
+        "'a' is not a joint with the element <axis>; name a declared joint",
     ),
     "an unknown axis": (
         model(

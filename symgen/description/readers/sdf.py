@@ -128,7 +128,7 @@ class _Model:
     @cached_property
     def roots(self) -> list[Frame]:
         """Links without a joint above them."""
-        return [frame for _, frame, _ in self.links if frame not in self.joints.seats]
+        return [frame for _, frame, _ in self.links if frame not in self.joints.child_frames]
 
     @cached_property
     def grounded(self) -> bool:
@@ -150,7 +150,7 @@ class _Model:
                 inner,
                 frame,
                 element,
-                self.joints.seat(frame),
+                self.joints.frame_of(frame),
                 self.frame_poses,
                 frame in self.joints.fixed_links,
             )
@@ -227,7 +227,7 @@ class _Model:
             for frame, _ in inner.extra:
                 carrier = self.frame_poses.carrier(frame)
                 pose = self.frame_poses.relative_pose(
-                    self.joints.seat(carrier), frame, frame.location
+                    self.joints.frame_of(carrier), frame, frame.location
                 )
                 yield ExtraFrame(frame.name, carrier.name, pose, frame.location)
 

@@ -1,14 +1,16 @@
-"""Joints of an SDF model as connections between its links; their `axis` and `axis2`: direction,
-limits, drive, leader.
+"""Joints of an SDF model as connections between its links, with the contents of their elements
+`axis` and `axis2`: direction, limits, drive, leader.
 
-The child of a joint moves with the frame of that joint: at the joint's origin, with the axes in
-which the joint's axis is given. A gearbox joins no links. It couples the two joints from its
-reference body to its parent and its child.
+The pose of a joint, and of its child link, is given by the axis frame of the joint: its origin is
+the origin of the joint's frame, and its axes are those in which the file expresses the joint's
+axis. A gearbox connects no links. It couples two other joints, which connect its reference body to
+its parent and to its child.
 
-A link has one parent; the joint to a second parent, which is declared later in the file, closes a
-loop. In the drawn pose every joint is closed, so that both ends of a loop are the joint's frame
-there, as an exact product of steps of the file. z is along the axis; for a universal joint x is
-along the first axis on the parent, y along the second axis on the child.
+In the tree, a link has one parent. If several joints have the same child, the first in the file
+belongs to the tree and each later one closes a loop. The file describes the robot in a pose in
+which every loop is closed, so that both ends of a loop coincide with the axis frame of the closing
+joint. At both ends z is along the axis. For a universal joint, x of the end on the parent is along
+the first axis, and y of the end on the child along the second axis.
 """
 
 from __future__ import annotations
@@ -48,15 +50,17 @@ JOINT_TYPES = {
     "revolute2": "universal",
     "fixed": "fixed",
 }
-"""symgen's names of the joint types; a gearbox has none."""
+"""symgen's names of SDF's joint types. A gearbox is not among them, since it is a coupling."""
 _HINGES = ("revolute", "continuous")
 _ALIGNED = 1 - 1e-9
+"""Least |cosine| of the angle between two axes that count as parallel."""
 
 
 @dataclass(frozen=True)
 class Joint:
-    """One declared joint. A fixed joint and a ball have no `axes`, a universal joint two, the
-    others one.
+    """One declared joint.
+
+    `axes`: none for a fixed or ball joint, two for a universal joint or a gearbox, one for others.
     """
 
     scope: Scope
@@ -68,18 +72,18 @@ class Joint:
     axes: tuple[Axis, ...] = ()
 
     @property
-    def seat(self) -> Frame:
-        """The frame in which the joint's axis is given."""
-        return self.axes[0].seat if self.axes else self.frame
+    def axis_frame(self) -> Frame:
+        """Frame in which the first axis is expressed; the joint's frame without an axis."""
+        return self.axes[0].frame if self.axes else self.frame
 
     @property
     def child_frame(self) -> Frame:
-        """The frame with which the child moves, at zero coordinates."""
-        return self.axes[-1].seat if self.axes else self.frame
+        """Frame, at zero coordinates, that is fixed to the child: that of the last axis."""
+        return self.axes[-1].frame if self.axes else self.frame
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the connections of its coordinates."""
+        """Names of the connections that represent the joint; a universal joint has two hinges."""
         return (
             (f"{self.frame.name}_1", f"{self.frame.name}_2")
             if self.kind == "universal"
@@ -88,7 +92,7 @@ class Joint:
 
 
 class Joints:
-    """Joints of one model, and joints of the world that connect it."""
+    """Joints of one model, and the joints of the world that have a link of the model."""
 
     def __init__(self, scopes: list[Scope], models: Models, frame_poses: FramePoses) -> None:
         self.frame_poses = frame_poses
@@ -101,16 +105,18 @@ class Joints:
         self.axis_joints = [joint for joint in declared if joint.kind != "gearbox"]
         self.gears = [joint for joint in declared if joint.kind == "gearbox"]
         self.first_joint_above: dict[Frame, Joint] = {}
-        """First joint of each child link. Further joints close loops."""
+        """Joint of the tree that moves each child link: the first one in the file."""
         for joint in self.axis_joints:
             self.first_joint_above.setdefault(joint.child, joint)
-        self.joints = [
+        self.tree_joints = [
             joint for joint in self.axis_joints if self.first_joint_above[joint.child] is joint
         ]
-        self.closing = [
+        self.closing_joints = [
             joint for joint in self.axis_joints if self.first_joint_above[joint.child] is not joint
         ]
-        self.seats = {link: joint.child_frame for link, joint in self.first_joint_above.items()}
+        self.child_frames = {
+            link: joint.child_frame for link, joint in self.first_joint_above.items()
+        }
 
     def _joint(self, scope: Scope, frame: Frame, element: Any, models: Models) -> Joint:
         declared_type = scope.text.attribute(element, "type", frame.location)
@@ -142,7 +148,7 @@ class Joints:
         """Return the massless links of universal joints, and all connections."""
         links: list[Link] = []
         connections: list[Connection] = []
-        for joint in self.joints:
+        for joint in self.tree_joints:
             connection = self._connection(joint)
             if joint.kind == "universal":
                 cross, hinges = self._hinges(joint, connection)
@@ -152,37 +158,40 @@ class Joints:
                 connections.append(connection)
         return links, self._with_mimics(connections)
 
-    def seat(self, link: Frame) -> Frame:
-        """Return the frame with which a link moves: that of the joint above it, or the frame of a
-        root link.
+    def frame_of(self, link: Frame) -> Frame:
+        """Return the frame that represents a link in the tree: the child frame of the joint that
+        moves the link, or the frame of a root link.
         """
-        return self.seats.get(link, link)
+        return self.child_frames.get(link, link)
 
     @cached_property
     def fixed_links(self) -> set[Frame]:
-        """The links that fixed joints connect to the world."""
+        """Links that fixed joints connect to the world."""
         return self.links_fixed_to(())
 
     def links_fixed_to(self, roots: Iterable[Frame]) -> set[Frame]:
         """Return `roots` and the links that fixed joints connect to the world or to one of them."""
-        waiting = [
-            *[joint.parent for joint in self.joints if joint.parent.kind == "world"][:1],
+        to_visit = [
+            *[joint.parent for joint in self.tree_joints if joint.parent.kind == "world"][:1],
             *roots,
         ]
         children: dict[Frame, list[Frame]] = {}
-        for joint in self.joints:
+        for joint in self.tree_joints:
             if joint.kind == "fixed":
                 children.setdefault(joint.parent, []).append(joint.child)
-        reached = set(waiting)
-        for frame in waiting:
-            added = [child for child in children.get(frame, ()) if child not in reached]
-            reached.update(added)
-            waiting += added
-        return reached
+        fixed_frames = set(to_visit)
+        for frame in to_visit:
+            added = [child for child in children.get(frame, ()) if child not in fixed_frames]
+            fixed_frames.update(added)
+            to_visit += added
+        return fixed_frames
 
     def _connection(self, joint: Joint) -> Connection:
+        """Return the connection of a joint; that of a universal joint is then split into hinges."""
         location = joint.frame.location
-        pose = self.frame_poses.relative_pose(self.seat(joint.parent), joint.seat, location)
+        pose = self.frame_poses.relative_pose(
+            self.frame_of(joint.parent), joint.axis_frame, location
+        )
         parameters = (("pitch", _pitch(joint)),) if joint.kind == "helical" else ()
         axis = joint.axes[0] if joint.axes else None
         connection = Connection(
@@ -203,7 +212,7 @@ class Joints:
         )
 
     def _ball_drive(self, joint: Joint) -> tuple[tuple[str, Fraction], ...]:
-        """Return the drive values that a ball joint declares for an axis that it does not have."""
+        """Return the drive values in the `axis` of a ball joint, which cannot be applied."""
         if joint.kind != "spherical":
             return ()
         return axis(
@@ -211,10 +220,12 @@ class Joints:
         ).drive.declared
 
     def _hinges(self, joint: Joint, universal: Connection) -> tuple[Link, list[Connection]]:
+        """Return the massless cross and the two hinges that represent a universal joint."""
         first, second = joint.axes
-        same_frame = first.seat is second.seat or first.seat.pose == second.seat.pose
+        same_frame = first.frame is second.frame or first.frame.pose == second.frame.pose
         second_direction = direction(
-            self.frame_poses.relative_pose(first.seat, second.seat, universal.location), second.xyz
+            self.frame_poses.relative_pose(first.frame, second.frame, universal.location),
+            second.xyz,
         )
         if (
             abs(sum(a * b for a, b in zip(direction((), first.xyz), second_direction, strict=True)))
@@ -224,13 +235,14 @@ class Joints:
                 "its two axes are parallel",
                 "give two directions, or write a revolute joint",
             )
+        # X_AXIS and Y_AXIS are placeholders: the two axes may be expressed in different frames.
         cross, (first_hinge, second_hinge) = two_hinges(
             universal, (X_AXIS, Y_AXIS), (first.limits, second.limits)
-        )  # the axes are given in two frames
+        )
         pose = (
             ()
             if same_frame
-            else self.frame_poses.relative_pose(first.seat, second.seat, universal.location)
+            else self.frame_poses.relative_pose(first.frame, second.frame, universal.location)
         )
         return cross, [
             replace(first_hinge, axis=first.xyz),
@@ -238,7 +250,7 @@ class Joints:
         ]
 
     def _with_mimics(self, connections: list[Connection]) -> list[Connection]:
-        """Return the connections, followers with their mimic relation by `mimic` or gearboxes."""
+        """Return the connections; followers get their mimic relation from `mimic` or a gearbox."""
         coupling: dict[str, Mimic] = {}
         for joint in self.axis_joints:
             for name, axis in zip(joint.names, joint.axes, strict=False):
@@ -248,7 +260,8 @@ class Joints:
             name, mimic = self._gear_mimic(gear)
             if name in coupling:
                 raise gear.frame.location.error(
-                    f"joint {quote(name)} already follows another joint", "keep one of the two"
+                    f"joint {quote(name)} already follows another joint",
+                    "keep one of the two couplings",
                 )
             coupling[name] = mimic
         self._drop_mimics_of_loops(coupling)
@@ -258,14 +271,14 @@ class Joints:
         ]
 
     def _drop_mimics_of_loops(self, coupling: dict[str, Mimic]) -> None:
-        """Remove, with a warning, mimic relations of joints that close loops and have no
-        coordinate.
+        """Remove, with a warning, the couplings of joints that close loops, since these joints have
+        no coordinate.
         """
-        closing = {name for joint in self.closing for name in joint.names}
+        closing_names = {name for joint in self.closing_joints for name in joint.names}
         for name, mimic in list(coupling.items()):
-            if mimic.joint in closing or name in closing:
+            if mimic.joint in closing_names or name in closing_names:
                 del coupling[name]
-                closing_joint = name if name in closing else mimic.joint
+                closing_joint = name if name in closing_names else mimic.joint
                 text = (
                     f"the coupling of joint {name} to joint {mimic.joint} is left out: joint"
                     f" {closing_joint} closes a loop"
@@ -273,11 +286,13 @@ class Joints:
                 self.notes.append(Note("warning", text))
 
     def _mimic(self, joint: Joint, follower: Follower) -> Mimic:
+        """Return the mimic relation of an element `mimic` of `joint`, with the leader's name."""
         leader = joint.scope.find(follower.leader, follower.location)
-        leading_joint = self._by_frame.get(leader)
+        leading_joint = self._joints_by_frame.get(leader)
         if leading_joint is None or (follower.axis == "axis2" and len(leading_joint.names) < 2):
             raise follower.location.error(
-                f"{quote(follower.leader)} is not a joint with that axis", "name a declared joint"
+                f"{quote(follower.leader)} is not a joint with the element <{follower.axis}>",
+                "name a declared joint",
             )
         return Mimic(
             leading_joint.names[-1] if follower.axis == "axis2" else leading_joint.names[0],
@@ -286,12 +301,13 @@ class Joints:
         )
 
     @cached_property
-    def _by_frame(self) -> dict[Frame, Joint]:
+    def _joints_by_frame(self) -> dict[Frame, Joint]:
         return {joint.frame: joint for joint in self.axis_joints}
 
     def _gear_mimic(self, gear: Joint) -> tuple[str, Mimic]:
-        """Return (follower, mimic relation) of a gearbox: θ₂ = −ratio·θ₁, angles from the reference
-        body to parent and child.
+        """Return (follower, mimic relation) of a gearbox: θ₂ = −ratio·θ₁.
+
+        θ₁ and θ₂ are the angles of the parent and of the child relative to the reference body.
         """
         text, location = gear.scope.text, gear.frame.location
         body = self.frame_poses.carrier(
@@ -299,7 +315,7 @@ class Joints:
         )
         ratio = text.number(gear.element, "gearbox_ratio", location)
         (driver, driver_sign), (driven, driven_sign) = (
-            self._hinge(gear, body, link, axis)
+            self._hinge_between(gear, body, link, axis)
             for link, axis in zip((gear.parent, gear.child), gear.axes, strict=True)
         )
         return driven, Mimic(
@@ -308,9 +324,11 @@ class Joints:
             Fraction(0),
         )
 
-    def _hinge(self, gear: Joint, body: Frame, link: Frame, axis: Axis) -> tuple[str, int]:
-        """Return (hinge between two links, 1 or −1): the sign says if it rotates the second link
-        about an axis or against it.
+    def _hinge_between(self, gear: Joint, body: Frame, link: Frame, axis: Axis) -> tuple[str, int]:
+        """Return the name of the hinge between `body` and `link`, and a sign.
+
+        The sign is 1 if a positive angle of the hinge rotates `link` positively about `axis`, else
+        −1.
         """
         hinge = next(
             (
@@ -328,7 +346,7 @@ class Joints:
             )
         hinge_axis = hinge.axes[0]
         axis_direction = direction(
-            self.frame_poses.relative_pose(hinge_axis.seat, axis.seat, gear.frame.location),
+            self.frame_poses.relative_pose(hinge_axis.frame, axis.frame, gear.frame.location),
             axis.xyz,
         )
         cosine = sum(
@@ -344,6 +362,7 @@ class Joints:
 
     @cached_property
     def _joints_between(self) -> dict[tuple[Frame, Frame], list[Joint]]:
+        """Joints between two links, in either order of the links."""
         joints_between: dict[tuple[Frame, Frame], list[Joint]] = {}
         for joint in self.axis_joints:
             joints_between.setdefault((joint.parent, joint.child), []).append(joint)
@@ -355,7 +374,7 @@ def _pitch(joint: Joint) -> Fraction:
     """Return the right-handed advance of a screw in m per rad.
 
     `screw_thread_pitch` is in m per turn. `thread_pitch`, which it supersedes, is in rad per metre,
-    positive for left-handed screws (sdformat's joint.sdf of 1.10). The quotient by a turn, 2π rad,
+    positive for left-handed screws (sdformat's joint.sdf of 1.10). The quotient by 2π rad per turn
     is rounded to 60 digits.
     """
     text, location = joint.scope.text, joint.frame.location
@@ -381,7 +400,7 @@ def _pitch(joint: Joint) -> Fraction:
 
 
 def _unwritable(joint: Joint) -> DescriptionError:
-    """Return the error for a pitch beyond a double."""
+    """Return the error for a pitch outside the range of a double."""
     return joint.frame.location.error(
         "its pitch is beyond a double", "write a number of ordinary size"
     )
@@ -398,19 +417,26 @@ CLOSED_BY = {
     "universal": "universal",
     "fixed": "weld",
 }
-_SQUARE = 1e-9
-_QUARTER = Angle(pi=Fraction(1, 2))
-_ROTATIONS_FROM_Z = {"x": (Turn(Y_AXIS, -_QUARTER),), "y": (Turn(X_AXIS, _QUARTER),), "z": ()}
-"""Rotations of a frame with z along an axis that bring another of its axes there."""
+"""Kind of the loop that a joint of each type closes."""
+_PERPENDICULAR = 1e-9
+"""Largest |cosine| of the angle between two axes that count as perpendicular."""
+_RIGHT_ANGLE = Angle(pi=Fraction(1, 2))
+_ROTATIONS_FROM_Z = {
+    "x": (Turn(Y_AXIS, -_RIGHT_ANGLE),),
+    "y": (Turn(X_AXIS, _RIGHT_ANGLE),),
+    "z": (),
+}
+"""Rotations after which a frame whose z was along an axis has its x, y or z along this axis."""
 
 
 def loops(joints: Joints, frame_poses: FramePoses) -> tuple[tuple[DeclaredLoop, ...], list[Note]]:
-    """Return the loops, and notes on omitted parts of the joints that close them. Raises
-    DescriptionError for an unsupported type.
+    """Return the loops, and a note on each joint that closes a loop.
+
+    Raises DescriptionError for a joint type that cannot close a loop.
     """
     closures: list[DeclaredLoop] = []
     notes: list[Note] = []
-    for joint in joints.closing:
+    for joint in joints.closing_joints:
         if joint.kind not in CLOSED_BY:
             raise joint.frame.location.error(
                 f"it closes a loop, since link {quote(joint.child.name)} already has a parent"
@@ -433,7 +459,7 @@ def loops(joints: Joints, frame_poses: FramePoses) -> tuple[tuple[DeclaredLoop, 
 
 
 def _loop_note(joint: Joint, joints: Joints) -> Note:
-    """Return the note on a joint that closes a loop, and on its omitted parts."""
+    """Return the note that a joint closes a loop, with the omitted parts of the joint."""
     omitted = [name for axis in joint.axes for name, _ in axis.drive.declared]
     omitted += ["limits"] * any(axis.limits != UNLIMITED for axis in joint.axes)
     text = (
@@ -448,17 +474,18 @@ def _loop_note(joint: Joint, joints: Joints) -> Note:
 
 
 def _loop_ends(joint: Joint, joints: Joints, frame_poses: FramePoses) -> tuple[LoopEnd, LoopEnd]:
-    """Return both ends of a loop."""
+    """Return the ends of a loop on the parent and on the child of the closing joint."""
     location = joint.frame.location
 
     def end_on(link: Frame, axis: Axis | None, letter: str) -> LoopEnd:
-        seat = joint.frame if axis is None else axis.seat
-        turn: Pose = (
+        # The x, y or z axis of the end, as `letter` says, is along `axis`.
+        frame = joint.frame if axis is None else axis.frame
+        rotation: Pose = (
             () if axis is None else (*rotation_of_z(axis.xyz, location), *_ROTATIONS_FROM_Z[letter])
         )
         return LoopEnd(
             link.name,
-            compose(frame_poses.relative_pose(joints.seat(link), seat, location), turn),
+            compose(frame_poses.relative_pose(joints.frame_of(link), frame, location), rotation),
             location,
         )
 
@@ -467,11 +494,11 @@ def _loop_ends(joint: Joint, joints: Joints, frame_poses: FramePoses) -> tuple[L
         return end_on(joint.parent, axis, "z"), end_on(joint.child, axis, "z")
     first, second = joint.axes
     second_direction = direction(
-        frame_poses.relative_pose(first.seat, second.seat, location), second.xyz
+        frame_poses.relative_pose(first.frame, second.frame, location), second.xyz
     )
     if (
         abs(sum(a * b for a, b in zip(direction((), first.xyz), second_direction, strict=True)))
-        > _SQUARE
+        > _PERPENDICULAR
     ):
         raise location.error(
             "it closes a loop, but its two axes are not perpendicular",
@@ -483,15 +510,18 @@ def _loop_ends(joint: Joint, joints: Joints, frame_poses: FramePoses) -> tuple[L
 
 # -- axes --
 
-ENDLESS = 10**16
-"""Magnitude from which a limit counts as no limit: older versions write 1e16 for infinity."""
+NO_LIMIT = 10**16
+"""Magnitude from which a limit counts as no limit: older versions of SDF write 1e16 for infinity.
+"""
 UNLIMITED = Limits()
-_BOUNDLESS = ("inf", "infinity")
+_INFINITY_WORDS = ("inf", "infinity")
 
 
 @dataclass(frozen=True)
 class Follower:
-    """The relation: position = multiplier·(position of an axis of joint `leader`) + offset."""
+    """Content of an element `mimic`: position = multiplier·(position of `axis` of joint `leader`)
+    + offset. `axis` is "axis" or "axis2".
+    """
 
     leader: str
     axis: str
@@ -502,9 +532,9 @@ class Follower:
 
 @dataclass(frozen=True)
 class Axis:
-    """Axis of a joint: `seat` is the frame at the joint's origin in whose axes `xyz` is given."""
+    """Axis of a joint, with direction `xyz` in `frame`, whose origin is that of the joint."""
 
-    seat: Frame
+    frame: Frame
     xyz: Vector3 = Z_AXIS
     limits: Limits = UNLIMITED
     drive: Drive = NO_DRIVE
@@ -517,31 +547,30 @@ def axis(scope: Scope, joint: Frame, element: Any, name: str, frame_poses: Frame
     axis_element = text.only_child(element, name, joint.location)
     if axis_element is None:
         if text.version < (1, 5):
-            return Axis(_seat(scope, joint, MODEL, joint.location, frame_poses))
+            return Axis(_axis_frame(scope, joint, MODEL, joint.location, frame_poses))
         return Axis(joint)
     location = text.location(axis_element, joint.location)
-    xyz, frame = Z_AXIS, ""
+    xyz, frame_name = Z_AXIS, ""
     xyz_element = text.only_child(axis_element, "xyz", location)
     if xyz_element is not None:
         xyz_location = text.location(xyz_element, location)
-        xyz, frame = (
+        xyz, frame_name = (
             text.vector(xyz_element, xyz_location),
             (xyz_element.get("expressed_in") or "").strip(),
         )
         if not any(xyz):
             raise xyz_location.error("the axis is zero", "give a nonzero axis, such as 0 0 1")
     if text.version < (1, 5):
-        frame = MODEL
+        frame_name = MODEL
     elif text.flag(axis_element, "use_parent_model_frame", location):
         if text.version >= (1, 7):
             raise location.error(
                 "use_parent_model_frame exists only up to SDF 1.6",
                 f'write <xyz expressed_in="{MODEL}"> instead',
             )
-        frame = MODEL
-    seat = _seat(scope, joint, frame, location, frame_poses) if frame else joint
+        frame_name = MODEL
     return Axis(
-        seat,
+        _axis_frame(scope, joint, frame_name, location, frame_poses) if frame_name else joint,
         xyz,
         _limits(scope, axis_element, location),
         _drive(scope, axis_element, location),
@@ -549,10 +578,10 @@ def axis(scope: Scope, joint: Frame, element: Any, name: str, frame_poses: Frame
     )
 
 
-def _seat(
+def _axis_frame(
     scope: Scope, joint: Frame, name: str, location: Location, frame_poses: FramePoses
 ) -> Frame:
-    """Return the frame in whose axes an axis is given."""
+    """Return the frame at the joint's origin with the axes of the frame `name`."""
     return at_origin(joint, frame_poses.relative_pose(joint, scope.find(name, location), location))
 
 
@@ -565,22 +594,22 @@ def _limits(scope: Scope, element: Any, location: Location) -> Limits:
     limit_location = text.location(limit, location)
 
     def read_limit(name: str) -> Fraction | None:
-        element_of_limit = text.only_child(limit, name, limit_location)
+        limit_value = text.only_child(limit, name, limit_location)
         if (
-            element_of_limit is None
-            or (element_of_limit.text or "").strip().lower().lstrip("+-") in _BOUNDLESS
+            limit_value is None
+            or (limit_value.text or "").strip().lower().lstrip("+-") in _INFINITY_WORDS
         ):
             return None
         try:
             value = text.number(limit, name, limit_location)
-        except DescriptionError as error:  # limits affect no result
+        except DescriptionError as error:  # a warning is sufficient, as limits affect no result
             text.note(
                 "warning",
                 Location(error.file, error.line, error.element),
                 f"{error.what}; read as no limit",
             )
             return None
-        return None if value is None or abs(value) >= ENDLESS else value
+        return None if value is None or abs(value) >= NO_LIMIT else value
 
     lower, upper, velocity, effort = (
         read_limit(name) for name in ("lower", "upper", "velocity", "effort")
@@ -592,13 +621,16 @@ def _limits(scope: Scope, element: Any, location: Location) -> Limits:
             f"the lower limit {float(lower):g} is above the upper one, {float(upper):g}",
         )
     return Limits(
-        lower, upper, *(None if most is None or most < 0 else most for most in (velocity, effort))
+        lower,
+        upper,
+        *(None if bound is None or bound < 0 else bound for bound in (velocity, effort)),
     )
 
 
 def _drive(scope: Scope, element: Any, location: Location) -> Drive:
-    """Return damping, friction and spring. The rest position of a spring without stiffness is
-    ignored.
+    """Return damping, friction and spring of an axis.
+
+    The rest position is read as zero if the stiffness is zero.
     """
     text = scope.text
     dynamics = text.only_child(element, "dynamics", location)
