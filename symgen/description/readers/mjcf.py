@@ -449,8 +449,8 @@ _ACTUATORS = (
 )
 
 
-def _words(reads: str, passes: str = "", closed: bool = True) -> Words:
-    return Words(tuple(reads.split()), tuple(passes.split()), closed)
+def _words(reads: str, ignores: str = "", closed: bool = True) -> Words:
+    return Words(tuple(reads.split()), tuple(ignores.split()), closed)
 
 
 _IN_BODY = _words(_BODY, f"{_PASSED} {_COMPILED}")

@@ -271,13 +271,15 @@ _VALUES = (
 )
 
 
-def _closed(*children: str, attributes: tuple[str, ...] = (), passes: tuple[str, ...] = ()) -> Kind:
+def _closed(
+    *children: str, attributes: tuple[str, ...] = (), ignores: tuple[str, ...] = ()
+) -> Kind:
     """Return the vocabulary of an element that affects the dynamics."""
-    return Kind(Words(attributes, closed=True), Words(children, passes, closed=True))
+    return Kind(Words(attributes, closed=True), Words(children, ignores, closed=True))
 
 
 _AXIS = _closed(
-    "xyz", "limit", "dynamics", "mimic", "use_parent_model_frame", passes=("initial_position",)
+    "xyz", "limit", "dynamics", "mimic", "use_parent_model_frame", ignores=("initial_position",)
 )
 KINDS = {
     "sdf": Kind(
@@ -347,7 +349,7 @@ KINDS = {
         "pose",
         "fluid_added_mass",
         attributes=("auto",),
-        passes=("auto_inertia_params", "density", "frame"),
+        ignores=("auto_inertia_params", "density", "frame"),
     ),
     "inertia": _closed(*_MOMENTS),
     "velocity_decay": _closed("linear", "angular"),
@@ -410,7 +412,7 @@ def check(element: Any, text: Text, location: Location, name: str = "") -> None:
                 text.unread.child(kind, name, child_name, child_location)
             elif (
                 child_name in KINDS
-                and child_name not in kind.children.passes
+                and child_name not in kind.children.ignores
                 and child_name not in ("model", "include")
             ):
                 waiting.append((child, child_name, child_location))

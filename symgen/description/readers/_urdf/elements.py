@@ -60,12 +60,12 @@ _INERTIA_NAMES = dict.fromkeys(("mass", "inertia"), _MISPLACED)
 _DRIVE_NAMES = dict.fromkeys(("damping", "friction"), _NOT_IN_JOINT)
 
 
-def _closed(*names: str, passes: tuple[str, ...] = ()) -> Kind:
+def _closed(*names: str, ignores: tuple[str, ...] = ()) -> Kind:
     """Return the vocabulary of an element without children whose attributes affect the dynamics.
 
-    `names` are read, `passes` are ignored, any other name is refused.
+    The reader reads `names` and ignores `ignores`; any other name is refused.
     """
-    return Kind(Words(names, passes, closed=True), Words(closed=True))
+    return Kind(Words(names, ignores, closed=True), Words(closed=True))
 
 
 KINDS = {
@@ -120,7 +120,7 @@ KINDS = {
     ),
     "parent": _closed("link"),
     "child": _closed("link"),
-    "axis": _closed("xyz", passes=("rpy",)),
+    "axis": _closed("xyz", ignores=("rpy",)),
     "mimic": _closed("joint", "multiplier", "offset"),
     "limit": Kind(
         Words(
