@@ -1,4 +1,9 @@
-"""Cases of a self-test, and the context of the template of NAME_selftest.c."""
+"""Cases of a self-test, and the context of the template of NAME_selftest.c.
+
+The self-test calls each function at the states of its cases and compares the results with the
+expected ones. Further calls repeat the comparison with one result in the array of one argument, and
+with the function for blocks of states.
+"""
 
 from __future__ import annotations
 
@@ -24,26 +29,30 @@ from symgen.vocabulary.target import Target
 Number = float | Fraction
 
 LAST_BLOCK_STATES = 3
-"""States of the last block, which is not full."""
+"""Number of states in the last, partial block."""
 SHRINK = Fraction(1, 1024)
-"""Relative difference between a state and its previous copy: a block repeats the states of the
-cases, each time slightly smaller.
+"""Relative difference between a state and its previous copy.
+
+A block has more states than there are cases. It repeats the states of the cases, each time slightly
+smaller, so that no two lanes contain the same numbers.
 """
 SLACK = Fraction(1, 8)
-"""Share of the largest result by which results may differ in a build that fuses operations; states
-differ by more.
+"""Largest accepted error of a block's result in a build that fuses operations, as a share of the
+largest result. The results of different cases differ by more.
 """
 SPARE = 256
-"""Numbers of the stack that are overwritten beyond the arrays of a function, because other
-variables lie between them.
+"""Numbers that the test overwrites on the stack in addition to the size of a function's arrays,
+since the stack contains other variables, too.
 """
 SPACED = 3
-"""Largest stride between the elements of an array whose states are not contiguous."""
+"""Largest stride between the elements of an array in the layout with gaps."""
 
 
 class Equation(NamedTuple):
-    """M x = b that a result x must solve. `matrix` is M's lower triangle, row by row; `tolerances`
-    bounds |M x − b| entry by entry.
+    """Linear equation M x = b that a result x must solve.
+
+    `matrix` is the lower triangle of M, row by row; `right` is b; `tolerances` bounds |M x − b|
+    entry by entry.
     """
 
     matrix: tuple[Number, ...]
@@ -53,11 +62,11 @@ class Equation(NamedTuple):
 
 @dataclass(frozen=True)
 class SelfTestCase:
-    """One state and the answer there, for the self-test.
+    """Arguments of one function at one state, and the expected results.
 
     `arguments` and `results` are flat and in the order of the C call. `tolerances` bounds the
-    absolute error of every entry of every result. A result with an entry in `equations` is judged
-    by that equation. Arguments should be exact in the program's real type.
+    absolute error of every entry of every result. A result with an entry in `equations` must solve
+    that equation instead. Arguments should be exact in the program's real type.
     """
 
     function: str
@@ -70,56 +79,55 @@ class SelfTestCase:
 def self_test_context(
     programs: Mapping[str, Form], target: Target, cases: list[SelfTestCase]
 ) -> dict[str, Any]:
-    """Return the context of the template: data and calls of each function with a case, all
-    matrices, and words of C.
+    """Return the context of the template.
+
+    It contains the data and calls of each function with a case, the mass matrices, and constants in
+    the notation of C.
     """
-    tables = _Tables()
+    mass_matrices = _MassMatrices()
     tests = [
-        _test(program, target, of_function, tables)
+        _test(program, target, function_cases, mass_matrices)
         for function, program in programs.items()
-        if (of_function := [case for case in cases if case.function == function])
+        if (function_cases := [case for case in cases if case.function == function])
     ]
     real = REALS[next(iter(programs.values())).real]
-    spelt: dict[str, Any] = {
+    tested_functions = {case.function for case in cases}
+    start_positions = [
+        _numbers(case.arguments[0], real.name) for case in cases if case.function == ASSEMBLE
+    ]
+    return {
         "fabs": real.libm("fabs"),
-        "spoilt": real.spoilt,
+        "marker": real.spoilt,
         "infinity": real.infinity,
         "zero": printer().literal(Fraction(0), real.name),
-    }
-    matrices = tables.printed(real.name)
-    entrywise = any(
-        result["judge"]["by"] == "wrong" for test in tests for result in test["results"]
-    )
-    judged = {case.function for case in cases}
-    starts = [_numbers(case.arguments[0], real.name) for case in cases if case.function == ASSEMBLE]
-    spelt |= {
         "one": printer().literal(Fraction(1), real.name),
-        "starts": starts,
-        "rows": programs[ASSEMBLING[0]].outputs[1].size if starts else 0,
-    }
-    spelt |= {
-        "works": any(programs[function].looped for function in judged if function in programs),
-        "all_alias": not any(map(printer().forbids_aliasing, programs.values())),
-    }
-    unjudged_functions = [function for function in programs if function not in judged]
-    return spelt | {
+        "start_positions": start_positions,
+        "closure_rows": programs[ASSEMBLING[0]].outputs[1].size if start_positions else 0,
+        "uses_workspace": any(
+            programs[function].looped for function in tested_functions if function in programs
+        ),
+        "all_may_alias": not any(map(printer().forbids_aliasing, programs.values())),
         "tests": tests,
         "total": len(tests),
-        "unjudged": unjudged_functions,
-        "matrices": matrices,
-        "entrywise": entrywise,
+        "untested": [function for function in programs if function not in tested_functions],
+        "matrices": mass_matrices.printed(real.name),
+        "entrywise": any(
+            result["comparison"]["function"] == "wrong"
+            for test in tests
+            for result in test["results"]
+        ),
         "blocks": _blocks(programs.values(), tests, real),
     }
 
 
-class _Tables:
-    """Matrices by state; each set is printed once, however many functions use it."""
+class _MassMatrices:
+    """Tables of the mass matrices at all states. Functions with the same matrices share a table."""
 
     def __init__(self) -> None:
         self._names: dict[tuple[tuple[Number, ...], ...], str] = {}
 
     def name(self, states: tuple[tuple[Number, ...], ...]) -> str:
-        """Return the C name of a set of matrices."""
+        """Return the C name of the table with these matrices, one row per state."""
         return self._names.setdefault(states, f"mass_matrix_{len(self._names) + 1}")
 
     def printed(self, real: str) -> list[dict[str, Any]]:
@@ -137,34 +145,40 @@ class _Tables:
 
 @dataclass(frozen=True)
 class _Call:
-    """Arguments of one call in the self-test, as C writes them; `shared` are the inputs where they
-    lie in the array `shared`.
+    """Arguments of one call in the self-test, as C writes them.
+
+    The array `shared` of the self-test can replace any argument or result. `shared_inputs` are the
+    expressions of the inputs in that case.
     """
 
     inputs: Sequence[str]
-    shared: Sequence[str]
+    shared_inputs: Sequence[str]
     outputs: Sequence[str]
-    work: Sequence[str]
+    workspace: Sequence[str]
 
     def text(self, argument: int | None = None, result: int | None = None) -> str:
-        """Return the call; the given argument and result, if any, lie in the array `shared`."""
+        """Return the call, with the array `shared` as the argument and as the result of these
+        indices.
+        """
         inputs, outputs = list(self.inputs), list(self.outputs)
         if argument is not None:
-            inputs[argument] = self.shared[argument]
+            inputs[argument] = self.shared_inputs[argument]
         if result is not None:
             outputs[result] = "shared"
-        return ", ".join([*inputs, *outputs, *self.work])
+        return ", ".join([*inputs, *outputs, *self.workspace])
 
-    def with_too_small_work(self) -> str:
+    def with_empty_workspace(self) -> str:
         """Return the call with a workspace of size zero."""
-        return ", ".join([*self.inputs, *self.outputs, *self.work[:-1], "0"])
+        return ", ".join([*self.inputs, *self.outputs, *self.workspace[:-1], "0"])
 
 
 def _test(
-    program: Form, target: Target, cases: list[SelfTestCase], tables: _Tables
+    program: Form, target: Target, cases: list[SelfTestCase], mass_matrices: _MassMatrices
 ) -> dict[str, Any]:
-    """Data and calls of one function's self-test: the plain call, and each result stored over each
-    argument.
+    """Return the data and the calls of one function's self-test.
+
+    The calls are: separate arrays for all arguments and results, one result in the array of one
+    argument, and calls that a checked function must refuse.
     """
     for case in cases:
         _check_case(program, case)
@@ -173,9 +187,10 @@ def _test(
         for k, port in enumerate(program.inputs)
     ]
     results = [
-        _judged_result(program, target, cases, k, tables) for k in range(len(program.outputs))
+        _expected_result(program, target, cases, k, mass_matrices)
+        for k in range(len(program.outputs))
     ]
-    work = _work("work", f"{target.name}_WORK", program, target)
+    workspace = _workspace("work", f"{target.name}_WORK", program, target)
     call = _Call(
         [
             cast_array(port, f"{argument['table']}[i]", target.name)
@@ -183,9 +198,9 @@ def _test(
         ],
         [cast_array(port, "shared", target.name) for port in program.inputs],
         [result["name"] for result in results],
-        work,
+        workspace,
     )
-    checked_work = bool(target.checked and work)
+    checks_workspace = bool(target.checked and workspace)
     return {
         "function": derivatives.identifier_part(program.function),
         "label": program.function + _coarse(cases),
@@ -194,27 +209,27 @@ def _test(
         "arguments": arguments,
         "results": results,
         "call": call.text(),
-        "shared": []
+        "aliasing_calls": []
         if printer().forbids_aliasing(program)
-        else _calls_that_share(call, arguments, results),
-        "refused": [
+        else _aliasing_calls(call, arguments, results),
+        "refused_calls": [
             {"argument": argument, "call": call.text(k)} for k, argument in enumerate(arguments)
         ]
         if target.checked
         else [],
-        "works": bool(work),
-        "last_of_many": _work("work_of_many", f"{target.name}_BATCH_WORK", program, target),
-        "too_small": call.with_too_small_work() if checked_work else "",
-        "begins": min(len(cases), 2),
-        "tables": [argument["table"] for argument in arguments],
-        "largest": max(port.size for port in (*program.inputs, *program.outputs)),
-    } | _blocks_of_function(program, target, REALS[program.real], arguments, results, work)
+        "uses_workspace": bool(workspace),
+        "batch_workspace": _workspace("work_of_many", f"{target.name}_BATCH_WORK", program, target),
+        "call_with_empty_workspace": call.with_empty_workspace() if checks_workspace else "",
+        "batch_calls": min(len(cases), 2),
+        "argument_tables": [argument["table"] for argument in arguments],
+        "largest_size": max(port.size for port in (*program.inputs, *program.outputs)),
+    } | _blocks_of_function(program, target, REALS[program.real], arguments, results, workspace)
 
 
 def _table(
     program: Form, target: Target, port: Port, values: Sequence[Sequence[Number]], prefix: str = ""
 ) -> dict[str, Any]:
-    """Table of the values of an argument or a result, one row a state."""
+    """Return the table of the values of an argument or a result, one row per state."""
     return {
         "name": printer().parameters(program, target)[port.name],
         "table": f"{derivatives.identifier_part(program.function)}_{prefix}{port.name}",
@@ -223,44 +238,54 @@ def _table(
     }
 
 
-def _judged_result(
-    program: Form, target: Target, cases: list[SelfTestCase], index: int, tables: _Tables
+def _expected_result(
+    program: Form,
+    target: Target,
+    cases: list[SelfTestCase],
+    index: int,
+    mass_matrices: _MassMatrices,
 ) -> dict[str, Any]:
-    """Return the expected values of one result, its tolerances, and the arguments of the judge."""
+    """Return the expected values of one result, its tolerances, and how they are compared.
+
+    The comparison is a function of the self-test, `wrong` or `unsolved`, with its arguments after
+    the result.
+    """
     port = program.outputs[index]
-    solved = _equations_of(cases, index)
-    if solved:
-        expected = [equation.right for equation in solved]
-        allowed = [equation.tolerances for equation in solved]
+    equations = _equations_of(cases, index)
+    if equations:
+        expected = [equation.right for equation in equations]
+        tolerances = [equation.tolerances for equation in equations]
     else:
         expected = [case.results[index] for case in cases]
-        allowed = [case.tolerances[index] for case in cases]
-    result = _table(program, target, port, expected, "M_" if solved else "")
+        tolerances = [case.tolerances[index] for case in cases]
+    result = _table(program, target, port, expected, "M_" if equations else "")
     table = result["table"]
-    matrix = [f"{tables.name(tuple(e.matrix for e in solved))}[i]"] if solved else []
-    against = ", ".join([*matrix, f"{table}[i]", f"{table}_tolerance[i]", str(port.size)])
+    matrix = [f"{mass_matrices.name(tuple(e.matrix for e in equations))}[i]"] if equations else []
+    compared_with = ", ".join([*matrix, f"{table}[i]", f"{table}_tolerance[i]", str(port.size)])
     return result | {
-        "tolerances": [_numbers([_rounded_up(x) for x in row], program.real) for row in allowed],
-        "judge": {
-            "by": "unsolved" if solved else "wrong",
-            "against": against,
-            "many": against.replace("[i]", "[k]"),
+        "tolerances": [_numbers([_rounded_up(x) for x in row], program.real) for row in tolerances],
+        "comparison": {
+            "function": "unsolved" if equations else "wrong",
+            "arguments": compared_with,
+            "batch_arguments": compared_with.replace("[i]", "[k]"),
         },
-        "many": f"{table}_many",
-        "all": port.size * len(cases),
+        "batch_name": f"{table}_many",
+        "batch_size": port.size * len(cases),
     }
 
 
 def _equations_of(cases: list[SelfTestCase], index: int) -> list[Equation]:
-    """The equations that one result must solve; empty where it is compared with an answer."""
+    """Return the equations that one result must solve; empty if its values are compared."""
     equations = [case.equations[index] for case in cases if case.equations]
     return [equation for equation in equations if equation is not None]
 
 
-def _calls_that_share(
+def _aliasing_calls(
     call: _Call, arguments: Sequence[dict[str, Any]], results: Sequence[dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Calls that store one result over one argument, for every pair."""
+    """Return a call for each pair of an argument and a result: the result is stored in the array of
+    the argument.
+    """
     return [
         {"argument": argument, "result": result, "call": call.text(i, k)}
         for i, argument in enumerate(arguments)
@@ -268,24 +293,30 @@ def _calls_that_share(
     ]
 
 
-def _work(name: str, size: str, program: Form, target: Target) -> list[str]:
-    """Last arguments of a loop over links: the workspace, and its size if functions are checked."""
+def _workspace(name: str, size: str, program: Form, target: Target) -> list[str]:
+    """Return the last arguments of a looped function: the workspace, and its size if functions are
+    checked. Unrolled functions have none.
+    """
     return [name, *([size] if target.checked else [])] if program.looped else []
 
 
 def _coarse(cases: list[SelfTestCase]) -> str:
-    """Return how far a tolerance lets a result be off, if that exceeds `reals.LOST` of it at half
-    of the states.
+    """Return a remark on coarse tolerances, for the label of a test.
+
+    The remark gives the median over the states of tolerance / result. It is empty if the median is
+    at most `reals.LOST`.
     """
-    relative = []
+    relative_tolerances = []
     for case in cases:
-        sizes = [
-            (_largest(result), _largest(allowed))
-            for result, allowed in zip(case.results, case.tolerances, strict=True)
+        magnitudes = [
+            (_largest(result), _largest(tolerances))
+            for result, tolerances in zip(case.results, case.tolerances, strict=True)
         ]
-        relative.append(max((tolerance / size for size, tolerance in sizes if size), default=0.0))
-    usual = median(relative)
-    return f" (to within {usual:.1g} of the result)" if usual > LOST else ""
+        relative_tolerances.append(
+            max((tolerance / size for size, tolerance in magnitudes if size), default=0.0)
+        )
+    typical = median(relative_tolerances)
+    return f" (to within {typical:.1g} of the result)" if typical > LOST else ""
 
 
 def _largest(values: Sequence[Number]) -> float:
@@ -294,21 +325,26 @@ def _largest(values: Sequence[Number]) -> float:
 
 
 def _check_case(program: Form, case: SelfTestCase) -> None:
-    """Raise RequestError for a case of other sizes than the function's, or with a number that is
+    """Raise RequestError if the sizes of a case are not those of the function, or if a number is
     not finite.
     """
     sizes = [port.size for port in (*program.inputs, *program.outputs)]
     result_sizes = sizes[len(program.inputs) :]
-    stated = [len(values) for values in (*case.arguments, *case.results)]
-    allowed = [len(values) for values in case.tolerances]
-    fits = sizes == stated and result_sizes == allowed == _equation_sizes(case, result_sizes)
+    case_sizes = [len(values) for values in (*case.arguments, *case.results)]
+    tolerance_sizes = [len(values) for values in case.tolerances]
+    tolerances_fit = result_sizes == tolerance_sizes == _right_side_sizes(case, result_sizes)
+    fits = sizes == case_sizes and tolerances_fit
     if not fits or not all(math.isfinite(number) for number in _numbers_of(case)):
-        fault = f"sizes {stated} and {allowed} for {sizes}, or a number that is not finite"
+        fault = (
+            f"sizes {case_sizes} and {tolerance_sizes} for {sizes}, or a number that is not finite"
+        )
         raise RequestError(f"a self-test case of {program.function} has {fault}")
 
 
-def _equation_sizes(case: SelfTestCase, result_sizes: Sequence[int]) -> list[int]:
-    """Sizes of the right sides of the equations; of a result without one, the result's own."""
+def _right_side_sizes(case: SelfTestCase, result_sizes: Sequence[int]) -> list[int]:
+    """Return the sizes of the right sides of the equations; for a result without an equation, the
+    size of the result.
+    """
     equations = case.equations or (None,) * len(result_sizes)
     return [
         size if equation is None else len(equation.right)
@@ -317,7 +353,7 @@ def _equation_sizes(case: SelfTestCase, result_sizes: Sequence[int]) -> list[int
 
 
 def _numbers_of(case: SelfTestCase) -> Iterator[Number]:
-    """Yield all numbers of a case."""
+    """Yield all numbers of a case, those of its equations included."""
     equation_fields = [
         equation_field
         for equation in case.equations
@@ -330,7 +366,7 @@ def _numbers_of(case: SelfTestCase) -> Iterator[Number]:
 
 @lru_cache(maxsize=1 << 12)
 def _rounded_up(value: Number) -> Fraction:
-    """Return a tolerance rounded up to three digits, which is all its accuracy."""
+    """Return a tolerance rounded up to three digits; further digits mean nothing."""
     exact = Fraction(value)
     if not exact:
         return exact
@@ -339,7 +375,9 @@ def _rounded_up(value: Number) -> Fraction:
 
 
 def _numbers(values: Sequence[Number], real: str) -> list[str]:
-    """Numbers as lines of at most WIDTH columns, commas included."""
+    """Return numbers as lines of C, with commas, that are at most WIDTH columns wide after their
+    indentation.
+    """
     lines: list[str] = []
     for k, value in enumerate(values):
         text = printer().literal(Fraction(value), real) + ("," if k + 1 < len(values) else "")
@@ -352,18 +390,18 @@ def _numbers(values: Sequence[Number], real: str) -> list[str]:
 
 # -- blocks of states --
 #
-# Each function runs at two whole blocks, with and without a part of one, and at a state less. The
-# states are those of the
-# self-test in turn, a little smaller each time around, so that no two lanes hold the same numbers.
-# The function of one
-# state gives the expected results.
+# Each function for blocks of states runs with two full blocks and a partial one, with two full
+# blocks, and with one state less than two full blocks. The states are those of the cases, repeated
+# with slightly smaller values. The function for one state computes the expected results.
 
 
 def _blocks(
     forms: Iterable[Form], tests: Sequence[Mapping[str, Any]], real: Real
 ) -> dict[str, Any]:
-    """The words that the blocks of all functions share; `tests` are those of the functions that are
-    tested.
+    """Return the context that the tests of all functions with blocks of states share.
+
+    `capacity` is the number of states for which an array has space: a whole block more than is
+    tested, so that a store after the last state stays in the array and is detected.
     """
 
     def number(value: Fraction) -> str:
@@ -372,10 +410,10 @@ def _blocks(
     count = _states(real.lanes)
     return {
         "states": count,
-        "room": count + real.lanes,
-        "refused": real.lanes // 2,
+        "capacity": _capacity(real),
+        "refused_state": real.lanes // 2,
         "counts": [count, 2 * real.lanes, 2 * real.lanes - 1],
-        "size": max((test["laid"] for test in tests), default=1),
+        "size": max((test["length"] for test in tests), default=1),
         "spare": SPARE,
         "shrink": number(SHRINK),
         "slack": number(SLACK),
@@ -389,15 +427,17 @@ def _blocks_of_function(
     real: Real,
     arguments: Sequence[Mapping[str, Any]],
     results: Sequence[Mapping[str, Any]],
-    last: Sequence[str],
+    workspace: Sequence[str],
 ) -> dict[str, Any]:
     """Return the context of one function for blocks of states.
 
-    `blocks` says for each array where its states are stored. `laid` and `room` are the numbers in
-    all arrays and in those of the results. `alone` and `exactly` are the arguments of the functions
-    of one state and of many. `last` are the workspace arguments of a looped function.
+    `arrays` describes the array of each argument and result; all arrays are parts of one array.
+    `length` and `results_length` count the numbers in all arrays and in the arrays of the results.
+    `single_arguments` are the arguments of the function for one state, with the arguments
+    `workspace` if it is looped. `block_workspace` are the last arguments of the function for blocks
+    of states; the workspace has `workspace_size` numbers.
     """
-    room = _states(real.lanes) + real.lanes
+    capacity = _capacity(real)
     arrays: list[dict[str, Any]] = []
     ports, offset = (*form.inputs, *form.outputs), 0
     for k, (port, table) in enumerate(zip(ports, (*arguments, *results), strict=True)):
@@ -407,30 +447,41 @@ def _blocks_of_function(
                 "number": k,
                 "argument": is_argument,
                 "size": port.size,
-                "at": offset,
-                "laid": f"{table['table']}_laid",
+                "offset": offset,
+                "block": f"{table['table']}_laid",
                 "table": table["table"],
-                "one": f"{table['table']}_one" if is_argument else table["name"],
-                "positions": int(port.name in POSITIONS),
+                "single": f"{table['table']}_one" if is_argument else table["name"],
+                "is_positions": int(port.name in POSITIONS),
             }
         )
-        offset += room * (SPACED * port.size + 1 + k)
-    needs = printer().driver(form, target)["needs"] if target.text.batch else 0
-    work = ["work_of_many", *([str(needs)] if target.checked else [])] if needs else []
+        # In the layout with gaps, a different gap after the states of each array, 1 + k numbers,
+        # distinguishes the strides of the arrays.
+        offset += capacity * (SPACED * port.size + 1 + k)
+    workspace_size = printer().driver(form, target)["needs"] if target.text.batch else 0
+    block_workspace = (
+        ["work_of_many", *([str(workspace_size)] if target.checked else [])]
+        if workspace_size
+        else []
+    )
     single_arguments = [
-        cast_array(port, array["one"], target.name) if array["argument"] else array["one"]
+        cast_array(port, array["single"], target.name) if array["argument"] else array["single"]
         for port, array in zip(ports, arrays, strict=True)
     ]
     return {
-        "blocks": arrays,
-        "laid": offset,
-        "room": offset - int(arrays[len(arguments)]["at"]),
-        "exactly": work,
-        "needs": needs,
-        "alone": ", ".join([*single_arguments, *last]),
+        "arrays": arrays,
+        "length": offset,
+        "results_length": offset - int(arrays[len(arguments)]["offset"]),
+        "block_workspace": block_workspace,
+        "workspace_size": workspace_size,
+        "single_arguments": ", ".join([*single_arguments, *workspace]),
     }
 
 
 def _states(lanes: int) -> int:
     """Return the number of states: two full blocks and a partial one."""
     return 2 * lanes + LAST_BLOCK_STATES
+
+
+def _capacity(real: Real) -> int:
+    """Return the number of states for which the array of an argument or result has space."""
+    return _states(real.lanes) + real.lanes

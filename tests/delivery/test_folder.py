@@ -205,7 +205,7 @@ def test_arrays_of_the_self_test_hold_a_whole_block_beyond_the_last_state(real: 
     """
     words = _blocks((), (), real)
     assert words["states"] == max(words["counts"])
-    assert words["room"] >= words["states"] + real.lanes
+    assert words["capacity"] >= words["states"] + real.lanes
 
 
 def test_the_self_test_covers_a_payload_and_single_functions(tmp_path: Path) -> None:

@@ -128,43 +128,47 @@ def test_a_case_of_other_sizes_or_without_finite_numbers_is_refused(
 def test_each_function_is_called_with_its_arrays() -> None:
     facts = context()
     both, single = facts["tests"]
-    assert (facts["total"], facts["unjudged"], facts["matrices"]) == (2, [], [])
+    assert (facts["total"], facts["untested"], facts["matrices"]) == (2, [], [])
     assert facts["entrywise"] is True
     assert (both["label"], both["symbol"]) == ("mass_matrix_and_bias", "arm_mass_matrix_and_bias")
-    assert (both["count"], both["begins"], both["largest"]) == (3, 2, 4)
+    assert (both["count"], both["batch_calls"], both["largest_size"]) == (3, 2, 4)
     tables = ["mass_matrix_and_bias_q", "mass_matrix_and_bias_v"]
-    assert both["tables"] == tables
+    assert both["argument_tables"] == tables
     assert both["call"] == f"{tables[0]}[i], {tables[1]}[i], M, c"
     assert [(a["name"], a["size"], len(a["states"])) for a in both["arguments"]] == [
         ("q", 2, 3),
         ("v", 2, 3),
     ]
     matrix, bias = both["results"]
-    assert (matrix["name"], matrix["size"], matrix["all"]) == ("M", 4, 12)
-    assert (bias["table"], bias["many"]) == (
+    assert (matrix["name"], matrix["size"], matrix["batch_size"]) == ("M", 4, 12)
+    assert (bias["table"], bias["batch_name"]) == (
         "mass_matrix_and_bias_c",
         "mass_matrix_and_bias_c_many",
     )
-    assert bias["judge"] == {
-        "by": "wrong",
-        "against": "mass_matrix_and_bias_c[i], mass_matrix_and_bias_c_tolerance[i], 2",
-        "many": "mass_matrix_and_bias_c[k], mass_matrix_and_bias_c_tolerance[k], 2",
+    assert bias["comparison"] == {
+        "function": "wrong",
+        "arguments": "mass_matrix_and_bias_c[i], mass_matrix_and_bias_c_tolerance[i], 2",
+        "batch_arguments": "mass_matrix_and_bias_c[k], mass_matrix_and_bias_c_tolerance[k], 2",
     }
     assert bias["tolerances"] == [["1e-12, 1e-12"]] * 3
-    assert (single["works"], single["too_small"], single["refused"]) == (False, "", [])
-    assert single["needs"] == 0
+    assert (
+        single["uses_workspace"],
+        single["call_with_empty_workspace"],
+        single["refused_calls"],
+    ) == (False, "", [])
+    assert single["workspace_size"] == 0
 
 
 def test_each_result_is_stored_over_each_argument() -> None:
     (both, _) = context()["tests"]
-    calls = [shared["call"].split(", ") for shared in both["shared"]]
+    calls = [shared["call"].split(", ") for shared in both["aliasing_calls"]]
     assert calls == [
         ["shared", "mass_matrix_and_bias_v[i]", "shared", "c"],
         ["shared", "mass_matrix_and_bias_v[i]", "M", "shared"],
         ["mass_matrix_and_bias_q[i]", "shared", "shared", "c"],
         ["mass_matrix_and_bias_q[i]", "shared", "M", "shared"],
     ]
-    assert [(s["argument"]["name"], s["result"]["name"]) for s in both["shared"]] == [
+    assert [(s["argument"]["name"], s["result"]["name"]) for s in both["aliasing_calls"]] == [
         ("q", "M"),
         ("q", "c"),
         ("v", "M"),
@@ -174,7 +178,7 @@ def test_each_result_is_stored_over_each_argument() -> None:
 
 def test_a_checked_function_refuses_each_argument_in_turn() -> None:
     (both, _) = context(checked=True)["tests"]
-    assert [(entry["argument"]["name"], entry["call"]) for entry in both["refused"]] == [
+    assert [(entry["argument"]["name"], entry["call"]) for entry in both["refused_calls"]] == [
         ("q", "shared, mass_matrix_and_bias_v[i], M, c"),
         ("v", "mass_matrix_and_bias_q[i], shared, M, c"),
     ]
@@ -182,9 +186,9 @@ def test_a_checked_function_refuses_each_argument_in_turn() -> None:
 
 def test_functions_without_a_case_are_named() -> None:
     facts = context([case()])
-    assert facts["unjudged"] == ["mass_matrix_and_bias"]
+    assert facts["untested"] == ["mass_matrix_and_bias"]
     assert facts["total"] == 1
-    assert facts["tests"][0]["begins"] == 1
+    assert facts["tests"][0]["batch_calls"] == 1
     nothing = context([])
     assert (nothing["total"], nothing["tests"], nothing["blocks"]["size"]) == (0, [], 1)
     assert nothing["entrywise"] is False
@@ -206,10 +210,10 @@ def test_a_result_that_solves_equations_is_judged_by_them() -> None:
     (test,) = facts["tests"]
     matrix, bias = test["results"]
     assert facts["entrywise"] is True
-    assert matrix["judge"]["by"] == "wrong"
+    assert matrix["comparison"]["function"] == "wrong"
     assert bias["table"] == "mass_matrix_and_bias_M_c"
-    assert bias["judge"]["by"] == "unsolved"
-    assert bias["judge"]["against"] == (
+    assert bias["comparison"]["function"] == "unsolved"
+    assert bias["comparison"]["arguments"] == (
         "mass_matrix_1[i], mass_matrix_and_bias_M_c[i], mass_matrix_and_bias_M_c_tolerance[i], 2"
     )
     assert bias["states"] == [["5.0, 6.0"]] * 2
@@ -234,36 +238,38 @@ def test_a_result_that_solves_equations_is_judged_by_them() -> None:
 
 @pytest.mark.parametrize("real", REALS)
 def test_arrays_of_many_states_lie_behind_each_other(real: str) -> None:
-    """Each has room for all states, and one block more, with its numbers up to three apart."""
+    """Each has capacity for all states, and one block more, with its numbers up to three apart."""
     programs = {"mass_matrix_and_bias": arm(real)["mass_matrix_and_bias"]}
     facts = context(programs=programs, batch=True)
     lanes = REALS[real].lanes
-    states, room = facts["blocks"]["states"], facts["blocks"]["room"]
+    states, capacity = facts["blocks"]["states"], facts["blocks"]["capacity"]
     assert states == 2 * lanes + LAST_BLOCK_STATES
-    assert room == states + lanes
+    assert capacity == states + lanes
     assert facts["blocks"]["counts"] == [states, 2 * lanes, 2 * lanes - 1]
-    assert facts["blocks"]["refused"] == lanes // 2
+    assert facts["blocks"]["refused_state"] == lanes // 2
     (test,) = facts["tests"]
-    arrays = test["blocks"]
-    ends = [array["at"] for array in arrays[1:]] + [test["laid"]]
+    arrays = test["arrays"]
+    ends = [array["offset"] for array in arrays[1:]] + [test["length"]]
     for array, end in zip(arrays, ends, strict=True):
-        assert end - array["at"] > room * SPACED * array["size"]
+        assert end - array["offset"] > capacity * SPACED * array["size"]
     assert [(a["number"], a["argument"], a["size"]) for a in arrays] == [
         (0, True, 2),
         (1, True, 2),
         (2, False, 4),
         (3, False, 2),
     ]
-    assert [array["positions"] for array in arrays] == [1, 0, 0, 0]
-    assert [array["one"] for array in arrays] == [
+    assert [array["is_positions"] for array in arrays] == [1, 0, 0, 0]
+    assert [array["single"] for array in arrays] == [
         "mass_matrix_and_bias_q_one",
         "mass_matrix_and_bias_v_one",
         "M",
         "c",
     ]
-    assert test["room"] == test["laid"] - arrays[2]["at"]
-    assert test["alone"] == "mass_matrix_and_bias_q_one, mass_matrix_and_bias_v_one, M, c"
-    assert facts["blocks"]["size"] == test["laid"]
+    assert test["results_length"] == test["length"] - arrays[2]["offset"]
+    assert (
+        test["single_arguments"] == "mass_matrix_and_bias_q_one, mass_matrix_and_bias_v_one, M, c"
+    )
+    assert facts["blocks"]["size"] == test["length"]
     assert facts["blocks"]["quaternions"] == ()
     quaternion = {
         "mass_matrix_and_bias": replace(programs["mass_matrix_and_bias"], quaternions=(3,))
