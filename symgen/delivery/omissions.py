@@ -1,5 +1,8 @@
-"""Omissions: what the C of a folder leaves out. They follow from the mechanism, so the canonical
-description gives the same ones.
+"""Omissions of a generated folder: parts of the robot that the C does not model, and functions that
+the folder lacks.
+
+The omissions follow from the mechanism. So a folder that is generated again from its canonical
+description has the same omissions.
 """
 
 from __future__ import annotations
@@ -10,14 +13,15 @@ from typing import Any
 from symgen.mechanism.mechanism import Mechanism
 
 Omission = dict[str, Any]
-"""`kind`, `text` (one sentence) and, for joints, `joints` with what each of them declares."""
+"""`kind`, `text` (one sentence) and, if joints are concerned, `joints` with the declared data of
+each.
+"""
 
-NOTED = {"lock": "locked", "snap": "snapped", "warning": "warning", "idle": "idle loop"}
-"""Kinds of notes about decisions of a reading, and the kinds of omissions that they become."""
-
+KINDS_BY_NOTE = {"lock": "locked", "snap": "snapped", "warning": "warning", "idle": "idle loop"}
+"""Kinds of a mechanism's notes that become omissions, and the kinds of these omissions."""
 
 MISSING = "missing"
-"""Kind of omission of a function that was named and is too long."""
+"""Kind of omission of a function that the user named and that is too long to generate."""
 
 
 def omissions(
@@ -25,11 +29,12 @@ def omissions(
     left_out: Mapping[str, str] | None = None,
     missing: Mapping[str, str] | None = None,
 ) -> list[Omission]:
-    """Return everything that the description declares, or a robot has, and the C does not model.
+    """Return the omissions of a mechanism and of the requested functions.
 
     First come joint data that are not applied (SI units), mimic joints, the fixed base, limits,
-    locked and snapped parts, and warnings of the reading. Then come named functions that are
-    `missing`, and functions `left_out`, with reasons.
+    locked joints, snapped angles, loop closures that constrain nothing, and warnings of the reader.
+    Then come functions that the user named and that are `missing`, and other functions that are
+    `left_out`; both map functions to reasons.
     """
     return [
         *_unapplied(mechanism),
@@ -38,16 +43,17 @@ def omissions(
         *_limits(mechanism),
         *_noted(mechanism),
         *(
-            {"kind": MISSING, "text": why, "functions": [word]}
-            for word, why in (missing or {}).items()
+            {"kind": MISSING, "text": reason, "functions": [function]}
+            for function, reason in (missing or {}).items()
         ),
         *_functions(left_out or {}),
     ]
 
 
 def missing_words(not_modelled: object) -> list[str]:
-    """Return the requests that a manifest's list of omissions records as MISSING; empty for
-    anything that is no such list.
+    """Return the functions that the entry `not_modelled` of a manifest records as MISSING.
+
+    The manifest may be edited: an entry of another form counts as empty.
     """
     entries = (
         [entry for entry in not_modelled if isinstance(entry, dict)]
@@ -78,16 +84,16 @@ def _unapplied(mechanism: Mechanism) -> Iterable[Omission]:
 
 
 def _mimic(mechanism: Mechanism) -> Iterable[Omission]:
-    """Yield mimic joints that move independently."""
-    coupled = {
+    """Yield one omission for the mimic joints, if they are modelled as independent joints."""
+    uncoupled = {
         joint.name: joint.mimic
         for joint in mechanism.joints
         if joint.mimic is not None and not mechanism.coupled
     }
-    if coupled:
+    if uncoupled:
         joints = {
             name: {"joint": m.joint, "multiplier": float(m.multiplier), "offset": float(m.offset)}
-            for name, m in coupled.items()
+            for name, m in uncoupled.items()
         }
         relations = "; ".join(
             f"{name} = {m['multiplier']:.12g} {m['joint']} + {m['offset']:.12g}"
@@ -101,12 +107,12 @@ def _mimic(mechanism: Mechanism) -> Iterable[Omission]:
 
 
 def _base(mechanism: Mechanism) -> Omission:
-    """Return the omission of the fixed base."""
+    """Return the omission of the base's motion."""
     mass = float(sum(part.mass for part in mechanism.base_parts))
-    carried = f", and the {mass:.12g} kg that are fixed to it have no effect" if mass else ""
+    mass_text = f", and the {mass:.12g} kg that are fixed to it have no effect" if mass else ""
     return {
         "kind": "fixed base",
-        "text": f"the base {mechanism.base} is fixed in the world{carried}",
+        "text": f"the base {mechanism.base} is fixed in the world{mass_text}",
     }
 
 
@@ -129,28 +135,30 @@ def _limits(mechanism: Mechanism) -> Iterable[Omission]:
 
 
 def _noted(mechanism: Mechanism) -> Iterable[Omission]:
-    """Return the omissions that notes of the reading become."""
+    """Return the omissions that the mechanism's notes report."""
     return (
-        {"kind": NOTED[note.kind], "text": note.text}
+        {"kind": KINDS_BY_NOTE[note.kind], "text": note.text}
         for note in mechanism.notes
-        if note.kind in NOTED
+        if note.kind in KINDS_BY_NOTE
     )
 
 
 def _functions(left_out: Mapping[str, str]) -> Iterable[Omission]:
-    """Yield one entry for all functions with the same reason, apart from the function's own name in
-    it.
+    """Yield one omission for each reason, with all functions that are left out for it.
+
+    A reason may be a sentence that begins with the name of its function. Such reasons are compared
+    without the name.
     """
-    reasons: dict[str, list[str]] = {}
-    for name, why in left_out.items():
-        reasons.setdefault(why.removeprefix(name), []).append(name)
-    for why, names in reasons.items():
-        text = f"{', '.join(names)}: {why}"
-        if why != left_out[names[0]]:  # a sentence that begins with the function
-            text = names[0] + why + (f"; likewise {', '.join(names[1:])}" if names[1:] else "")
+    functions_by_reason: dict[str, list[str]] = {}
+    for name, reason in left_out.items():
+        functions_by_reason.setdefault(reason.removeprefix(name), []).append(name)
+    for reason, names in functions_by_reason.items():
+        text = f"{', '.join(names)}: {reason}"
+        if reason != left_out[names[0]]:  # a sentence that begins with the function's name
+            text = names[0] + reason + (f"; likewise {', '.join(names[1:])}" if names[1:] else "")
         yield {"kind": "functions", "text": text, "functions": names}
 
 
 def _listed(joints: Mapping[str, float]) -> str:
-    """Return joints with their numbers in words."""
+    """Return a text with each joint and its number."""
     return ", ".join(f"{name} {value:.12g}" for name, value in joints.items())

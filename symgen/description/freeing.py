@@ -1,4 +1,6 @@
-"""--base free: a free joint between the world and a root link that is fixed in its description."""
+"""Floating base by --base free: a free joint between the world and the root link of a description
+that fixes this link.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,9 @@ ROOT = "root_joint"
 def add_free_root_joint(tree: Tree, root: str, order: Sequence[Connection]) -> Tree:
     """Return `tree` with a new link `world` and a free joint from it to the link `root`.
 
-    `order` lists the joints, parents first. Raises DescriptionError if the root link is named world
-    or if the tree already moves on a free joint.
+    `order` lists the joints, parents first. Raises DescriptionError if the root link is called
+    world, if the description already has a floating base, or if the name of the new link or joint
+    is used.
     """
     _refuse_free_joint(root, order)
     if root == WORLD:
@@ -41,23 +44,27 @@ def add_free_root_joint(tree: Tree, root: str, order: Sequence[Connection]) -> T
 
 
 def _refuse_free_joint(root: str, order: Sequence[Connection]) -> None:
-    """Raise DescriptionError if the only joint that moves the tree relative to its root link is a
-    free joint.
+    """Raise DescriptionError if the description already has a floating base.
+
+    This is the case if exactly one joint leads from the root link, and from the links fixed to it,
+    to moving links, and if that joint is free.
     """
-    fixed_to_root, moving = {root}, []
+    fixed_to_root, moving_joints = {root}, []
     for connection in order:
         if connection.parent in fixed_to_root and connection.kind == "fixed":
             fixed_to_root.add(connection.child)
         elif connection.parent in fixed_to_root:
-            moving.append(connection)
-    if len(moving) == 1 and moving[0].kind in kinds() and joint_type(moving[0].kind).free:
-        raise moving[0].location.error(
+            moving_joints.append(connection)
+    if len(moving_joints) != 1 or moving_joints[0].kind not in kinds():
+        return
+    if joint_type(moving_joints[0].kind).free:
+        raise moving_joints[0].location.error(
             "it is a free joint on the root link already", "leave out --base free"
         )
 
 
 def _refuse_used_name(kind: str, name: str, names: Sequence[str], location: Location) -> None:
-    """Raise DescriptionError if the new link or joint has the name of another one."""
+    """Raise DescriptionError if the name of the new link or joint is among the used `names`."""
     if name in names:
         raise location.error(
             f"--base free adds a {kind} {quote(name)}, but a {kind} of that name exists",

@@ -1,11 +1,12 @@
-"""Inspection: every result and every letter of every method, as a readable formula.
+"""Inspection: every result of a function and every letter of a method, as a readable formula.
 
-`inspect(robot, "M[1,2]")` is a SymPy expression in q0, q1, … v0, … a0, …; `"P[2]"` is a block of a
-method's own quantity; without an index the result is the full matrix. Indices count from 0. A
-joint's name may replace its number: "M[panda_joint2,panda_joint3]".
+A letter is a quantity of a method in the notation of its paper, such as the articulated-body
+inertia P. `inspect(robot, "M[1,2]")` is a SymPy expression in q0, q1, … v0, … a0, …; `"P[2]"` is a
+block of a letter; without an index the formula is the full matrix. Indices count from 0. The name
+of a joint may replace its number: "M[panda_joint2,panda_joint3]".
 
-`catalogue` lists the quantities, `entries` derives them, `equations` substitutes names, `names`
-defines how names count, and `printing` formats the result.
+`catalogue` lists the quantities, `entries` derives them, `equations` writes named equations,
+`names` defines the symbols, and `printing` formats the formula.
 """
 
 from __future__ import annotations
@@ -30,43 +31,55 @@ def inspect(
     method: str | None = None,
     **options: Unpack[FormulaRequest],
 ) -> Any:
-    """Return one quantity, in SI units, as a SymPy expression, or as a Matrix if it has several
-    entries.
+    """Return one quantity in SI units: a SymPy expression, or a Matrix if it has several entries.
 
-    A method's letter, Minv, det and Lambda_inv are in canonical form if they have one (see
-    `symgen.inspection.canonical`), anything else in closed form.
-    A closed form of more than 500 000 operations is returned as named equations (`Recursive`); if
-    those are refused as well, a whole result is returned as the equations of one link (`Loops`). A
-    SymgenWarning says so. `form="closed"` raises an error instead.
+    Results (M, tau, c, g, J …) are those of the generated program. The letters of a method (P, psi,
+    U, H_theta_L …) refer to the link frames of the description: their axes and their origins; those
+    of SA (Saha) refer to the mass centres. The program may move inertia from a link to its parent;
+    the letters keep the inertias of the description. Some methods divide by the inertia of every
+    link. If such an inertia is singular, moments of inertia on which no motion depends are added,
+    and a SymgenWarning says so.
 
-    Results (M, tau, c, g, J …) are those of the generated program. A method's letters (P, psi, U,
-    H_theta_L …) refer to the declared link frames, at their origins (SA's at the mass centres),
-    without inertia moved to a parent. If a method adds moments of inertia that no motion depends
-    on, a SymgenWarning says so.
+    Without `form`, the size of the formula decides. Letters, Minv, det and Lambda_inv are in
+    canonical form if they have one (see `symgen.inspection.canonical`), other quantities in closed
+    form. If the closed form has more than 500 000 operations, the result is a `Recursive`, named
+    equations. If the named equations are too many as well, a function's result without an index is
+    returned as a `Loops`, the equations of one link. A SymgenWarning announces a `Recursive` or a
+    `Loops`.
 
-    `form`: "closed" for one expression, "recursive" for named equations down to the inputs,
-    "multiangle" for the canonical form, "looped" for the equations of one link of a whole result.
-    The canonical form is a `MultiAngle`, a `Quotient` of two, or for several entries a `Canonical`;
-    it is unique, so == decides equality, and .sympy() returns it as SymPy. In a `Quotient` of a
-    robot with decimal angles, rational rotations within 1e-78 rad replace these angles, and
-    coefficients agree with those of the robot to 55 digits. `at`: numbers for inputs,
-    {"q1": "pi/2", "elbow": 0}, exact at multiples of pi/2. `frame`: the link to which J and
-    Lambda_inv refer, or a list of several; the first index of J is then that of the frame.
-    `symbols`: "all" or a list such as "m,l"; masses, mass centres, moments and lengths remain
-    symbols m_1, c_1_x, I_1_xx, l_1_x. `task_rows`: the rows of the task of Lambda and Jbar, which
-    "Lambda[x,wz]" may name.
+    Values of `form`:
 
-    Letters i, j, k and l in place of indices stand for the links of a chain of like links. The
-    formulas in these letters and the number of links n are a `General`: .block(n=50, i=3, j=7) is
-    an entry. They are compared with chains of up to nine links. `.proved_from` names the definition
-    from which they are proved for every n, and is "" if they are compared only. A letter without
-    such a formula, such as P[i], is a `Steps`, with a SymgenWarning: the recursion step from the
-    next link, or of U[i,j], from link i + 1 to link i. .block(n=50, i=3) is a block of it; its
-    symbols q0, q1 and entry_R_C are the coordinates of links i and i + 1 and the entries of the
-    articulated-body inertia, or of the carried wrench. form="recursive" asks for it.
+    - "closed": one expression; RequestError if it is too long.
+    - "recursive": named equations down to the inputs.
+    - "multiangle": the canonical form, which is a `MultiAngle`, a `Quotient` of two, or a
+      `Canonical` if there are several entries. It is unique, so == decides equality; .sympy()
+      converts it. If the robot has angles in decimals, a `Quotient` is computed for rational
+      rotations that differ from them by at most 1e-78 rad. Its coefficients then agree with those
+      of the robot to 55 digits.
+    - "looped": the equations of one link, for a function's result without an index.
 
-    Every result is the complete formula. In a notebook a SymPy object is rendered completely, a
-    long MultiAngle by its largest terms + ⋯ with the number of the other terms.
+    Other arguments:
+
+    - `at`: numbers for inputs, {"q1": "pi/2", "elbow": 0}; multiples of pi/2 are exact.
+    - `frame`: the link to which J and Lambda_inv refer, or a list of several links; the first index
+      of J is then that of the link.
+    - `symbols`: "all" or a list such as "m,l"; masses, mass centres, moments of inertia and lengths
+      remain symbols m_1, c_1_x, I_1_xx, l_1_x.
+    - `task_rows`: the rows of the task of Lambda and Jbar; "Lambda[x,wz]" may name them.
+
+    Indices i, j, k and l denote any link of a serial chain of like links. The formulas in these
+    indices and in the number of links n are a `General`; its method .block(n=50, i=3, j=7) is one
+    block. symgen compares the formulas with chains of up to nine links. `.proved_from` names the
+    definition from which they are proved for every n, and is "" if they are only compared.
+
+    A letter without such a formula, such as P[i], is a `Steps`, and a SymgenWarning says so.
+    `Steps` is one step of its recursion, from link i + 1 to link i. .block(n=50, i=3) is one block.
+    The symbols q0, q1 and entry_R_C of the step are the coordinates of links i and i + 1 and the
+    entries of the articulated-body inertia, or of the carried wrench. form="recursive" requests the
+    step explicitly, without a warning.
+
+    Every formula is complete. A notebook displays SymPy objects completely, and of a long
+    MultiAngle the largest terms and the number of the other terms.
 
     Raises RequestError for an unknown quantity, index, joint or method, and for a formula that is
     too large to read.

@@ -1,17 +1,18 @@
-"""A program that expands one xacro text with the package `xacro`: JSON in at stdin, JSON out at
-stdout.
+"""Program that expands one xacro text with the package `xacro`. It reads a JSON object from stdin
+and writes a JSON object to stdout.
 
-A xacro file is a program. It runs in a separate process, so that one that never ends can be
-stopped, memory is limited, and the state that the package keeps in its module is discarded.
+A xacro file can contain loops and recursive macros. So it is expanded in a separate process, which
+can be stopped and whose memory is limited. The global state of the package `xacro` ends with the
+process.
 
-    in:  text, file (its path, "" for a text), arguments {name: value}, packages {name: folder},
-         memory (bytes), path
-    out: text, used [names of arguments that the macros use], warnings [text]
-         or what, hint, file, line (None if it is not known)
+    request: text, file (path of the text, "" without a file), arguments {name: value},
+             packages {name: folder}, memory (limit in bytes), path (sys.path)
+    answer:  text (expanded), used [names of the arguments that the macros use], warnings [text]
+    failure: what (the fault), hint (the remedy), file, line (None if unknown)
 
-`$(find name)` searches `packages`, then ROS_PACKAGE_PATH, then AMENT_PREFIX_PATH, then the folders
-above the file. The expanded text has package://name instead of the folder, so that the result does
-not depend on the location of the robot.
+`$(find name)` searches `packages`, then ROS_PACKAGE_PATH, then AMENT_PREFIX_PATH, then the parent
+folders of the file. In the expanded text, package://name replaces the folder, so that the result
+does not depend on the location of the robot.
 """
 
 from __future__ import annotations
@@ -28,15 +29,16 @@ from xml.parsers.expat import ExpatError
 
 MOST_FOLDERS = 100_000
 """Largest number of folders of ROS_PACKAGE_PATH that are searched for one package."""
-_NAME = re.compile(r"<name>\s*([^<\s]+)\s*</name>")
-_DECLARE = 'declare xmlns:xacro="http://www.ros.org/wiki/xacro" at its root'
-_NAMED = re.compile(
+_PACKAGE_NAME = re.compile(r"<name>\s*([^<\s]+)\s*</name>")
+_DECLARE_PREFIX = 'declare xmlns:xacro="http://www.ros.org/wiki/xacro" at its root'
+_EXCERPT = re.compile(
     r"when evaluating expression '([^']*)'|unknown macro name: (\S+)|Invalid parameter \"([^\"]*)\""
 )
+"""Messages of the package that quote an expression or a name of the text."""
 
 
 class NoPackage(Exception):
-    """A package that was not found, by its name."""
+    """The ROS package of this name is not found."""
 
 
 class Arguments(dict[str, str]):
@@ -56,7 +58,7 @@ class Arguments(dict[str, str]):
 
 
 class Packages:
-    """Folders of packages. Each package is searched once."""
+    """Folders of ROS packages by name. Each package is searched at most once."""
 
     def __init__(self, folders: dict[str, str], file: str) -> None:
         self.folders, self._file = (
@@ -69,7 +71,7 @@ class Packages:
         if name not in self.folders:
             self.folders[name] = (
                 self._folder_in_package_path(name)
-                or self._installed(name)
+                or self._installed_folder(name)
                 or self._folder_above_file(name)
             )
         if not self.folders[name]:
@@ -81,19 +83,19 @@ class Packages:
         """Return the folder of a package below ROS_PACKAGE_PATH; "" if it is not there."""
         remaining = MOST_FOLDERS
         for root in filter(None, os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep)):
-            for folder, inside, files in os.walk(root):
+            for folder, subfolders, files in os.walk(root):
                 remaining -= 1
                 if remaining < 0:
                     return ""
-                inside[:] = sorted(child for child in inside if not child.startswith("."))
+                subfolders[:] = sorted(child for child in subfolders if not child.startswith("."))
                 if "package.xml" in files or "manifest.xml" in files:
-                    inside.clear()  # packages are not nested
+                    subfolders.clear()  # packages are not nested
                     if _package_name(Path(folder)) == name:
                         return os.path.abspath(folder)
         return ""
 
     @staticmethod
-    def _installed(name: str) -> str:
+    def _installed_folder(name: str) -> str:
         """Return the folder of a package below AMENT_PREFIX_PATH; "" if it is not there."""
         for prefix in filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)):
             folder = Path(prefix) / "share" / name
@@ -102,7 +104,7 @@ class Packages:
         return ""
 
     def _folder_above_file(self, name: str) -> str:
-        """Return the folder of a package above the file; "" if it is not there."""
+        """Return the parent folder of the file that is the package; "" if there is none."""
         for folder in Path(self._file).absolute().parents if self._file else ():
             if folder.name == name or _package_name(folder) == name:
                 return str(folder)
@@ -110,13 +112,13 @@ class Packages:
 
 
 def _package_name(folder: Path) -> str:
-    """Return the name that a package folder declares; the name of the folder if its manifest has
-    none, "" without a manifest.
+    """Return the name in package.xml, else the name of the folder; "" if the folder has neither
+    package.xml nor manifest.xml, so that it is no package.
     """
     for manifest in ("package.xml", "manifest.xml"):
         if (folder / manifest).is_file():
             with contextlib.suppress(OSError):
-                match = _NAME.search(
+                match = _PACKAGE_NAME.search(
                     (folder / manifest).read_text(encoding="utf-8", errors="replace")
                 )
                 return match[1] if match and manifest == "package.xml" else folder.name
@@ -124,7 +126,7 @@ def _package_name(folder: Path) -> str:
 
 
 def answer_request(request: dict[str, Any]) -> dict[str, Any]:
-    """Return the answer to a request, in the form that the module describes."""
+    """Return the answer to a request, or a failure, in the form that the module describes."""
     import xacro
     from xacro import substitution_args
 
@@ -156,9 +158,10 @@ def answer_request(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _fault(error: BaseException, files: list[str | None], text: str) -> dict[str, Any]:
-    """Return the error of the package or of its XML parser.
+    """Return the failure for an error of the package `xacro` or of its XML parser.
 
-    `files` has the file of the active macro and the file that was read; None is `text` itself.
+    `files` are the file of the active macro, if any, and the file that is read. None denotes
+    `text`.
     """
     cause, message = (
         getattr(error, "exc", None),
@@ -184,7 +187,7 @@ def _fault(error: BaseException, files: list[str | None], text: str) -> dict[str
         }
     if isinstance(error, ExpatError):
         reason = re.sub(r": line \d+, column \d+$", "", message)
-        hint = _DECLARE if reason == "unbound prefix" else "correct the XML"
+        hint = _DECLARE_PREFIX if reason == "unbound prefix" else "correct the XML"
         return {
             **fault,
             "what": f"not well-formed XML: {reason}",
@@ -194,7 +197,7 @@ def _fault(error: BaseException, files: list[str | None], text: str) -> dict[str
         }
     if isinstance(error, RecursionError):
         return {**fault, "what": "its macros call each other without end"}
-    match = _NAMED.search(message)
+    match = _EXCERPT.search(message)
     excerpt = next(filter(None, match.groups()), "") if match else ""
     for file in files:
         line = _line(excerpt, file, text)
@@ -204,8 +207,8 @@ def _fault(error: BaseException, files: list[str | None], text: str) -> dict[str
 
 
 def _line(excerpt: str, file: str | None, text: str) -> int | None:
-    """Return the line of an expression or macro that a message names. The package does not provide
-    lines.
+    """Return the line that contains the excerpt, if exactly one does. The package `xacro` reports
+    no line numbers.
     """
     with contextlib.suppress(OSError, UnicodeDecodeError):
         source = Path(file).read_text(encoding="utf-8") if file else text
