@@ -1,5 +1,5 @@
-"""Choice of the method if none is named: the one with the fewest operations for this robot and
-without a precision loss.
+"""Choice of the method if the user names none: the method that has the fewest operations for this
+robot and no precision loss.
 """
 
 from __future__ import annotations
@@ -29,14 +29,22 @@ if TYPE_CHECKING:
     from symgen.reference.singularity import RankLoss
 
 CALL_ROUND_OFFS = 5
-"""Round-offs of any call: of constants, of a sine (however it is computed), and of a logarithm."""
+"""Round-offs of every call in addition to its depth: of constants, of a sine or cosine by any value
+of --trig, and of a logarithm.
+"""
 LONG_CHAIN = 20
+"""Number of velocities above which methods that pair every joint with every other come last."""
 FINALIST_FACTOR, FINALIST_MARGIN = 1.04, 4
-"""Factor and margin on the fewest operations; within them the last passes may change the order."""
+"""A candidate is a finalist if it has at most FACTOR × fewest + MARGIN operations. The last passes
+run for finalists only, since they cannot make any other candidate the shortest.
+"""
 LIMIT_FACTOR, LIMIT_MARGIN = 1.2, 70
-"""Factor and margin on the fewest operations; a method above them after the first passes never ends
-up the shortest. The later passes remove a seventh of the operations, of a short one a quarter. A
-limit that is too tight changes the recorded counts of the built-in robots.
+"""A candidate is abandoned if it has more than FACTOR × fewest + MARGIN operations after the first
+passes.
+
+The later passes remove a seventh of the operations, and a quarter of a short Program. No abandoned
+candidate would have become the shortest for any recorded robot. A limit that is too tight would
+change the recorded operation counts of the built-in robots.
 """
 
 
@@ -49,8 +57,8 @@ def methods_for(mechanism: Mechanism, function: str) -> tuple[str, ...]:
 
 
 def divides_by_pivots(program: Program) -> bool:
-    """True if a function that exists for a singular M as well is computed by an elimination that
-    divides by pivots of M.
+    """True if the Program divides by pivots of M, although its function also exists for a singular
+    M.
     """
     return program.operations["div"] > 0 and FUNCTIONS[program.function].by_pivots
 
@@ -64,47 +72,46 @@ def best_program(
     """Return the Program by the method with the fewest operations for this robot (mul + add + div;
     ties by name).
 
-    Methods with a precision loss come last. `loss` is called if a method divides by pivots of M,
-    which vanish if M is singular.
+    A method with a precision loss is used only if there is no other. `loss` returns the rank loss
+    of M, or None; it is called if a method divides by pivots of M, which vanish if M is singular.
     """
     shortest: Program | None = None
-    lost: dict[str, str] = {}
+    precision_losses: dict[str, str] = {}
     log: list[str] = []
     singular: str | None = None
-    longest = dearest = None
-    readings, imprecise = set(), []
-    near_shortest: list[Program] = []
-    # Methods that eliminate all constraint forces are long, and on a long chain so are those that
-    # pair every joint with
-    # every other. They come last, when a shorter Program already sets a limit.
-    long = mechanism.nv > LONG_CHAIN
+    row_limit = cost_limit = None
+    derivations, imprecise = set(), []
+    candidates: list[Program] = []
+    # Two kinds of methods have long Programs: those that eliminate all constraint forces, and, on a
+    # long chain, those that pair every joint with every other. They are derived last, when a
+    # shorter Program already limits the derivation.
+    is_long = mechanism.nv > LONG_CHAIN
 
     def order(name: str) -> tuple[bool, bool, str]:
-        return methods.find(name).cancels(mechanism), long and not methods.find(name).sweeps, name
+        facts = methods.find(name)
+        return facts.cancels(mechanism), is_long and not facts.sweeps, name
 
     for method in sorted(
         (m for m in methods_for(mechanism, function) if not methods.find(m).explicit_only),
         key=order,
     ):
-        reading = methods.derivation_for_robot(method, function, mechanism)
-        if reading in readings:  # a variant that shares another's derivation
+        derivation = methods.derivation_for_robot(method, function, mechanism)
+        if derivation in derivations:  # a variant that shares the derivation of another one
             continue
-        readings.add(reading)
+        derivations.add(derivation)
         if _has_precision_loss(mechanism, function, method, options, 1):
             imprecise.append(method)
             continue
         try:
             candidate = attempt(mechanism, function, method, options).program(
-                longest=longest, dearest=dearest
+                longest=row_limit, dearest=cost_limit
             )
-        except (
-            TooManyRows,
-            MethodRefusal,
-        ) as error:  # a method may refuse a payload, which its `refusal` does not know
+        except (TooManyRows, MethodRefusal) as error:
+            # `refusal` depends on the robot only; a derivation may also refuse a payload.
             log.append(f"{method} rejected ({error})")
             continue
         except PrecisionLoss as error:
-            lost[method] = str(error)
+            precision_losses[method] = str(error)
             continue
         candidate = replace(candidate, method=method)
         if divides_by_pivots(candidate) and (rank_loss := loss()):
@@ -115,47 +122,47 @@ def best_program(
             imprecise.append(method)
             continue
         log.append(f"{method} {candidate.cost}")
-        near_shortest.append(candidate)
+        candidates.append(candidate)
         if shortest is None or (candidate.cost, method) < (shortest.cost, shortest.method):
             shortest = candidate
-            # The passes remove a quarter of a derivation, and up to three quarters of a short one.
-            # A derivation above
-            # these limits has never ended up the shortest.
-            longest = 400 + len(candidate.rows) * 4 // 3
-            dearest = LIMIT_MARGIN + candidate.cost * LIMIT_FACTOR
-    for method in (
-        imprecise if shortest is None else ()
-    ):  # only imprecise methods are left; `verify` does not judge them
+            # All passes together remove a quarter of the rows of a derivation, and up to three
+            # quarters of a short one. No derivation above these limits has become the shortest.
+            row_limit = 400 + len(candidate.rows) * 4 // 3
+            cost_limit = LIMIT_MARGIN + candidate.cost * LIMIT_FACTOR
+    # Without any other method, an imprecise one is used; `verify` then reports no verdict.
+    for method in imprecise if shortest is None else ():
         with suppress(TooManyRows, MethodRefusal, PrecisionLoss):
             return polished(mechanism, function, method, options)
     if shortest is None:
-        if singular or lost:
-            raise OutOfReach(singular or next(iter(lost.values())))
+        if singular or precision_losses:
+            raise OutOfReach(singular or next(iter(precision_losses.values())))
         raise TooLong(
             f"{function} of '{mechanism.name}' ({mechanism.nv} joints) needs more than"
             f" {derive.ROW_BUDGET} rows by every method; lock joints that do not matter with"
             " --lock, or request other functions with -f"
         )
-    log += [f"{method} rejected (precision loss)" for method in (*imprecise, *lost)]
+    log += [f"{method} rejected (precision loss)" for method in (*imprecise, *precision_losses)]
     finalists = [
         polished(mechanism, function, candidate.method, options)
-        for candidate in near_shortest
+        for candidate in candidates
         if candidate.cost <= FINALIST_FACTOR * shortest.cost + FINALIST_MARGIN
     ]
     shortest = min(finalists, key=lambda program: (program.cost, program.method))
     cache.LOG.info("%s by %s, the fewest operations: %s", function, shortest.method, ", ".join(log))
-    return replace(shortest, passed_over=tuple(lost.items()))
+    return replace(shortest, passed_over=tuple(precision_losses.items()))
 
 
 def term_ratio(mechanism: Mechanism, function: str, method: str, options: ProgramOptions) -> float:
-    """Ratio of a method's terms to the natural size of its result; 1 for most methods."""
+    """Return the largest ratio of a method's intermediate terms to its result; 1 for most methods.
+
+    A large ratio means cancellation, that is, a loss of digits.
+    """
     payload = options.payload
     method_facts = methods.find(method)
     ratio = 1.0
     if method_facts.cancels(mechanism):
-        from symgen.reference.free_bodies import (
-            freedom,
-        )  # NumPy, which a cached Program does without
+        # These imports load NumPy, which is not needed if the Program is in the cache.
+        from symgen.reference.free_bodies import freedom
 
         ratio = max(ratio, freedom(mechanism, payload, derive.frame_starts(mechanism)))
     if method_facts.about_mass_centre:
@@ -180,8 +187,8 @@ def _has_precision_loss(
 
 
 def has_precision_loss(mechanism: Mechanism, program: Form, options: ProgramOptions) -> bool:
-    """True if the terms of a Program's method are so much larger than its result that no digit is
-    reliable.
+    """True if a Program has a precision loss: the terms of its method are so much larger than its
+    result that no digit of the result is reliable.
     """
     return program.function not in PREPARING and _has_precision_loss(
         mechanism,
