@@ -1,7 +1,7 @@
-"""MuJoCo as a peer: its model of a mechanism, and the conversion of states and results to its
-conventions.
+"""MuJoCo as a peer: a MuJoCo model of a mechanism, and the conversion of states and results to
+MuJoCo's conventions and back.
 
-A joint with several coordinates becomes several of MuJoCo's joints (slides, hinges, a ball). A free
+A joint with several coordinates becomes several MuJoCo joints (slides, hinges, a ball). A free
 joint on the base becomes MuJoCo's free joint.
 """
 
@@ -48,20 +48,22 @@ def _mujoco_joints(mj: Any, joint: Joint) -> list[tuple[Any, Any]]:
 
 
 def _is_free_joint(joint: Joint) -> bool:
-    """True if the joint becomes MuJoCo's free joint, which only the base can carry.
+    """True if the joint becomes MuJoCo's free joint.
 
-    Below another link, three slides and a ball replace a free joint.
+    In MuJoCo, only a child of the world can have a free joint. Elsewhere, three slides and a ball
+    replace it.
     """
     return joint.parent == BASE and joint.motions == (Placing(0), Orienting(3))
 
 
 class MujocoPlaces(Places):
-    """Positions of symgen's numbers in MuJoCo's vectors. MuJoCo's quaternions are w x y z.
+    """Conversion between symgen's and MuJoCo's vectors: indices, quaternions and axes.
 
-    The linear velocity of a joint has its components in the axes of the body in symgen. In MuJoCo
-    it has them in the axes of the joint's frame; for a free joint, in the axes of the base, as its
-    position and quaternion. With the rotation R from the body's axes to these axes, and T = diag(R,
-    1) for each joint (orthogonal), MuJoCo has
+    MuJoCo's quaternions are w x y z. symgen expresses the linear velocity of a joint in the axes of
+    the body. MuJoCo expresses it in the axes of the joint's frame. For a free joint, MuJoCo
+    expresses the linear velocity, the position and the quaternion in the axes of the base. Let R be
+    the rotation from symgen's axes to MuJoCo's axes, and T = diag(R, 1) for each joint, which is
+    orthogonal. Then MuJoCo has
 
         velocities T v,   accelerations T (a + (ω × v, 0)),   forces T τ.
     """
@@ -97,7 +99,7 @@ class MujocoPlaces(Places):
     def _quaternion(self, i: int, values: Any) -> Any:
         """Return MuJoCo's quaternion w x y z of joint i from the joint's coordinates.
 
-        For a free joint, the rotation of the joint's frame in the base is included.
+        For a free joint, it includes the rotation of the joint's frame in the base.
         """
         import mujoco as mj
 
@@ -112,7 +114,8 @@ class MujocoPlaces(Places):
         return quaternion
 
     def _rotation_to_mujoco_axes(self, i: int, values: Any) -> Any:
-        """Return R (3, 3) from the body's axes to the axes of MuJoCo's linear velocity."""
+        """Return R (3, 3) of joint i: from the body's axes to the axes of MuJoCo's linear
+        velocity."""
         import mujoco as mj
 
         if self.mechanism.joints[i].type.quaternion is not None:
@@ -123,11 +126,10 @@ class MujocoPlaces(Places):
         return np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
 
     def velocity_transform(self, q: Any) -> tuple[Any, list[tuple[Any, Any, Any]]]:
-        """Return T (nv, nv), and (entries, axes, is_linear) of each joint whose linear velocity T
-        rotates.
+        """Return T (nv, nv), and (entries, axes, is_linear) for each joint whose R is not 1.
 
-        These are the joint's indices in v, the axis 0 … 2 of each of these velocities, and True for
-        the linear ones.
+        `entries` are the indices of the joint's velocities in v. For each of these velocities,
+        `axes` has its axis, 0, 1 or 2, and `is_linear` is True for a linear velocity.
         """
         transform, rotated_joints = np.eye(len(self.order)), []
         mechanism = self.mechanism
@@ -144,7 +146,7 @@ class MujocoPlaces(Places):
         return transform, rotated_joints
 
     def acceleration_offset(self, rotated_joints: Any, v: Any) -> Any:
-        """Return (ω × v, 0) of each joint (nv,), in the axes of its body."""
+        """Return (ω × v, 0) of every joint (nv,), in the axes of its body."""
         offset = np.zeros(len(self.order))
         for entries, axes, is_linear in rotated_joints:
             angular, linear = np.zeros(3), np.zeros(3)
@@ -154,7 +156,7 @@ class MujocoPlaces(Places):
         return offset
 
     def state(self, state: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a state in MuJoCo's order and axes."""
+        """Return a state of symgen in MuJoCo's order and axes."""
         T, rotated_joints = self.velocity_transform(state["q"])
         converted = {
             name: self.position(x)
@@ -183,10 +185,8 @@ class MujocoPlaces(Places):
 
 
 def places(mechanism: Mechanism, model: Any) -> Places:
-    """Return the positions of symgen's numbers in the vectors of a model that `built` returned.
-
-    The first MuJoCo joint of each joint has the joint's name.
-    """
+    """Return the conversion between symgen's vectors and those of a model that `built` returned."""
+    # Of the MuJoCo joints that replace one joint, the first has its name.
     joints = [model.joint(joint.name) for joint in mechanism.joints]
     return MujocoPlaces(
         mechanism,
@@ -204,8 +204,8 @@ def built(mechanism: Mechanism) -> Any:
     """
     import mujoco as mj
 
-    # MuJoCo's friction includes stiction, and a body has one fraction of gravity compensation
-    unsupported = ["friction"]
+    unsupported = ["friction"]  # MuJoCo's friction includes stiction
+    # A MuJoCo body has one fraction of gravity compensation, which its parts must share.
     if any(
         len({part.gravcomp for part in body.parts if part.mass}) > 1 for body in mechanism.bodies
     ):
@@ -255,25 +255,29 @@ def _add_body(parent: Any, name: str, joint: Joint, reference: Reference) -> Any
 
 
 def _set_inertia(body: Any, parts: Sequence[Any]) -> None:
-    """Set the body's mass, mass centre, inertia and gravity compensation to the totals of its
-    parts.
+    """Set the body's mass, mass centre and inertia to the totals of its parts, and its gravity
+    compensation to that of the parts.
     """
     mass = sum(float(part.mass) for part in parts)
-    moment = sum((float(part.mass) * np.asarray(part.centre) for part in parts), np.zeros(3))
-    centre = moment / (mass or 1.0)
+    first_moment = sum((float(part.mass) * np.asarray(part.centre) for part in parts), np.zeros(3))
+    centre = first_moment / (mass or 1.0)
     tensor = np.zeros((3, 3))
     for part in parts:
-        d = np.asarray(part.centre) - centre
-        steiner = float(part.mass) * (d @ d * np.eye(3) - np.outer(d, d))
-        tensor += np.asarray(part.inertia) + steiner
+        offset = np.asarray(part.centre) - centre
+        parallel_axis_term = float(part.mass) * (
+            offset @ offset * np.eye(3) - np.outer(offset, offset)
+        )
+        tensor += np.asarray(part.inertia) + parallel_axis_term
     body.mass, body.ipos, body.explicitinertial = mass, centre, True
     body.gravcomp = max((float(part.gravcomp) for part in parts if part.gravcomp), default=0.0)
     body.fullinertia = [tensor[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
 
 
 def peer(mechanism: Mechanism) -> Peer:
-    """Return MuJoCo as a peer. A call of mj_inverse or mj_forward is timed without writing its
-    inputs.
+    """Return MuJoCo as a peer.
+
+    Each function sets the state once and returns a call of mj_inverse or mj_forward, so that the
+    benchmark times this call only.
     """
     import mujoco as mj
 
