@@ -1,8 +1,8 @@
 """Assembly of a Mechanism from the links, joints and loops of a reader.
 
-A reader only translates a file. This module does once what is common to all formats: exact lumping
-of fixed and locked joints, checks of inertias, loops between bodies, and the notes that report each
-of these.
+A reader translates a file without interpreting it. This module does the work that is common to all
+formats: exact lumping of fixed and locked joints, checks of inertias, closed loops between bodies,
+and the notes that report these steps.
 """
 
 from __future__ import annotations
@@ -50,30 +50,32 @@ from symgen.vocabulary.poses import (
 )
 
 EARTH: Vector3 = (Fraction(0), Fraction(0), Fraction(-981, 100))
+"""Gravity (m/s²) if neither the user nor the description gives it."""
 LONGEST_MASS = 40
-"""Largest number of characters of a mass in a note; a mass computed from π has sixty digits."""
+"""Largest number of characters of an exact mass in a note. A longer mass, for example one that is
+computed from π and has sixty digits, is rounded.
+"""
 MOST_STEPS = 1_000_000
 """Largest number of steps (translations and rotations) of all poses together.
 
-A link after n fixed joints in series has the exact steps of all n joints, so a series of n joints
-takes n²/2 steps.
+After n fixed joints in series, the pose of a link consists of the exact steps of all n joints. So
+the poses of the n links have about n²/2 steps.
 """
-_CHAIN = "write it as joints of one coordinate with massless links between them"
-_REMEDIES = {"floating": "write 'free'", "ball": "write 'spherical'", "universal": _CHAIN}
+_SPLIT_JOINT = "write it as joints of one coordinate with massless links between them"
+_REMEDIES = {"floating": "write 'free'", "ball": "write 'spherical'", "universal": _SPLIT_JOINT}
 """Remedies for unsupported joint types."""
 _ROUNDING = Fraction(1, 10**12)
-"""Tolerated error of a moment as a share of the trace, so that a thin disc printed with 15 digits
-is accepted.
+"""Tolerance of the checks of moments of inertia, relative to their trace. It accepts a thin disc
+whose moments are printed with 15 digits.
 """
 
 
 class _Carrier(NamedTuple):
-    """The body (or base) that carries a link, and the pose in it of the frame that the link's joint
-    moves.
-    """
+    """Body, or base, to which a link is fixed."""
 
     body: int
     pose: Pose = ()
+    """Pose of the link's joint frame in the frame of the body."""
 
 
 @dataclass
@@ -84,15 +86,17 @@ class _Assembly:
     carriers: dict[str, _Carrier]
     joints: list[Joint] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
+    """Names of the bodies, in the order of the joints that move them."""
     notes: list[Note] = field(default_factory=list)
     steps: int = 0
     drives: frozenset[str] = NONE
     """Kinds of drives that are applied."""
 
     def extend_pose(self, pose: Pose, extension: Pose, location: Location) -> Pose:
-        """Return `pose` followed by `extension`, and count its steps.
+        """Return `pose` followed by `extension`, and count the steps of the result.
 
-        Raises DescriptionError if there are too many steps, or a sum has too many digits.
+        Raises DescriptionError if all poses together have too many steps, or if a merged step has
+        too many digits.
         """
         total = compose_merged(pose, extension)
         self.steps += len(total)
@@ -115,13 +119,14 @@ class _Assembly:
 class AssemblyOptions:
     """Options of a user that apply to every format.
 
-    - `lock`: joint -> value (rad or m; None: 0) at which it is locked.
-    - `mimic`: one of `coupling.MIMIC_CHOICES`, None for "independent". `strict`: doubtful inertias
-      are refused.
-    - `base`: "free" for a free joint that moves the root link, "fixed" for a fixed root link, None
-      for fixed by default.
-    - `drives`: kinds of `symgen.mechanism.drives` to apply, None for the default of the format;
-      `friction_speed`: ε.
+    - `lock`: joint -> value at which the joint is locked (rad or m; None for 0).
+    - `gravity`: None for the gravity of the description, or else `EARTH`.
+    - `mimic`: one of `coupling.MIMIC_CHOICES`, None for "independent".
+    - `strict`: implausible inertias are errors instead of warnings.
+    - `base`: "free" adds a free joint between world and root link; "fixed" or None fixes the root
+      link.
+    - `drives`: kinds of `symgen.mechanism.drives` to apply, None for the default of the format.
+    - `friction_speed`: ε of the smooth friction.
     - `independent`, `actuated`: joints of closed loops, None for those that the description names.
     """
 
@@ -144,12 +149,13 @@ def assemble(
     source: str = "",
     source_sha256: str = "",
 ) -> Mechanism:
-    """Return the Mechanism of `tree`: joints parents first and in `joint_order`; fixed and locked
-    joints lumped exactly.
+    """Return the Mechanism of `tree`, with fixed and locked joints lumped exactly.
 
-    `snapper` is the one that read the file; locked angles pass through it, and its snaps become
-    notes. Raises DescriptionError (no tree, unsupported joint, implausible inertia with `strict`)
-    and RequestError (`lock`).
+    Parents come before their children; apart from that, `joint_order` determines the order of the
+    joints. `snapper` has snapped the angles of the file; it snaps the locked angles, too, and each
+    of its snaps becomes a note. Raises DescriptionError for links and joints that form no tree, for
+    an unsupported joint, and with `strict` for an implausible inertia. Raises RequestError for a
+    fault in `lock`.
     """
     options = options if options is not None else AssemblyOptions()
     snapper = snapper if snapper is not None else Snapper()
@@ -175,7 +181,7 @@ def assemble(
             "no joint moves, so there are no dynamics",
             "declare or unlock a joint that is not fixed",
         )
-    doubts = _doubts(tree, assembly, options.strict)
+    inertia_notes = _note_implausible_inertias(tree, assembly, options.strict)
     parts = _parts_by_body(assembly, tree.links)
     open_chain = Mechanism(
         tree.name,
@@ -190,7 +196,7 @@ def assemble(
         *assembly.notes,
         *idle_notes,
         *_remarks(tree, assembly, options, open_chain),
-        *doubts,
+        *inertia_notes,
         *remarks.note_massless_ends(assembly.joints, parts),
         *remarks.note_free_joints_in_a_row(assembly.joints, parts),
         *remarks.note_loops([loop.name for loop in loops]),
@@ -222,7 +228,7 @@ def _first_known(*values: Vector3 | None) -> Vector3:
 
 
 def _locked_motions(tree: Tree, options: AssemblyOptions, snapper: Snapper) -> dict[str, Pose]:
-    """Return the constant motion of each locked joint; its followers are locked too."""
+    """Return the constant motion of each locked joint, including the followers of locked joints."""
     lock = options.lock
     if options.mimic == "couple":
         lock = locked_with_leaders(tree, lock, snapper)
@@ -243,7 +249,7 @@ def _refuse_mimics(tree: Tree, motions: Mapping[str, Pose]) -> None:
 def _moving_joints(
     order: Sequence[Connection], motions: Mapping[str, Pose], options: AssemblyOptions
 ) -> set[str]:
-    """Return the names of joints with coordinates of their own."""
+    """Return the names of the joints that have coordinates: neither fixed, locked nor coupled."""
     coupled = options.mimic == "couple"
     return {
         connection.name
@@ -255,6 +261,7 @@ def _moving_joints(
 
 
 def _applied_drives(tree: Tree, options: AssemblyOptions) -> frozenset[str]:
+    """Return the kinds of drives of the user's option, else those of the format."""
     if options.drives is not None:
         return options.drives
     return EVERY if tree.drives_apply else NONE
@@ -263,8 +270,9 @@ def _applied_drives(tree: Tree, options: AssemblyOptions) -> frozenset[str]:
 def _remarks(
     tree: Tree, assembly: _Assembly, options: AssemblyOptions, mechanism: Mechanism
 ) -> list[Note]:
-    """Return the notes on joints, weights and names."""
-    # A lumped description may lack the leader of a mimic joint; the first reading reported that.
+    """Return the notes on mimic joints, drives, gravity compensation, joint order and C names."""
+    # A converted description lacks a leader that is fixed or locked in the original. Its copied
+    # notes report that already.
     leaders = {connection.name for connection in tree.connections}
     if tree.read_before:
         leaders |= {joint.mimic.joint for joint in assembly.joints if joint.mimic is not None}
@@ -281,7 +289,9 @@ def _remarks(
 def _base_remarks(
     tree: Tree, order: Sequence[Connection], root: str, options: AssemblyOptions
 ) -> list[Note]:
-    """Return the notes on the root link, which only a first reading makes."""
+    """Return the notes on the root link; none for a converted description, which contains the notes
+    of the original.
+    """
     if tree.read_before:
         return []
     masses = {
@@ -293,7 +303,9 @@ def _base_remarks(
 
 
 def _with_notes_on_ranges(mechanism: Mechanism) -> Mechanism:
-    """Return the mechanism with notes on the ranges that mimic joints leave to their leaders."""
+    """Return the mechanism with a note for each leader whose range and the ranges of its followers
+    have no common value.
+    """
     if not mechanism.coupled:
         return mechanism
     range_notes = [
@@ -303,7 +315,10 @@ def _with_notes_on_ranges(mechanism: Mechanism) -> Mechanism:
 
 
 def _friction_speed(tree: Tree, assembly: _Assembly, chosen: Fraction | None) -> Fraction:
-    """Return ε of the user, else of the description; the default if no joint has friction."""
+    """Return ε of the smooth friction: the user's, else that of the description, else the default.
+
+    It is the default if no joint has friction.
+    """
     speed = chosen if chosen is not None else tree.friction_speed
     if speed is None or not any(joint.drive.friction for joint in assembly.joints):
         return FRICTION_SPEED
@@ -313,6 +328,7 @@ def _friction_speed(tree: Tree, assembly: _Assembly, chosen: Fraction | None) ->
 
 
 def _is_writable(step: Step) -> bool:
+    """True if the numbers of a step have few enough digits for the canonical description."""
     if isinstance(step, Shift):
         return all(map(is_writable, step.xyz))
     if isinstance(step, Rotate):
@@ -321,8 +337,8 @@ def _is_writable(step: Step) -> bool:
 
 
 def _refuse_unsupported(tree: Tree, motions: Mapping[str, Pose]) -> None:
-    """Raise DescriptionError for an unknown joint type, or for one whose parameters the format
-    cannot declare.
+    """Raise DescriptionError for an unknown joint type that is not locked, or for a joint type with
+    a parameter that the format cannot express.
     """
     for connection in tree.connections:
         if connection.kind in kinds():
@@ -342,6 +358,7 @@ def _refuse_unsupported(tree: Tree, motions: Mapping[str, Pose]) -> None:
 
 
 def _refuse_missing_parameters(connection: Connection) -> None:
+    """Raise DescriptionError if a parameter of the joint type, such as a pitch, is not declared."""
     declared = dict(connection.parameters)
     parameters = joint_type(connection.kind).parameters
     missing = [parameter.name for parameter in parameters if parameter.name not in declared]
@@ -418,9 +435,11 @@ def _attach(
 def _split_drive(
     connection: Connection, kinds: frozenset[str]
 ) -> tuple[Drive, Drive, tuple[tuple[str, Fraction], ...]]:
-    """Return (applied drive, rest of the drive, unapplied numbers) of a joint; `kinds` are applied.
+    """Return (applied drive, other drive, unapplied numbers) of a joint.
 
-    Raises DescriptionError if the drive cannot be applied.
+    The applied drive has the `kinds` of drive values that are applied, the other drive the
+    remaining kinds. The unapplied numbers are those of the description that do not enter the
+    applied drive. Raises DescriptionError if the drive cannot be applied.
     """
     fault = next(
         (fault_of_kind for kind, fault_of_kind in connection.faults if kind in kinds), None
@@ -428,33 +447,33 @@ def _split_drive(
     if fault is not None:
         raise fault
     drive = connection.drive.only(kinds)
-    of_type = joint_type(connection.kind)
-    if (wrong := drive.fault(of_type.nq, of_type.nv)) is not None:
-        raise connection.location.error(*wrong)
+    type_of_joint = joint_type(connection.kind)
+    if (drive_fault := drive.fault(type_of_joint.nq, type_of_joint.nv)) is not None:
+        raise connection.location.error(*drive_fault)
     applied, sources = dict(drive.declared), dict(connection.read_from)
-    remaining = [
+    unused_numbers = [
         (name, value)
         for name, value in connection.unapplied
         if not any(name in sources.get(kind, ()) for kind in applied)
     ]
-    more = [
+    unapplied_values = [
         (name, value)
         for name, value in connection.drive.declared
         if name not in applied and name not in sources
     ]
-    return drive, connection.drive.only(EVERY - kinds), (*remaining, *more)
+    return drive, connection.drive.only(EVERY - kinds), (*unused_numbers, *unapplied_values)
 
 
 def _parts_by_body(assembly: _Assembly, links: Iterable[Link]) -> dict[int, tuple[Part, ...]]:
-    """Return the parts of every body: its own link's first, then those of lumped links in declared
-    order.
+    """Return the parts (masses) of every body: first those of the link that the joint moves, then
+    those of lumped links in declared order.
     """
     parts: dict[int, list[Part]] = {i: [] for i in range(BASE, len(assembly.joints))}
     links_of_bodies = set(assembly.names)
-    for is_own in (True, False):
+    for is_moved_by_joint in (True, False):
         for link in links:
             carrier = assembly.carriers[link.name]
-            if (link.name in links_of_bodies) == is_own:
+            if (link.name in links_of_bodies) == is_moved_by_joint:
                 applied = carrier.body != BASE and GRAVCOMP in assembly.drives
                 parts[carrier.body] += [
                     Part(
@@ -486,8 +505,8 @@ def _six(
 
 
 def _frames(tree: Tree, assembly: _Assembly, base: str) -> tuple[Frame, ...]:
-    """Return one frame per declared link: the base, the bodies in order, then lumped links and
-    additional frames as declared.
+    """Return the frames of the base, of the bodies in the order of the joints, of the lumped links,
+    and then the additional frames; the last two in declared order.
     """
 
     def frame_of(link: Link) -> Frame:
@@ -496,9 +515,9 @@ def _frames(tree: Tree, assembly: _Assembly, base: str) -> tuple[Frame, ...]:
             link.name, carrier.body, assembly.extend_pose(carrier.pose, link.frame, link.location)
         )
 
-    leading = dict.fromkeys([base, *assembly.names])
-    frames = [frame_of(assembly.links[name]) for name in leading] + [
-        frame_of(link) for link in tree.links if link.name not in leading
+    base_and_bodies = dict.fromkeys([base, *assembly.names])
+    frames = [frame_of(assembly.links[name]) for name in base_and_bodies] + [
+        frame_of(link) for link in tree.links if link.name not in base_and_bodies
     ]
     used_names = {frame.name for frame in frames}
     for extra in tree.frames:
@@ -524,43 +543,50 @@ def _frames(tree: Tree, assembly: _Assembly, base: str) -> tuple[Frame, ...]:
     return tuple(frames)
 
 
-def _doubts(tree: Tree, assembly: _Assembly, strict: bool) -> list[Note]:
-    """Return the notes on doubtful inertias."""
+def _note_implausible_inertias(tree: Tree, assembly: _Assembly, strict: bool) -> list[Note]:
+    """Return the notes on inertias that no rigid body can have."""
     return [
         note
         for link in tree.links
         for inertial in link.inertials
-        for note in _doubt(link, inertial, strict, assembly.carriers[link.name].body)
+        for note in _note_implausible_inertia(
+            link, inertial, strict, assembly.carriers[link.name].body
+        )
     ]
 
 
-def _doubt(link: Link, inertial: Inertial, strict: bool, body: int) -> list[Note]:
-    """Return a note on a doubtful inertia: a warning, or a remark for a fixed link, whose inertia
-    has no effect.
+def _note_implausible_inertia(
+    link: Link, inertial: Inertial, strict: bool, body: int
+) -> list[Note]:
+    """Return a warning if no rigid body can have this inertia; only an information if the link is
+    fixed to the base, since its inertia then has no effect.
+
+    Raises DescriptionError for a negative mass of a moving link, and with `strict` in place of the
+    warning.
     """
     if inertial.mass < 0 and body != BASE:
         raise inertial.location.error(
             f"link {quote(link.name)} has the negative mass {fraction_text(inertial.mass)} kg",
             "masses must be zero or more",
         )
-    doubt = _implausible_moments(inertial.mass, _six(inertial.moments))
+    fault = _implausible_moments(inertial.mass, _six(inertial.moments))
     if inertial.mass < 0:
-        doubt = f"has the negative mass {fraction_text(inertial.mass)} kg"
-    if doubt is None:
+        fault = f"has the negative mass {fraction_text(inertial.mass)} kg"
+    if fault is None:
         return []
     if body == BASE:
         return [
             Note(
                 "info",
-                f"link {inertial.link or link.name} {doubt}; this has no effect, since the link is"
+                f"link {inertial.link or link.name} {fault}; this has no effect, since the link is"
                 " fixed",
             )
         ]
     if strict:
         raise inertial.location.error(
-            f"link {quote(link.name)} {doubt}, which strict reading refuses", "correct the inertia"
+            f"link {quote(link.name)} {fault}, which strict reading refuses", "correct the inertia"
         )
-    return [Note("warning", f"link {inertial.link or link.name} {doubt}")]
+    return [Note("warning", f"link {inertial.link or link.name} {fault}")]
 
 
 # -- loops --
@@ -569,24 +595,25 @@ def _doubt(link: Link, inertial: Inertial, strict: bool, body: int) -> list[Note
 def _effective_loops(
     tree: Tree, assembly: _Assembly, open_chain: Mechanism
 ) -> tuple[tuple[Loop, ...], list[Note]]:
-    """Return the loops that constrain the mechanism, and notes on those that do not.
+    """Return the loops that constrain the mechanism, and notes on the loops that do not.
 
-    A loop is left out if both of its frames are on one body, with a warning if they are apart, or
-    if they coincide in every pose. `open_chain` is the mechanism without its loops. Whether loops
-    can close is not checked here.
+    A loop constrains nothing, and is left out, if no joint moves its two ends relative to each
+    other. The note is a warning if the ends of such a loop are on one body and do not coincide. A
+    loop between two bodies whose ends never coincide is kept, so that the search for a closed pose
+    reports it. `open_chain` is the mechanism without its loops.
     """
     loops = _loops_between_bodies(tree, assembly)
     if not loops:
         return (), []
-    # imported here because it needs NumPy
+    # Imported here, since it loads NumPy, which descriptions without loops do not need
     from symgen.reference.rounding import ROUNDED, immobile_loops
 
-    declared = {closing.name: closing for closing in tree.loops}
+    declared = {loop.name: loop for loop in tree.loops}
     notes = []
     for name, distance in immobile_loops(open_chain, list(loops.values())).items():
         loop = loops[name]
         if distance > ROUNDED and loop.first.body != loop.second.body:
-            continue  # no pose closes it; the assembly of loops reports that
+            continue  # no pose closes the loop; the search for a closed pose reports that
         text = (
             f"loop {name} constrains nothing and is left out: no joint moves its frame on"
             f" {declared[name].second.link} against its frame on {declared[name].first.link}"
@@ -600,14 +627,14 @@ def _effective_loops(
 
 
 def _loops_between_bodies(tree: Tree, assembly: _Assembly) -> dict[str, Loop]:
-    """Return the declared loops by name, with their ends on the bodies that carry them."""
+    """Return the declared loops by name; each end refers to the body that carries its link."""
     frames = {frame.name: frame for frame in tree.frames}
     loops: dict[str, Loop] = {}
     for loop in tree.loops:
         if loop.name in loops:
             raise loop.location.error("this name is already a loop", "give each loop its own name")
         (first_link, first), (second_link, second) = (
-            _loop_end(grip, frames, assembly) for grip in (loop.first, loop.second)
+            _loop_end(end, frames, assembly) for end in (loop.first, loop.second)
         )
         if first_link == second_link:
             raise loop.location.error(
@@ -618,25 +645,28 @@ def _loops_between_bodies(tree: Tree, assembly: _Assembly) -> dict[str, Loop]:
 
 
 def _loop_end(
-    grip: LoopEnd, frames: Mapping[str, ExtraFrame], assembly: _Assembly
+    declared: LoopEnd, frames: Mapping[str, ExtraFrame], assembly: _Assembly
 ) -> tuple[str, End]:
-    """Return the link of a declared loop end, and the end on the body that carries the link."""
-    link, pose = grip.link, grip.pose
-    frame = frames.get(grip.link)
+    """Return the link of a declared loop end, and the end on the body that carries the link.
+
+    The description may name an additional frame in place of a link.
+    """
+    link, pose = declared.link, declared.pose
+    frame = frames.get(declared.link)
     if frame is not None:
-        link, pose = frame.link, assembly.extend_pose(frame.pose, grip.pose, grip.location)
+        link, pose = frame.link, assembly.extend_pose(frame.pose, declared.pose, declared.location)
     if link not in assembly.carriers:
-        raise grip.location.error(
-            f"its link {quote(grip.link)} is not declared",
-            link_hint(grip.link, [*assembly.carriers, *frames]),
+        raise declared.location.error(
+            f"its link {quote(declared.link)} is not declared",
+            link_hint(declared.link, [*assembly.carriers, *frames]),
         )
     carrier = assembly.carriers[link]
-    return link, End(carrier.body, assembly.extend_pose(carrier.pose, pose, grip.location))
+    return link, End(carrier.body, assembly.extend_pose(carrier.pose, pose, declared.location))
 
 
 def _start(tree: Tree, joints: Sequence[Joint], loops: Sequence[Loop]) -> Start:
-    """Return the coordinates from which loops are closed, in the order of the joints, without
-    locked joints.
+    """Return the coordinates at which the search for a closed pose starts, in the order of the
+    joints, without locked joints.
 
     Raises DescriptionError for an unknown joint or wrong coordinates.
     """
@@ -664,18 +694,18 @@ def _start(tree: Tree, joints: Sequence[Joint], loops: Sequence[Loop]) -> Start:
 
 
 def _radians(angle: Angle) -> Fraction:
-    """Return an angle as a number, its multiple of pi to sixty digits, as the start of a search."""
+    """Return an angle as a number, with pi to sixty digits, as the start of a search."""
     return angle.radians + round_to_digits(2 * HALF_PI * angle.pi)
 
 
 def _selected_joints(
     kind: str, tree: Tree, requested: Sequence[str] | None, mechanism: Mechanism
 ) -> tuple[str, ...]:
-    """Return the joints that the user, or else the description, declares as `kind`, in order.
+    """Return the independent or actuated joints, as `kind` says, in the order of the velocities.
 
-    `kind` is "independent" or "actuated". Locked joints are left out; a follower stands for its
-    leader. Raises DescriptionError or UnknownName for an unknown joint, and ArgumentError without
-    loops.
+    The user, or else the description, declares them. Locked joints are left out; the leader
+    replaces a follower. Raises UnknownName or DescriptionError for an unknown joint, and
+    ArgumentError if the user names joints of a robot without loops.
     """
     velocities = mechanism.velocities_of
     locked = {connection.name for connection in tree.connections} - velocities.keys()
@@ -694,7 +724,7 @@ def _selected_joints(
 
 
 def _leader(name: str, mechanism: Mechanism) -> str:
-    """Return the leader of a joint, or the name itself."""
+    """Return the name of a joint's leader, or `name` if the joint follows none."""
     for joint, coupling in zip(mechanism.joints, mechanism.joint_couplings, strict=True):
         if joint.name == name and coupling is not None:
             return mechanism.joints[coupling.leader].name
@@ -702,8 +732,8 @@ def _leader(name: str, mechanism: Mechanism) -> str:
 
 
 def _implausible_moments(mass: Fraction, moments: Moments) -> str | None:
-    """Return why no body of this `mass` (kg) can have these `moments` (kg m², about the centre of
-    mass), or None.
+    """Return the fault, with the numbers, if no rigid body has this mass (kg) and these moments of
+    inertia (kg m², about the centre of mass); else None.
     """
     fault = _moments_fault(mass, moments)
     names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
@@ -712,6 +742,7 @@ def _implausible_moments(mass: Fraction, moments: Moments) -> str | None:
 
 
 def _moments_fault(mass: Fraction, moments: Moments) -> str | None:
+    """Return the fault of a mass and moments of inertia, without the numbers, or None."""
     if not any(moments):
         return None  # a point mass
     if mass == 0:
