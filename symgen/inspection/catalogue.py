@@ -1,8 +1,9 @@
-"""Catalogue of the quantities that can be inspected: results of functions, and the letters that
-methods declare.
+"""Catalogue of the quantities that can be inspected: results of functions, letters of methods, and
+operators of papers.
 
-Several methods may declare the same letter. Unless a method is named, the first one that accepts
-the robot is used, with a note.
+A letter is a quantity in the notation of a paper, such as P. Several methods may declare the same
+letter. Unless the request names a method, the letter is that of the first method that accepts the
+robot; a note names the other methods.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ from symgen.vocabulary.names import nearest
 from symgen.vocabulary.options import Rows
 
 CLOSE = 0.75
-"""Least likeness of two letters, by `difflib`, for which one is suggested in place of the other."""
+"""Least similarity (`difflib`) of an unknown and a known letter for which the latter is
+suggested."""
 
 
 @dataclass(frozen=True)
@@ -47,18 +49,20 @@ class Result:
 
     @property
     def heading(self) -> str:
+        """Name with general indices, such as M[i,j]."""
         return heading(self.array.name, tuple("ijk"[: len(self.array.shape)]))
 
 
 @dataclass(frozen=True)
 class PaperQuantity:
-    """A letter of a paper that no method derives (`symgen.inspection.paper_letters`)."""
+    """An operator: a letter of a paper that no method derives
+    (`symgen.inspection.paper_letters`)."""
 
     paper: str
     name: str
 
     def no_program(self, option: str) -> RequestError:
-        """Return the error of an option that reads a program."""
+        """Return the error for an option that needs a generated program."""
         return RequestError(
             f"{self.name} is an operator of the paper, which no generated function computes; leave"
             f" {option} out"
@@ -67,9 +71,10 @@ class PaperQuantity:
 
 @dataclass(frozen=True)
 class Choice:
-    """Meaning of a request: a result, or a quantity of `method` or of its paper.
+    """Meaning of a request: `target` is a result, or a letter of `method` or of the method's paper.
 
-    `method` None stands for the method with the fewest operations.
+    `method` is None for a result by the method with the fewest operations. `words` is the parsed
+    request.
     """
 
     words: Words
@@ -79,12 +84,13 @@ class Choice:
 
 
 def heading(letter: str, indices: tuple[str, ...]) -> str:
+    """Return a letter with its indices, such as P[i]."""
     return f"{letter}[{','.join(indices)}]" if indices else letter
 
 
 def results() -> dict[str, Result]:
-    """Return the results by name; of two functions with a result of the same name, the first
-    counts.
+    """Return the results by name. If several functions have a result of this name, it is the result
+    of the first function.
     """
     by_name: dict[str, Result] = {}
     for function in FUNCTIONS.values():
@@ -94,7 +100,7 @@ def results() -> dict[str, Result]:
 
 
 def refusal_reason(mechanism: Mechanism, method: str, quantity: Quantity) -> str | None:
-    """Return why a robot has no such quantity, in one sentence, or None."""
+    """Return in one sentence why a method cannot derive a letter for a robot, or None if it can."""
     declared = methods.find(method)
     quantity_refusal = (
         quantity.refusal if declared.supports_mimic or not mechanism.coupled else None
@@ -112,8 +118,8 @@ def choose(
 ) -> Choice:
     """Return the meaning of a request.
 
-    RequestError lists the available quantities; it is also raised for `task_rows` with a quantity
-    that depends on no task.
+    Raises RequestError for an unknown quantity, whose message lists all quantities; for a letter
+    that the robot does not have; and for `task_rows` with a quantity that depends on no task.
     """
     choice = _choose(mechanism, what, method)
     if task_rows is None or (
@@ -130,6 +136,7 @@ def choose(
 
 
 def _choose(mechanism: Mechanism, request: str, method: str | None) -> Choice:
+    """Return the meaning of a request: a letter of a method, else a result, else an operator."""
     words = parse_request(request)
     if method is not None:
         return _choose_of_method(
@@ -166,7 +173,8 @@ def _choose(mechanism: Mechanism, request: str, method: str | None) -> Choice:
         return Choice(
             words, methods.find(accepting[0]).quantities[words.letter], accepting[0], notes
         )
-    if declaring:  # never a different quantity with the same letter
+    if declaring:
+        # The error prevents that a result with the same name is mistaken for the letter.
         reason = refusal_reason(
             mechanism, declaring[0], methods.find(declaring[0]).quantities[words.letter]
         )
@@ -174,7 +182,7 @@ def _choose(mechanism: Mechanism, request: str, method: str | None) -> Choice:
             "; ".join(
                 [
                     f"{words.letter} of {declaring[0]}: {reason}",
-                    *_namesake(result_by_name.get(words.letter)),
+                    *_result_hint(result_by_name.get(words.letter)),
                 ]
             )
         )
@@ -193,8 +201,8 @@ def _choose(mechanism: Mechanism, request: str, method: str | None) -> Choice:
     raise _unknown(request)
 
 
-def _namesake(result: Result | None) -> list[str]:
-    """Return the option that shows a function's result with the same name as a method's letter."""
+def _result_hint(result: Result | None) -> list[str]:
+    """Return a sentence on the result with the same name as a letter: the option that shows it."""
     if result is None:
         return []
     provider = methods.providers(result.function)[0]
@@ -207,22 +215,26 @@ def _namesake(result: Result | None) -> list[str]:
 def _choose_of_method(
     mechanism: Mechanism, request: str, words: Words | None, method: str
 ) -> Choice:
+    """Return the meaning of a request to a method: its letter, an operator of its paper, or a
+    result that it computes.
+    """
     quantities, result_by_name = methods.find(method).quantities, results()
     if words is not None and words.letter in quantities:
         reason = refusal_reason(mechanism, method, quantities[words.letter])
         if reason is not None:
             raise RequestError(reason)
         return Choice(words, quantities[words.letter], method)
-    of_papers = list(letters_of(method))
+    paper_letters = list(letters_of(method))
     if words is not None:
         result = result_by_name.get(words.letter)
         computed_by_method = result and method in methods.providers(result.function)
-        with_letter = [name for name, letter in of_papers if letter.name == words.letter]
+        with_letter = [name for name, letter in paper_letters if letter.name == words.letter]
         for name in () if computed_by_method else with_letter:
             if name == with_letter[-1] or uncovered(mechanism, name) is None:
                 return Choice(words, PaperQuantity(name, words.letter), method)
         if result is not None:
-            methods.derivation(method, result.function)  # raises for a method that lacks it
+            # Raises RequestError if the method does not compute the function.
+            methods.derivation(method, result.function)
             return Choice(words, result, method)
     computed = [
         item.heading
@@ -233,7 +245,7 @@ def _choose_of_method(
         *(heading(letter, item.indices) for letter, item in quantities.items()),
         *(
             heading(letter.name, letter.indices)
-            for _, letter in of_papers
+            for _, letter in paper_letters
             if letter.name not in quantities
         ),
         *computed,
@@ -245,31 +257,38 @@ def _choose_of_method(
 
 
 def _unknown(request: str) -> RequestError:
-    of_results = [item.heading for item in results().values()]
-    of_methods = {
+    """Return the error for an unknown quantity, with all quantities and the most similar one."""
+    result_headings = [item.heading for item in results().values()]
+    letter_headings = {
         name: [
             heading(letter, item.indices) for letter, item in methods.find(name).quantities.items()
         ]
         for name in methods_with_quantities()
     }
-    lettered = "; ".join(f"of {name} {', '.join(names)}" for name, names in of_methods.items())
-    suggestion = _suggestion(parse_request(request), chain(of_results, *of_methods.values()))
+    letters = "; ".join(f"of {name} {', '.join(names)}" for name, names in letter_headings.items())
+    suggestion = _suggestion(
+        parse_request(request), chain(result_headings, *letter_headings.values())
+    )
     return UnknownName(
-        f"'{request}' is not a quantity; {suggestion}there are: {', '.join(of_results)}; {lettered}"
+        f"'{request}' is not a quantity; {suggestion}there are: {', '.join(result_headings)};"
+        f" {letters}"
     )
 
 
 def _suggestion(words: Words | None, headings: Iterable[str]) -> str:
-    """Return a question that names the heading whose letter differs only in capitals and
-    underscores, or in few characters; empty if there is none. The name of a function leads to its
-    results.
+    """Return a sentence that suggests another request, or "" if no quantity is similar.
+
+    For the name of a function it lists the function's results. For other words it names the heading
+    with the most similar letter; capitals and underscores are ignored.
     """
     if words is None:
         return ""
     if words.letter in FUNCTIONS:
-        of_function = [item.heading for item in results().values() if item.function == words.letter]
-        if of_function:
-            return f"it is a function, whose results are {', '.join(of_function)}; "
+        function_results = [
+            item.heading for item in results().values() if item.function == words.letter
+        ]
+        if function_results:
+            return f"it is a function, whose results are {', '.join(function_results)}; "
     by_letter: dict[str, str] = {}
     for name in headings:
         by_letter.setdefault(_plain(name.partition("[")[0]), name)
@@ -278,6 +297,7 @@ def _suggestion(words: Words | None, headings: Iterable[str]) -> str:
 
 
 def _plain(letter: str) -> str:
+    """Return the letter without underscores and in lower case."""
     return letter.replace("_", "").lower()
 
 
@@ -297,10 +317,10 @@ def listing(mechanism: Mechanism) -> str:
     ]
     lines = iter(table([row for _, (rows, _) in groups for row in rows], texts=(0, 1, 2)))
     text = []
-    for title, (rows, lacking) in groups:
+    for title, (rows, missing) in groups:
         text += [title, *(next(lines) for _ in rows)]
         text += [
-            f"  {', '.join(names)}: not available: {reason}" for reason, names in lacking.items()
+            f"  {', '.join(names)}: not available: {reason}" for reason, names in missing.items()
         ]
     return "\n".join(text)
 
@@ -311,16 +331,17 @@ Lines = tuple[list[tuple[str, str, str]], dict[str, list[str]]]
 
 
 def _results(mechanism: Mechanism) -> Lines:
+    """Return the results of functions."""
     rows: list[tuple[str, str, str]] = []
-    lacking: dict[str, list[str]] = {}
+    missing: dict[str, list[str]] = {}
     for result in results().values():
         reason = refusal(mechanism, result.function, None)
         if reason is None:
             shape = "x".join(map(str, result.array.shape)) or "scalar"
             rows.append((f"  {result.heading}", shape, f"{result.array.what} ({result.function})"))
         else:
-            lacking.setdefault(reason, []).append(result.array.name)
-    return rows, lacking
+            missing.setdefault(reason, []).append(result.array.name)
+    return rows, missing
 
 
 def _operators(mechanism: Mechanism, name: str) -> Lines:
@@ -337,12 +358,13 @@ def _operators(mechanism: Mechanism, name: str) -> Lines:
 
 
 def _letters(mechanism: Mechanism, method: str) -> Lines:
+    """Return the letters of a method."""
     rows: list[tuple[str, str, str]] = []
-    lacking: dict[str, list[str]] = {}
+    missing: dict[str, list[str]] = {}
     for letter, quantity in methods.find(method).quantities.items():
         reason = refusal_reason(mechanism, method, quantity)
         if reason is None:
             rows.append((f"  {heading(letter, quantity.indices)}", quantity.shape, quantity.what))
         else:
-            lacking.setdefault(reason, []).append(letter)
-    return rows, lacking
+            missing.setdefault(reason, []).append(letter)
+    return rows, missing

@@ -1,9 +1,12 @@
-"""Derivation of a request: the Program that computes it, the rows of its entries, and their layout.
+"""Derivation of a request: the Program that computes the requested quantity, the rows of its
+entries, and their layout.
 
-A result is taken from the Program that `symgen generate` prints: after the passes, with links in
-the chosen frames, inertia moved to the parents, by the method with the fewest operations. A
-method's letters are derived for reading: no inertia is moved and no pass runs. Twists and wrenches
-are in the declared axes of the links, so that a block can be compared with the description.
+A request is for a result of a function, such as M, or for a letter of a method, such as P. The rows
+of a result are those of the Program that `symgen generate` prints: derived by the method with the
+fewest operations, in the chosen link frames, with inertia moved to the parents, and after all
+passes. The rows of a letter are derived separately: no inertia is moved and no pass runs. Twists
+and wrenches of letters are in the declared axes of the links, so that a block can be compared with
+the description.
 """
 
 from __future__ import annotations
@@ -42,16 +45,17 @@ from symgen.vocabulary.functions import TAU, A, Q, V
 from symgen.vocabulary.options import Links, ProgramOptions, Rows
 
 FRAMES = "as declared (in its named equations rotated so that z is the joint's axis)"
+"""End of a note: the axes of a block."""
 ARGUMENTS = {array.name: array for array in (Q, V, A, TAU)}
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Answer to a request: `rows` of `program`, row-major, in `shape` () or (rows, columns);
-    `label` is the name of the quantity.
+    """Answer to a request: `rows` of `program`, row-major, in `shape` () or (rows, columns).
 
-    `notes` state whose letter it is, in which axes it is expressed, or why it is zero. `symbols`
-    are the names of inputs that stand for parameters of the description.
+    `label` is the name of the quantity. `notes` state to which method a letter belongs, in which
+    axes it is expressed, or why it is zero. `symbols` maps the inputs for kept parameters to their
+    names.
     """
 
     program: Program
@@ -69,7 +73,9 @@ def answer(
     keep: tuple[str, ...] = (),
     task_rows: Rows = None,
 ) -> Answer:
-    """Return the answer of a choice. Parameters of the kinds in `keep` stay symbols (see
+    """Return the answer to a request whose meaning is `choice`.
+
+    Parameters of the description stay symbols if their kind, such as "m", is in `keep` (see
     `parameters`).
     """
     if isinstance(choice.target, Result):
@@ -100,12 +106,13 @@ def answer(
 
 CHOSEN = "in the frames that 'symgen show' lists"
 DECLARED = "in the declared link frames, rotated so that z is the joint's axis"
+"""Frames of kept parameters, in notes: of results, and of letters."""
 
 
 def _with_symbols(
     plain_answer: Answer, kept_parameters: tuple[Parameter, ...], frames: str
 ) -> Answer:
-    """Add the names of the kept parameters, and a note that explains them."""
+    """Return the answer with the names of the kept parameters, and a note that explains them."""
     if not kept_parameters:
         return plain_answer
     note = symbol_note({p.kind for p in kept_parameters}, frames)
@@ -118,8 +125,10 @@ def _with_symbols(
 
 def symbol_note(kinds: Collection[str], frames: str) -> str:
     """Return a note that explains the symbols of these kinds."""
-    stems = ", ".join(f"{example} {meaning}" for kind, example, meaning in SYMBOLS if kind in kinds)
-    return f"symbols of link i, counted from 0, {frames}: {stems}"
+    meanings = ", ".join(
+        f"{example} {meaning}" for kind, example, meaning in SYMBOLS if kind in kinds
+    )
+    return f"symbols of link i, counted from 0, {frames}: {meanings}"
 
 
 SYMBOLS = (
@@ -128,6 +137,7 @@ SYMBOLS = (
     ("I", "I_i_xx", "its moments about the mass centre (kg·m²)"),
     ("l", "l_i_x", "the position of its frame in its parent's (m)"),
 )
+"""Kind of parameter, its symbol for link i, and the meaning."""
 
 
 # -- results of functions --------------------------------------------------------------------------
@@ -136,7 +146,7 @@ SYMBOLS = (
 def result_answer(
     mechanism: Mechanism, choice: Choice, result: Result, derived: Program, options: ProgramOptions
 ) -> Answer:
-    """Return the requested entries of a function's result."""
+    """Return the requested entries of a function's result: all, or the one of the indices."""
     words, shape, frames = choice.words, derived.outputs[result.index].shape, options.frames
     array = result.array.laid_out(shape)
     rows = derived.outputs[result.index].rows
@@ -174,18 +184,21 @@ def result_answer(
         else parse_index(text, sizes, f"a row or column of {words.letter}")
         for text, size, sizes in zip(words.indices, array.shape, shape, strict=True)
     ]
-    flat = 0
+    position = 0
     for index, size in zip(index_values, shape, strict=True):
-        flat = flat * size + index
-    return Answer(derived, (rows[flat],), (), heading(words.letter, tuple(map(str, index_values))))
+        position = position * size + index
+    return Answer(
+        derived, (rows[position],), (), heading(words.letter, tuple(map(str, index_values)))
+    )
 
 
-def order_of(letter: str, names: Sequence[str], six: bool) -> str:
-    """Return a note on the order of rows or columns that belong to velocities; `six` if the other
-    side is spatial.
+def order_of(letter: str, names: Sequence[str], has_twists: bool) -> str:
+    """Return a note on the order of the rows or columns that belong to velocities.
+
+    `has_twists`: the other side belongs to twists or wrenches, which have six entries.
     """
     return f"rows or columns of {letter} that belong to v are, in order: {', '.join(names)}" + (
-        "; those of six have the angular part first" if six else ""
+        "; those of six have the angular part first" if has_twists else ""
     )
 
 
@@ -193,19 +206,19 @@ def order_of(letter: str, names: Sequence[str], six: bool) -> str:
 
 
 class BlockPosition(NamedTuple):
-    """Position of a block among the entries, its size, and the links in whose axes its rows and
-    columns are expressed.
-    """
+    """Position and size of a block among the entries of a `Layout`."""
 
     first: int
     size: tuple[int, int]
     left: int | None
+    """Link in whose axes the rows are expressed; None if they belong to velocities."""
     right: int | None
+    """Link in whose axes the columns are expressed, or None."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Blocks of a quantity in one Program, whose last entry is 0."""
+    """Program with all nonzero blocks of a quantity, one after the other, and a last entry 0."""
 
     program: Program
     blocks: dict[tuple[int, ...], BlockPosition]
@@ -213,9 +226,11 @@ class Layout:
 
     @property
     def zero(self) -> int:
+        """Row of the Program with the value 0."""
         return self.program.outputs[0].rows[-1]
 
     def rows(self, index: tuple[int, ...]) -> list[list[int]]:
+        """Return the rows of the Program that compute a block, as a matrix."""
         first, (height, width), _, _ = self.blocks[index]
         flat = self.program.outputs[0].rows[first : first + height * width]
         return [list(flat[r * width : (r + 1) * width]) for r in range(height)]
@@ -223,7 +238,7 @@ class Layout:
 
 @lru_cache(maxsize=32)
 def layout(mechanism: Mechanism, method: str, letter: str, keep: tuple[str, ...] = ()) -> Layout:
-    """Return the layout of a quantity of a robot, in its declared link frames."""
+    """Return the layout of a letter of a robot, expressed in the declared link frames."""
     with k.precision():
         return derive_layout(
             mechanism, method, letter, declared_model(mechanism), in_declared_axes, keep
@@ -231,8 +246,9 @@ def layout(mechanism: Mechanism, method: str, letter: str, keep: tuple[str, ...]
 
 
 def declared_model(mechanism: Mechanism) -> Model:
-    """Return the model in the declared link frames, rotated so that z is the joint's axis; rational
-    rotations keep exact constants exact.
+    """Return the model in the declared link frames, rotated so that z is the joint's axis.
+
+    The rotations are rational if the axes are, so that exact constants stay exact.
     """
     axes = [k.unit(k.vector(joint.axis)) for joint in mechanism.joints]
     return build_model(
@@ -241,14 +257,16 @@ def declared_model(mechanism: Mechanism) -> Model:
 
 
 def onto_axis(axis: k.Vec3) -> k.Mat3:
-    """Return a rotation whose z column is `axis`: a permutation for a coordinate axis, else a half
-    turn about axis + z.
+    """Return a rotation that rotates z to `axis`: a permutation for a coordinate axis, else the
+    rotation by π about the bisector axis + z.
     """
     if sum(not k.is_zero(x) for x in axis) == 1:
         return rotation_to_axis(axis)
-    v = k.add(axis, k.IDENTITY[2])
-    factor = 2 / k.dot(v, v)
-    return k.columns(*(k.sub(k.scale(factor * v[c], v), k.IDENTITY[c]) for c in range(3)))
+    bisector = k.add(axis, k.IDENTITY[2])
+    factor = 2 / k.dot(bisector, bisector)
+    return k.columns(
+        *(k.sub(k.scale(factor * bisector[c], bisector), k.IDENTITY[c]) for c in range(3))
+    )
 
 
 def derive_layout(
@@ -260,10 +278,10 @@ def derive_layout(
     keep: tuple[str, ...] = (),
     linkage_type: type[SymbolicLinkage] | None = None,
 ) -> Layout:
-    """Return the layout of a quantity over any frames.
+    """Return the layout of a letter, derived in the frames of `model`.
 
-    `display` expresses a block in the axes in which it is shown; kinds in `keep` stay symbols.
-    `linkage_type` None takes the usual one.
+    `display` converts a block to the axes in which it is shown. Parameters whose kind is in `keep`
+    stay symbols. `linkage_type` replaces the class `SymbolicLinkage`.
     """
     quantity = methods.find(method).quantities[letter]
     if _inverts_inertias(mechanism, method, quantity):
@@ -291,19 +309,19 @@ def derive_layout(
             f"{letter} of {method} divides by a quantity that is zero in every state of"
             f" '{mechanism.name}': a joint moves no inertia; 'symgen show' names it"
         ) from None
-    atoms: list[Scalar] = []
+    entries: list[Scalar] = []
     positions = {}
     for index, block in blocks.items():
         positions[index] = BlockPosition(
-            len(atoms),
+            len(entries),
             (len(block.rows), len(block.rows[0]) if block.rows else 0),
             block.left,
             block.right,
         )
-        atoms += [x for row in block.rows for x in row]
-    atoms.append(linkage.zero)
+        entries += [x for row in block.rows for x in row]
+    entries.append(linkage.zero)
     return Layout(
-        derivation.freeze(letter, method, [(letter, (len(atoms),), atoms)], shapes),
+        derivation.freeze(letter, method, [(letter, (len(entries),), entries)], shapes),
         positions,
         kept_parameters,
     )
@@ -311,7 +329,7 @@ def derive_layout(
 
 def in_declared_axes(linkage: Linkage, block: Block) -> Block:
     """Return the block with its twists and wrenches in the declared axes of the links."""
-    if not any(block.rows):  # an empty block keeps its size
+    if not any(block.rows):  # transposing would lose the size of an empty block
         return block
     linkage.derivation.step("turned into the declared axes")
     rows = _rotate_rows(linkage, block.left, block.rows)
@@ -324,6 +342,7 @@ def in_declared_axes(linkage: Linkage, block: Block) -> Block:
 def _rotate_rows(
     linkage: Linkage, link: int | None, rows: list[list[Scalar]]
 ) -> list[list[Scalar]]:
+    """Return rows of twists or wrenches in the declared axes of `link`; None rotates nothing."""
     if link is None or link < 0:
         return rows
     axes = Rotation([linkage.matrix(linkage.model.links[link].placement[0])])
@@ -335,10 +354,11 @@ def _rotate_rows(
 
 
 def _inverts_inertias(mechanism: Mechanism, method: str, quantity: Quantity) -> bool:
-    """True if the variant that has a quantity divides by the inertia of every link."""
+    """True if the variant of the method that declares a letter divides by the inertia of each
+    link."""
     stem = method.partition(":")[0]
-    reading = f"{stem}:{quantity.variant}" if quantity.variant else method
-    return methods.find(reading).inverts_inertias(mechanism)
+    variant = f"{stem}:{quantity.variant}" if quantity.variant else method
+    return methods.find(variant).inverts_inertias(mechanism)
 
 
 def _completion_notes(mechanism: Mechanism, method: str | None, quantity: Quantity) -> list[str]:
@@ -352,14 +372,13 @@ def _completion_notes(mechanism: Mechanism, method: str | None, quantity: Quanti
 def quantity_answer(
     mechanism: Mechanism, choice: Choice, quantity: Quantity, quantity_layout: Layout
 ) -> Answer:
-    """Return the full matrix, a block, or an entry of a quantity."""
+    """Return the full matrix, a block, or an entry of a letter, as the request says."""
     words = choice.words
     choice = replace(
         choice, notes=(*choice.notes, *_completion_notes(mechanism, choice.method, quantity))
     )
-    if (
-        quantity.of_loops and words.indices is not None and words.position is None
-    ):  # the quantity is one block, so the index selects an entry of it
+    # A quantity of closed loops is one block, so that its only index selects an entry.
+    if quantity.of_loops and words.indices is not None and words.position is None:
         words = replace(words, indices=(), position=words.indices)
     name = heading(words.letter, quantity.indices)
     if words.indices is None and quantity.indices and not quantity.is_matrix:
@@ -369,19 +388,19 @@ def quantity_answer(
     if words.indices is None:
         grid = _full_matrix(mechanism, quantity, quantity_layout)
         notes = [*choice.notes, *_matrix_notes(quantity, quantity_layout)]
-        return _laid_out(mechanism, quantity_layout, grid, words.letter, notes)
+        return _answer_with_grid(mechanism, quantity_layout, grid, words.letter, notes)
     check_index_count(words, words.indices, len(quantity.indices))
     index = tuple(parse_joint(mechanism, text) for text in words.indices)
     label = heading(words.letter, tuple(map(str, index)))
     grid = _block(mechanism, quantity_layout, index)
-    _not_empty(mechanism, grid, label)
+    _refuse_empty(mechanism, grid, label)
     notes = [*choice.notes, *_block_notes(mechanism, quantity, quantity_layout, index, label)]
     if words.position is None:
-        return _laid_out(mechanism, quantity_layout, grid, label, notes)
+        return _answer_with_grid(mechanism, quantity_layout, grid, label, notes)
     if len(grid) == len(grid[0]) == 1:
         raise ArgumentError(f"'{words.what}' has a second index, but {label} is a single number")
-    single = len(grid[0]) == 1
-    if not (single and len(words.position) == 1) and len(words.position) != 2:
+    is_column = len(grid[0]) == 1
+    if not (is_column and len(words.position) == 1) and len(words.position) != 2:
         raise ArgumentError(
             f"'{words.what}' selects an entry of a {len(grid)}x{len(grid[0])} block; write"
             f" {label}[row,column]"
@@ -401,7 +420,8 @@ def quantity_answer(
     )
 
 
-def _not_empty(mechanism: Mechanism, grid: list[list[int]], label: str) -> None:
+def _refuse_empty(mechanism: Mechanism, grid: list[list[int]], label: str) -> None:
+    """Raise RequestError if a block or matrix has no entries."""
     if not any(grid):
         raise RequestError(
             f"{label} of '{mechanism.name}' is empty: it has one row or column per constrained"
@@ -409,14 +429,15 @@ def _not_empty(mechanism: Mechanism, grid: list[list[int]], label: str) -> None:
         )
 
 
-def _laid_out(
+def _answer_with_grid(
     mechanism: Mechanism,
     quantity_layout: Layout,
     grid: list[list[int]],
     label: str,
     notes: list[str],
 ) -> Answer:
-    _not_empty(mechanism, grid, label)
+    """Return the answer with the rows in `grid`; one row is a scalar."""
+    _refuse_empty(mechanism, grid, label)
     shape = () if len(grid) == len(grid[0]) == 1 else (len(grid), len(grid[0]))
     return Answer(
         quantity_layout.program, tuple(x for row in grid for x in row), shape, label, tuple(notes)
@@ -424,7 +445,10 @@ def _laid_out(
 
 
 def block_sizes(quantity_layout: Layout, side: int, count: int) -> list[int]:
-    """Return the number of rows (side 0) or columns (side 1) of the blocks of each index."""
+    """Return the number of rows (side 0) or columns (side 1) of the blocks of each joint.
+
+    A joint without a nonzero block has the size of the first block.
+    """
     usual = next((block.size[side] for block in quantity_layout.blocks.values()), 1)
     sizes = [usual] * count
     for index, block in quantity_layout.blocks.items():
@@ -435,6 +459,7 @@ def block_sizes(quantity_layout: Layout, side: int, count: int) -> list[int]:
 def _block(
     mechanism: Mechanism, quantity_layout: Layout, index: tuple[int, ...]
 ) -> list[list[int]]:
+    """Return the rows of the Program for the block of an index, which may be zero."""
     if index in quantity_layout.blocks:
         return quantity_layout.rows(index)
     height, width = (
@@ -447,7 +472,11 @@ def _block(
 def _full_matrix(
     mechanism: Mechanism, quantity: Quantity, quantity_layout: Layout
 ) -> list[list[int]]:
-    """Return a matrix of all blocks: block diagonal for one index, in rows and columns for two."""
+    """Return the rows of the Program for the full matrix.
+
+    The blocks of a letter with one index are on the diagonal, those of a letter with two indices in
+    the block row and block column of the indices.
+    """
     if not quantity.indices:
         return quantity_layout.rows(())
     n = len(mechanism.joints)
@@ -475,9 +504,9 @@ def _block_notes(
     velocities = mechanism.velocity_names[mechanism.v_slices[index[-1]]] if index else ()
     sides = zip((block.left, block.right), block.size, strict=True)
     by_velocity = any(link is None and size > 1 for link, size in sides)
-    six = block.left is not None or block.right is not None
-    order = [order_of(label, velocities, six)] if len(velocities) > 1 and by_velocity else []
-    if not six:
+    has_twists = block.left is not None or block.right is not None
+    order = [order_of(label, velocities, has_twists)] if len(velocities) > 1 and by_velocity else []
+    if not has_twists:
         return order
     first = "; angular part first" if 6 in block.size else ""
     axes = _axes_of(mechanism, block)
@@ -485,7 +514,8 @@ def _block_notes(
 
 
 def _why_zero(quantity: Quantity, label: str) -> str:
-    """Return why a block is zero; UnknownName if blocks outside the pattern do not exist."""
+    """Return why a block is zero. Raises UnknownName if the letter has no block of these
+    indices."""
     if not quantity.is_matrix:
         raise UnknownName(
             f"{label} does not exist: [{','.join(quantity.indices)}] exists where"
@@ -500,7 +530,7 @@ def _why_zero(quantity: Quantity, label: str) -> str:
 
 
 def _axes_of(mechanism: Mechanism, block: BlockPosition) -> str:
-    """Name the links in whose axes the rows and the columns of a block are expressed."""
+    """Return a text that names the links in whose axes the rows and columns of a block are."""
     names = {
         side: mechanism.base if link < 0 else mechanism.bodies[link].name
         for side, link in (("rows", block.left), ("columns", block.right))
@@ -512,6 +542,7 @@ def _axes_of(mechanism: Mechanism, block: BlockPosition) -> str:
 
 
 def _matrix_notes(quantity: Quantity, quantity_layout: Layout) -> list[str]:
+    """Return a note on the axes of the blocks; none if no block has twists or wrenches."""
     if all(block.left is None and block.right is None for block in quantity_layout.blocks.values()):
         return []
     return [

@@ -1,4 +1,4 @@
-"""Page of one reproduced result, and the writers of its text, table and pictures."""
+"""Page that compares one published result with its reproduction: text, table and picture."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ from symgen.support.errors import RequestError
 from symgen.support.version import __version__
 
 WIDTH, HEIGHT = 7.5, 5.0
-"""Inches of a chart. Charts are below each other: on a phone, 360 pixels wide, their text is 9
-pixels high.
+"""Size of a picture in inches. The charts of a picture are one below the other, so that their text
+is 9 pixels high on a phone with a width of 360 pixels.
 """
 WARNING = "#b3261e"
 
 
 @dataclass(frozen=True)
 class Page:
-    """One result: `says`, the paper's statement with its place; `measured`, the measurement;
-    `differs`, where the two differ.
+    """Comparison of one published result with its reproduction.
 
-    `columns` and `rows` are the CSV, `notes` the meaning of each column. `draw(figure)` makes the
-    picture, `height` inches high. `machine` is what the figures depend on, empty if they are the
-    same on every machine; `busy` is what disturbed a measurement.
+    - `source`: the paper. `says`: its statement, with the page or figure.
+    - `measured`: the reproduced result. `differs`: the differences between both.
+    - `columns`, `rows`: the table of the CSV file. `notes`: the meaning of each column.
+    - `draw`: draws the picture on a Matplotlib figure, which is `height` inches high.
+    - `machine`: properties of the computer on which the numbers depend. It is empty if the numbers
+      are the same on every computer.
+    - `busy`: what disturbed a measurement of times, or empty.
     """
 
     source: str
@@ -42,7 +45,7 @@ class Page:
     busy: str = ""
 
     def csv(self) -> str:
-        """Return comma-separated values; floats have six digits, a missing figure is empty."""
+        """Return comma-separated values; a float has six digits, a missing number is empty."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(self.columns)
@@ -50,8 +53,8 @@ class Page:
         return out.getvalue()
 
     def markdown(self, name: str, title: str) -> str:
-        """Return the page: the picture, the paper and the measurement side by side, the columns,
-        the machine.
+        """Return the page in Markdown: the picture, the paper and the reproduction side by side,
+        the meaning of the columns, and the computer.
         """
         lines = [
             f"# {title}",
@@ -88,26 +91,29 @@ class Page:
 
 
 def _cell(x: Any) -> Any:
-    """Return one value of the CSV."""
+    """Return a number as the CSV file has it: empty for None, a float with six digits."""
     if x is None:
         return ""
     return f"{x:.6g}" if isinstance(x, float) else x
 
 
 def pictures() -> Callable[[Page], dict[str, bytes]]:
-    """Return a function drawing a page as {"svg": …, "png": …}. RequestError without matplotlib."""
+    """Return the function that draws a page as {"svg": …, "png": …}.
+
+    Raises RequestError if matplotlib is not installed.
+    """
     try:
-        import matplotlib  # noqa: F401 -- asked only whether it is installed
+        import matplotlib  # noqa: F401 -- imported to check that it is installed
     except ImportError:
         raise RequestError(
             "'symgen reproduce' draws with matplotlib, which is not installed; "
             "pip install 'symgen[plot]'"
         ) from None
-    return lambda page: {ending: picture(page, ending) for ending in ("svg", "png")}
+    return lambda page: {suffix: picture(page, suffix) for suffix in ("svg", "png")}
 
 
-def picture(page: Page, ending: str) -> bytes:
-    """Return the picture of a page as an image of one type, "svg" or "png"."""
+def picture(page: Page, suffix: str) -> bytes:
+    """Return the picture of a page as an image of one format, "svg" or "png"."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -117,19 +123,21 @@ def picture(page: Page, ending: str) -> bytes:
         if page.busy:
             figure.suptitle(page.busy, fontsize=11, color=WARNING, x=0.99, ha="right")
         image = io.BytesIO()
-        metadata = {"Date": None} if ending == "svg" else None
-        figure.savefig(image, format=ending, dpi=110, metadata=metadata)
+        # Without a date, the same page gives the same SVG file.
+        metadata = {"Date": None} if suffix == "svg" else None
+        figure.savefig(image, format=suffix, dpi=110, metadata=metadata)
     return image.getvalue()
 
 
 def doubling_ticks(axis: Any, values: Sequence[int]) -> None:
-    """Label a logarithmic axis with the measured numbers of links."""
+    """Label a logarithmic axis at the measured numbers of links, `values`, only."""
     axis.set_ticks(list(values), [str(n) for n in values], minor=False)
     axis.set_ticks([], minor=True)
 
 
 def legend_below(figure: Any, chart: Any, columns: int = 1) -> None:
-    """Draw one legend for all charts, below them, so that it takes no room from the lines."""
+    """Draw the legend of `chart`, valid for all charts, below the charts, where it hides no
+    line."""
     figure.legend(
         *chart.get_legend_handles_labels(),
         loc="outside lower left",
@@ -140,10 +148,10 @@ def legend_below(figure: Any, chart: Any, columns: int = 1) -> None:
 
 
 def label_ends(chart: Any, ends: Sequence[tuple[float, str, str]], gap: float = 0.055) -> None:
-    """Write (y, text, colour) beside the right edge, each at the height of its line's end, at least
-    `gap` of the chart apart.
+    """Write labels beside the right edge of a chart, each at the height of the end of its line.
 
-    Call it after the limits of the chart are set.
+    `ends` holds (y of the end, text, colour). Labels are at least `gap` apart, as a share of the
+    height of the chart. Set the limits of the chart before the call.
     """
 
     def height(y: float) -> float:
@@ -153,12 +161,12 @@ def label_ends(chart: Any, ends: Sequence[tuple[float, str, str]], gap: float = 
             )[1]
         )
 
-    above = 2.0
+    label_height = 2.0
     for y, text, colour in sorted(ends, reverse=True):
-        above = min(height(y), above - gap)
+        label_height = min(height(y), label_height - gap)
         chart.annotate(
             text,
-            (1.01, above),
+            (1.01, label_height),
             xycoords="axes fraction",
             color=colour,
             fontsize=12,
@@ -170,6 +178,7 @@ def label_ends(chart: Any, ends: Sequence[tuple[float, str, str]], gap: float = 
 def slope(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
     """Return (a, b) of the least-squares line y = a + b x."""
     n = len(x)
-    mx, my = sum(x) / n, sum(y) / n
-    b = sum((u - mx) * (v - my) for u, v in zip(x, y, strict=True)) / sum((u - mx) ** 2 for u in x)
-    return my - b * mx, b
+    mean_x, mean_y = sum(x) / n, sum(y) / n
+    covariance = sum((u - mean_x) * (v - mean_y) for u, v in zip(x, y, strict=True))
+    b = covariance / sum((u - mean_x) ** 2 for u in x)
+    return mean_y - b * mean_x, b
