@@ -42,15 +42,34 @@ def carriage() -> Mechanism:
     """Return a cart along x, an arm about z on it, and a lift along z on the arm."""
     return (
         symgen.Robot("carriage")
-        .body("cart", parent="base", type="prismatic", axis=(1, 0, 0), xyz=(0, 2, 0),
-              armature="0.5", **link("3", "0.3", "0.4", "0"))
-        .body("arm", parent="cart", type="revolute", axis=(0, 0, 1), xyz=(0, "1.5", 0),
-              **link("2", "0.75", "1", "0"))
-        .body("lift", parent="arm", type="prismatic", axis=(0, 0, 1), xyz=(0, "0.5", 0),
-              **link("0.5", "0.45", "0", "0.6"))
+        .body(
+            "cart",
+            parent="base",
+            type="prismatic",
+            axis=(1, 0, 0),
+            xyz=(0, 2, 0),
+            armature="0.5",
+            **link("3", "0.3", "0.4", "0"),
+        )
+        .body(
+            "arm",
+            parent="cart",
+            type="revolute",
+            axis=(0, 0, 1),
+            xyz=(0, "1.5", 0),
+            **link("2", "0.75", "1", "0"),
+        )
+        .body(
+            "lift",
+            parent="arm",
+            type="prismatic",
+            axis=(0, 0, 1),
+            xyz=(0, "0.5", 0),
+            **link("0.5", "0.45", "0", "0.6"),
+        )
         .frame("hook", "lift", xyz=("0.3", 0, "0.4"))
         .build()
-    )  # fmt: skip
+    )
 
 
 def bodies(mechanism: Mechanism, payload: str | None = None) -> Bodies:
@@ -97,9 +116,17 @@ def test_a_load_counts_its_trace_and_the_farther_end_of_each_range() -> None:
     """Twice ∫ρ r² is the sum of the moments about x, y and z; products of inertia do not count."""
     declared = declared_ranges(carriage())
     ends = (
-        (0, 4), ("-0.3", "0.1"), ("-0.1", "0.4"), (0, 0),
-        (0, "0.1"), (-9, 9), (-9, 9), (0, "0.2"), (-9, 9), (0, "0.5"),
-    )  # fmt: skip
+        (0, 4),
+        ("-0.3", "0.1"),
+        ("-0.1", "0.4"),
+        (0, 0),
+        (0, "0.1"),
+        (-9, 9),
+        (-9, 9),
+        (0, "0.2"),
+        (-9, 9),
+        (0, "0.5"),
+    )
     payload = tuple((Fraction(low), Fraction(high)) for low, high in ends)
     ranges = replace(declared, of={**declared.of, "payload": payload})
     loaded, without = Bodies(carriage(), ranges, "hook"), bodies(carriage())
@@ -143,10 +170,17 @@ def led() -> Mechanism:
     return (
         symgen.Robot("led", mimic="couple")
         .body("a", parent="base", type="revolute", axis=(0, 0, 1), **link("2", "1", "0", "0"))
-        .body("b", parent="base", type="revolute", axis=(0, 0, 1), mimic=("a_joint", -3, "0.5"),
-              armature=1, **link("1", "0", "2", "0"))
+        .body(
+            "b",
+            parent="base",
+            type="revolute",
+            axis=(0, 0, 1),
+            mimic=("a_joint", -3, "0.5"),
+            armature=1,
+            **link("1", "0", "2", "0"),
+        )
         .build()
-    )  # fmt: skip
+    )
 
 
 def test_roots_of_a_leader_and_its_followers_add_up() -> None:
@@ -233,10 +267,16 @@ def test_coupling_across_branches_is_named() -> None:
     builder = (
         symgen.Robot("led", mimic="couple")
         .body("a", parent="base", type="revolute", axis=(0, 0, 1), **link("1", "1", "0", "0"))
-        .body("b", parent="base", type="revolute", axis=(0, 0, 1), mimic=("a_joint", 2, 0),
-              **link("1", "1", "0", "0"))
+        .body(
+            "b",
+            parent="base",
+            type="revolute",
+            axis=(0, 0, 1),
+            mimic=("a_joint", 2, 0),
+            **link("1", "1", "0", "0"),
+        )
         .body("c", parent="b", type="revolute", axis=(0, 0, 1), **link("1", "1", "0", "0"))
-    )  # fmt: skip
+    )
     result = bodies(builder.build())
     assert result.branching(0) == "'c_joint' is coupled with it from another branch"
     assert result.branching(1) is None
@@ -248,10 +288,16 @@ def test_coupling_across_branches_is_named() -> None:
 def test_an_ancestor_that_follows_is_named() -> None:
     builder = (
         symgen.Robot("led", mimic="couple")
-        .body("b", parent="base", type="revolute", axis=(0, 0, 1), mimic=("a_joint", 2, 0),
-              **link("1", "1", "0", "0"))
+        .body(
+            "b",
+            parent="base",
+            type="revolute",
+            axis=(0, 0, 1),
+            mimic=("a_joint", 2, 0),
+            **link("1", "1", "0", "0"),
+        )
         .body("a", parent="b", type="revolute", axis=(0, 0, 1), **link("1", "1", "0", "0"))
-    )  # fmt: skip
+    )
     result = bodies(builder.build())
     assert result.branching(0) == "an ancestor of joint 'a_joint' mimics it, or a joint beyond it"
 
@@ -344,9 +390,19 @@ def test_a_cylinder_on_a_planar_body_feels_its_rotation_and_the_velocity_of_its_
     inertia = ("0.5", "0.1", "-0.05", "0.4", "0.08", "0.6")
     n, r, c = np.array([2, -1, 2]) / 3, np.array([1, 2, -0.5]), np.array([0.25, 0.5, -0.125])
     builder = symgen.Robot("cylinder")
-    builder.body("puck", parent="base", type="planar", mass=2, centre=("0.5", "0.25", 0), inertia=inertia)  # fmt: skip
-    builder.body("pin", parent="puck", type="cylindrical", axis=(2, -1, 2), xyz=(1, 2, "-0.5"),
-                 mass=4, centre=("0.25", "0.5", "-0.125"), inertia=inertia)  # fmt: skip
+    builder.body(
+        "puck", parent="base", type="planar", mass=2, centre=("0.5", "0.25", 0), inertia=inertia
+    )
+    builder.body(
+        "pin",
+        parent="puck",
+        type="cylindrical",
+        axis=(2, -1, 2),
+        xyz=(1, 2, "-0.5"),
+        mass=4,
+        centre=("0.25", "0.5", "-0.125"),
+        inertia=inertia,
+    )
     mechanism = builder.build()
     J = np.array([[0.5, 0.1, -0.05], [0.1, 0.4, 0.08], [-0.05, 0.08, 0.6]])
     M = np.array([[2, 0, -2 * 0.25], [0, 2, 2 * 0.5], [-0.5, 1, 0.6 + 2 * (0.25**2 + 0.5**2)]])
@@ -362,13 +418,20 @@ def test_a_cylinder_on_a_planar_body_feels_its_rotation_and_the_velocity_of_its_
 
 
 def test_a_form_of_a_twist_is_at_most_the_root_of_its_square_over_the_inertia() -> None:
-    """About the body's origin, the form is g·(ω, v). The moment of its point is in the angular part.
-    Twice the energy is that of the inertia [[J, m c×], [−m c×, m]].
+    """About the body's origin, the form is g·(ω, v). The angular part has the moment of its
+    point. Twice the energy is that of the inertia [[J, m c×], [−m c×, m]].
     """
     builder = symgen.Robot("arm")
     for name, parent in (("a", "base"), ("b", "a")):
-        builder.body(name, parent=parent, type="revolute", axis=(0, 0, 1), mass=2,
-                     centre=("0.5", "0.25", "-1"), inertia=("0.5", "0.1", "-0.05", "0.4", "0.08", "0.6"))  # fmt: skip
+        builder.body(
+            name,
+            parent=parent,
+            type="revolute",
+            axis=(0, 0, 1),
+            mass=2,
+            centre=("0.5", "0.25", "-1"),
+            inertia=("0.5", "0.1", "-0.05", "0.4", "0.08", "0.6"),
+        )
     J = np.array([[0.5, 0.1, -0.05], [0.1, 0.4, 0.08], [-0.05, 0.08, 0.6]])
     c = np.array([0.5, 0.25, -1])
     skew = np.array([[0, 1, 0.25], [-1, 0, -0.5], [-0.25, 0.5, 0]])

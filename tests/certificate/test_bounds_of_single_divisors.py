@@ -1,4 +1,4 @@
-"""Certificates of single divisors from given errors, in closed form: pivots of M, and of T = S + μ 1
+"""Certificates of single divisors from given errors, in closed form: pivots of M and of T = S + μ 1
 with S = A M⁻¹ Aᵀ.
 """
 
@@ -115,14 +115,38 @@ NOT_THE_PIVOT = "another row is the pivot of this joint in the elimination"
         (2, (0.5,), eighth(), "0.25", ""),
         (2, (0.125,), eighth(), "0.125", ""),
         (2, (np.inf,), eighth(), "0.25", ""),
-        (2, (3.0,), NO_ELIMINATION, "3", "its round-off is only known to be below 3; no elimination"),
-        (2, (2.0,), NO_ELIMINATION, "2", "its round-off is only known to be below 2; no elimination"),
+        (
+            2,
+            (3.0,),
+            NO_ELIMINATION,
+            "3",
+            "its round-off is only known to be below 3; no elimination",
+        ),
+        (
+            2,
+            (2.0,),
+            NO_ELIMINATION,
+            "2",
+            "its round-off is only known to be below 2; no elimination",
+        ),
         (2, (np.inf,), NO_ELIMINATION, None, "no bound of its round-off is known; no elimination"),
-        (2, (np.inf,), eighth(ROW + 1), None, f"no bound of its round-off is known; {NOT_THE_PIVOT}"),
+        (
+            2,
+            (np.inf,),
+            eighth(ROW + 1),
+            None,
+            f"no bound of its round-off is known; {NOT_THE_PIVOT}",
+        ),
         (2, (0.5,), eighth(ROW + 1), "0.5", ""),
-        (2, (np.inf,), backward_error({(0, 0): 2.0}, 0, {0: ROW}, [4]), None, "no bound of its round-off is known"),
+        (
+            2,
+            (np.inf,),
+            backward_error({(0, 0): 2.0}, 0, {0: ROW}, [4]),
+            None,
+            "no bound of its round-off is known",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_pivot_loses_the_smaller_of_two_bounds_of_its_round_off(
     exact: int, errors: Sequence[float], error: Backward | str, round_off: str | None, reason: str
 ) -> None:
@@ -167,9 +191,11 @@ def test_a_certified_pivot_bounds_the_round_off_of_the_next(
     assert certificates[0].certified == certified[0]
     assert ("has no bound" in certificates[1].reason) == (not certified[1])
     without = _certify_pivots(
-        {5: 0, 7: 1}, [OwnInertia("", "", Fraction(2))] * 2,
-        {5: forward(0.25), 7: forward(3.0)}, "no elimination",
-    )  # fmt: skip
+        {5: 0, 7: 1},
+        [OwnInertia("", "", Fraction(2))] * 2,
+        {5: forward(0.25), 7: forward(3.0)},
+        "no elimination",
+    )
     assert [certificate.lower_bound for certificate in without] == [None, Fraction(7, 4)]
 
 
@@ -207,7 +233,10 @@ def test_reasons_why_a_link_has_no_inertia_of_its_own() -> None:
     slide = symgen.Robot("slides").body("a", parent="base", type="prismatic", axis=(1, 0, 0))
     mechanism = slide.body("b", parent="a", type="revolute", axis=(0, 0, 1), **rod).build()
     assert reason(mechanism, 0) == "link 'a' has no mass of its own"
-    assert reason(mechanism, 1) == "link 'b' has no moment of inertia about its joint's axis of its own"  # fmt: skip
+    assert (
+        reason(mechanism, 1)
+        == "link 'b' has no moment of inertia about its joint's axis of its own"
+    )
 
 
 def test_own_inertias_name_their_entries_and_links() -> None:
@@ -269,7 +298,11 @@ def test_the_matrix_of_constraint_forces_is_eliminated_from_its_first_row(is_dam
     scaled = switch[..., None] * A
     S = scaled @ np.linalg.inv(M) @ scaled.transpose(0, 2, 1)
     S = S + np.stack([np.diag(1 - s) for s in switch])
-    T = S + (float(DAMPING) / 2 * np.trace(S, axis1=1, axis2=2)[:, None, None] * np.eye(2)) * is_damped  # fmt: skip
+    T = (
+        S
+        + (float(DAMPING) / 2 * np.trace(S, axis1=1, axis2=2)[:, None, None] * np.eye(2))
+        * is_damped
+    )
     pivots = {(1, 1): T[:, 0, 0], (0, 0): T[:, 1, 1] - T[:, 0, 1] ** 2 / T[:, 0, 0]}
     for pair, values in pivots.items():
         reduced = [float(x) for x in result.elimination.reduced[pair]]
@@ -287,11 +320,28 @@ def test_the_matrix_of_constraint_forces_is_eliminated_from_its_first_row(is_dam
 def cart_and_arm(mimic: bool = False) -> Mechanism:
     builder = symgen.Robot("cart", mimic="couple")
     builder.body("cart", parent="base", type="prismatic", axis=(1, 0, 0), mass=1, centre=(0, 0, 0))
-    builder.body("arm", parent="cart", type="revolute", axis=(0, 0, 1), xyz=(0, 2, 0), mass=1,
-                 centre=(1, 0, 0), inertia=(1, 0, 0, 1, 0, 1))  # fmt: skip
+    builder.body(
+        "arm",
+        parent="cart",
+        type="revolute",
+        axis=(0, 0, 1),
+        xyz=(0, 2, 0),
+        mass=1,
+        centre=(1, 0, 0),
+        inertia=(1, 0, 0, 1, 0, 1),
+    )
     more: dict[str, Any] = {"mimic": ("arm_joint", 2, 0)} if mimic else {}
-    builder.body("hand", parent="arm", type="revolute", axis=(0, 0, 1), xyz=(1, 0, 0), mass=1,
-                 centre=(1, 0, 0), inertia=(1, 0, 0, 1, 0, 1), **more)  # fmt: skip
+    builder.body(
+        "hand",
+        parent="arm",
+        type="revolute",
+        axis=(0, 0, 1),
+        xyz=(1, 0, 0),
+        mass=1,
+        centre=(1, 0, 0),
+        inertia=(1, 0, 0, 1, 0, 1),
+        **more,
+    )
     return builder.build()
 
 

@@ -267,7 +267,9 @@ def test_every_entry_has_the_products_of_the_joints_further_out(order: str) -> N
     diagonal = Product(2, (0, 2), M02, (0, 2), M02)
     last = Product(1, (0, 1), R01, (0, 1), R01)
     factor, entry = ((1, 2), (0, 2)) if order == "left" else ((0, 2), (1, 2))
-    side = Product(2, factor, M12 if order == "left" else M02, entry, M02 if order == "left" else M12)  # fmt: skip
+    side = Product(
+        2, factor, M12 if order == "left" else M02, entry, M02 if order == "left" else M12
+    )
     products = (diagonal, last) if order == "left" else (last, diagonal)
     assert elimination.sums == {
         (0, 0): Sum((at["M00"],), products, 2, 4),

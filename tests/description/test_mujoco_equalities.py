@@ -165,7 +165,10 @@ def test_an_inactive_equality_is_left_out_with_a_note(off: str) -> None:
 
 
 def test_inactive_equalities_are_listed_by_their_names_or_lines() -> None:
-    inactive = '<weld name="W" body1="b" active="false"/>\n<connect body1="b" anchor="0 0 0" active="false"/>'
+    inactive = (
+        '<weld name="W" body1="b" active="false"/>\n'
+        '<connect body1="b" anchor="0 0 0" active="false"/>'
+    )
     xml = text(f'{inactive}<weld name="V" body1="b"/>')
     line = 1 + xml[: xml.index("<connect")].count("\n")
     (listed,) = (note.text for note in symgen.load(xml).notes if "inactive loops" in note.text)

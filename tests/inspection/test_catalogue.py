@@ -51,7 +51,7 @@ def test_a_result_has_no_method_unless_one_is_named() -> None:
 
 
 def test_a_letter_of_papers_only_is_that_of_the_first_one() -> None:
-    """d with a method is that of the first of its papers that covers the robot, else of the last."""
+    """d with a method is that of the first of its papers that covers the robot, or of the last."""
     lengths = choose(MASSES, "H_L_theta[0,0]")
     assert (lengths.target, lengths.method) == (PaperQuantity("lc", "H_L_theta"), "fixman")
     assert lengths.notes == ()
@@ -76,8 +76,11 @@ def test_a_letter_that_the_robot_lacks_is_refused_with_the_reason() -> None:
 def test_rows_of_a_task_apply_to_results_of_a_task_only() -> None:
     assert isinstance(choose(ARM, "Lambda", task_rows=(3, 4)).target, Result)
     for what in ("M", "Lambda_inv", "D[0]"):
-        with pytest.raises(RequestError, match="does not depend on a task, so --task-rows does not"
-                           " apply; it applies to Lambda and Jbar"):  # fmt: skip
+        with pytest.raises(
+            RequestError,
+            match="does not depend on a task, so --task-rows does not"
+            " apply; it applies to Lambda and Jbar",
+        ):
             choose(ARM, what, task_rows=(3, 4))
 
 
@@ -132,7 +135,7 @@ def test_a_quantity_of_closed_loops_is_refused_for_a_tree() -> None:
 
 
 def test_the_refusal_of_a_method_lists_its_letters_and_results() -> None:
-    """The Riccati recursion computes accelerations and no torques; its paper has innovations, too."""
+    """The Riccati recursion computes accelerations and no torques; its paper has innovations."""
     with pytest.raises(UnknownName) as refused:
         choose(ARM, "Nothing", "riccati")
     headings = str(refused.value).partition("it has: ")[2].split(", ")

@@ -250,7 +250,7 @@ def test_a_quaternion_of_a_rotation_gives_the_rotation(quaternion: tuple[int, ..
     assert near((Rotate(again),), pose_matrix((step,)))
 
 
-# -- fields of square roots ---------------------------------------------------------------------------------------
+# -- fields of square roots --
 
 
 def test_products_and_inverses_of_sums_of_roots() -> None:
@@ -265,8 +265,13 @@ def test_products_and_inverses_of_sums_of_roots() -> None:
             for y in (a, b, product)
         ]
         assert abs(value[0] * value[1] - value[2]) < 1e-55
-        assert abs(mpmath.mpf(rounded(product, 50).numerator) / rounded(product, 50).denominator
-                   - value[2]) < 1e-48  # fmt: skip
+        assert (
+            abs(
+                mpmath.mpf(rounded(product, 50).numerator) / rounded(product, 50).denominator
+                - value[2]
+            )
+            < 1e-48
+        )
 
 
 def of(values: Iterable[Any]) -> list[Algebraic]:
@@ -282,9 +287,7 @@ def test_the_field_of_numbers_has_the_roots_that_they_need() -> None:
         assert field_of(of([arb(6).sqrt()])) == Roots((6,))
         assert field_of(of([(arb.pi() / 24).tan()])) == Roots((2, 3))
         assert field_of([Algebraic(two / (1 + three), (two, three))]) == Roots((2, 3))
-        assert Roots((2, 3)).coordinates(two / 2 - 5 * arb(6).sqrt()) == [
-            0, Fraction(1, 2), 0, -5
-        ]  # fmt: skip
+        assert Roots((2, 3)).coordinates(two / 2 - 5 * arb(6).sqrt()) == [0, Fraction(1, 2), 0, -5]
         for value in (arb(2).root(3), arb.pi(), (arb.pi() / 5).sin()):
             with pytest.raises(NoStandIn, match="not sums of square roots"):
                 field_of(of([value]))

@@ -52,16 +52,22 @@ def form_of(build: Build, count: int = 2, exact: bool = True, **options: Any) ->
         (lambda row: [row("cos", row("sub", 0, 0))], "1"),
         (lambda row: [row("sin", row("sub", 0, 0))], "0"),
         (lambda row: [row("mul", row("sin", 0), row("cos", 0))], "0.5*sin(2*q0)"),
-        (lambda row: [row("mul", row("sin", 0), row("sin", 1))],
-         "0.5*cos(q0 - q1) - 0.5*cos(q0 + q1)"),
-        (lambda row: [row("mul", row("cos", 0), row("cos", 1))],
-         "0.5*cos(q0 - q1) + 0.5*cos(q0 + q1)"),
+        (
+            lambda row: [row("mul", row("sin", 0), row("sin", 1))],
+            "0.5*cos(q0 - q1) - 0.5*cos(q0 + q1)",
+        ),
+        (
+            lambda row: [row("mul", row("cos", 0), row("cos", 1))],
+            "0.5*cos(q0 - q1) + 0.5*cos(q0 + q1)",
+        ),
         (lambda row: [row("sub", row("sin", 0), row("sin", 0))], "0"),
-        (lambda row: [row("sub", row.number(2), row("mul", row.number(3), row("cos", 1)))],
-         "2 - 3*cos(q1)"),
+        (
+            lambda row: [row("sub", row.number(2), row("mul", row.number(3), row("cos", 1)))],
+            "2 - 3*cos(q1)",
+        ),
         (lambda row: [row("mul", row("mul", 0, 0), row("sin", 0))], "q0**2*sin(q0)"),
     ],
-)  # fmt: skip
+)
 def test_sums_and_products_of_waves_are_sums_of_waves(build: Build, text: str) -> None:
     """Over a denominator of 3 + sin q0, the polynomials in tan(q/2) and in exp(i q) agree."""
     assert form_of(build) == text
@@ -89,7 +95,7 @@ def test_a_screw_has_an_angle_and_a_length() -> None:
 
 
 def test_the_tangent_of_half_an_angle_is_a_quotient_of_waves() -> None:
-    """It is of odd degree in tan(q/2), so that both parts are divided by one more power of 1 + t²."""
+    """It is of odd degree in tan(q/2), so both parts are divided by one more power of 1 + t²."""
 
     def build(row: Any) -> list[int]:
         return [row("div", row("sub", row.number(1), row("cos", 0)), row("sin", 0))]
@@ -192,13 +198,16 @@ def test_products_of_terms_are_counted() -> None:
     assert least_limit(square) == 9
     assert least_limit(lambda row: [row("add", square(row)[0], square(row)[0])]) == 18
     assert least_limit(lambda row: [row("neg", row("cos", 0))]) == 2
-    with pytest.raises(TooManyProducts, match="the canonical form of it has more than 20000 terms,"
-                       " or takes more than 8 products of terms"):  # fmt: skip
+    with pytest.raises(
+        TooManyProducts,
+        match="the canonical form of it has more than 20000 terms,"
+        " or takes more than 8 products of terms",
+    ):
         form_of(square, most_products=8)
 
 
 def test_terms_of_a_form_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    """1 + cos(q0) + cos(q1) + q0 q1 has four terms, and twice the terms of its cosines in exp(i q)."""
+    """1 + cos(q0) + cos(q1) + q0 q1 has four terms, and twice those of its cosines in exp(i q)."""
 
     def build(row: Any) -> list[int]:
         waves = row("add", row("cos", 0), row("cos", 1))
@@ -272,20 +281,30 @@ def square_sum(row: Any, *entries: int) -> int:
     [
         (lambda row: [square_sum(row, 0, 1, 2, 3)], "1"),
         (lambda row: [square_sum(row, 3)], "1 - q0**2 - q1**2 - q2**2"),
-        (lambda row: [row("mul", square_sum(row, 3), row("mul", 3, row("sin", 4)))],
-         "(-q0**2*q3 - q1**2*q3 - q2**2*q3 + q3)*sin(q4)"),
+        (
+            lambda row: [row("mul", square_sum(row, 3), row("mul", 3, row("sin", 4)))],
+            "(-q0**2*q3 - q1**2*q3 - q2**2*q3 + q3)*sin(q4)",
+        ),
         (lambda row: [row("mul", 0, 3)], "q0*q3"),
         # denominators have no w: 1/(2 + w) = (2 - w)/(4 - w²)
-        (lambda row: [row("div", row.number(1), row("add", row.number(2), 3))],
-         "(2 - q3)/(3 + q0**2 + q1**2 + q2**2)"),
-        (lambda row: [row("div", row("sub", row.number(1), square_sum(row, 3)),
-                          square_sum(row, 0, 1, 2))], "1"),
-        (lambda row: [row("div", row("cos", 4), row("mul", 3, 3))],
-         "cos(q4)/(1 - q0**2 - q1**2 - q2**2)"),
+        (
+            lambda row: [row("div", row.number(1), row("add", row.number(2), 3))],
+            "(2 - q3)/(3 + q0**2 + q1**2 + q2**2)",
+        ),
+        (
+            lambda row: [
+                row("div", row("sub", row.number(1), square_sum(row, 3)), square_sum(row, 0, 1, 2))
+            ],
+            "1",
+        ),
+        (
+            lambda row: [row("div", row("cos", 4), row("mul", 3, 3))],
+            "cos(q4)/(1 - q0**2 - q1**2 - q2**2)",
+        ),
         (lambda row: [row("div", row("mul", 3, 3), 3)], "q3"),
         (lambda row: [row("div", 0, row("add", row.number(2), 1))], "q0/(2 + q1)"),
     ],
-)  # fmt: skip
+)
 def test_a_quaternion_has_the_length_one(build: Build, text: str) -> None:
     assert of_ball(build) == text
 
@@ -360,8 +379,9 @@ def test_a_matrix_with_a_long_entry_is_written_as_equations() -> None:
     matrix = Canonical("D", (2, 2), (short, zero, zero, Quotient(short, long)))
     assert matrix.is_long
     assert [line.partition(" = ")[0] for line in matrix.text().splitlines() if " = " in line] == [
-        "D[0,0]", "D[1,1]"
-    ]  # fmt: skip
+        "D[0,0]",
+        "D[1,1]",
+    ]
     assert not Canonical("D", (), (short,)).is_long
     assert Quotient(long, short).is_long
     assert not Quotient(short, short).is_long

@@ -136,8 +136,8 @@ def operations_of(what: str) -> int:
     """Return the number of operations of a closed form of the arm, as the note states it."""
     note = read(load(ARM), what, None, FormulaOptions(closed_up_to=1)).notes[0]
     match = re.fullmatch(
-        r".* has (\d+) operations in closed form, so named equations are shown; --form closed prints"
-        r" one formula",
+        r".* has (\d+) operations in closed form, so named equations are shown; --form closed"
+        r" prints one formula",
         note,
     )
     assert match is not None
@@ -433,10 +433,14 @@ def test_letters_stand_for_indices_that_count_links_only() -> None:
 @pytest.mark.parametrize(
     ("what", "is_entry"),
     [
-        ("M[0,1]", True), ("tau[0]", True), ("M", False), ("Minv[0,0]", False), ("D[0]", False),
+        ("M[0,1]", True),
+        ("tau[0]", True),
+        ("M", False),
+        ("Minv[0,0]", False),
+        ("D[0]", False),
         ("P[0][0,0]", False),
     ],
-)  # fmt: skip
+)
 def test_an_entry_is_one_number_of_a_result_with_a_multi_angle_form(
     what: str, is_entry: bool
 ) -> None:

@@ -114,7 +114,7 @@ def test_sizes_are_taken_at_two_states_of_different_numbers() -> None:
 
 @pytest.mark.parametrize(("order", "split"), [(96, False), (97, True), (-96, False), (-97, True)])
 def test_a_constant_is_split_from_96_binary_orders_of_magnitude_on(order: int, split: bool) -> None:
-    """The other factor, 1/(1 + x) or 4/(1 + x), makes the product less extreme than the constant."""
+    """The other factor, 1/(1 + x) or 4/(1 + x), makes the product less extreme than it."""
     numerator = Fraction(1) if order > 0 else Fraction(4)
     derived = product(numerator, Fraction(2) ** order, varying=1)
     after = check(balance(derived))

@@ -149,7 +149,7 @@ def test_functions_that_contain_the_drives_are_not_changed() -> None:
 
 
 def test_rotors_of_a_joint_are_its_degrees_of_freedom_with_an_armature() -> None:
-    """The rotor stands at the second velocity of a planar joint, which is the third of the robot."""
+    """The rotor is at the second velocity of a planar joint, which is the third of the robot."""
     mechanism = random_mechanism(2, 3)
     hinge, planar = mechanism.joints[0], of_kind(mechanism.joints[1], "planar")
     each = tuple(Drive(armature=Fraction(int(i == 1))) for i in range(3))

@@ -1,4 +1,4 @@
-"""Arguments and results of derivatives: rows that read one element twice, and the order of ports."""
+"""Arguments and results of derivatives: rows that read an element twice, and the order of ports."""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ def test_names_of_a_row_lose_the_number_of_its_link() -> None:
 def test_elements_that_no_class_passes_on_together_are_one_if_they_have_one_name(
     names: str, by_neighbours: bool, count: int
 ) -> None:
-    """Classes alternate: v_i = v_{i−1} a_i, and v_i = b_i + v_{i−1}. The base has the first name."""
+    """Classes alternate: v_i = v_{i−1} a_i, and v_i = b_i + v_{i−1}. The base has name 0."""
     chain = Chain()
     v = [chain.a[0]]
     for i in range(1, LINKS):

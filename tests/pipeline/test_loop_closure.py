@@ -1,4 +1,4 @@
-"""Facts of closed loops that derivations use: computed once, cached, and refused in one sentence."""
+"""Facts of closed loops that derivations use: computed once, cached, refused in one sentence."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_functions_of_closed_loops_are_refused_without_any(closed: Mechanism) ->
 def test_actuated_joints_that_cannot_move_all_are_a_reason_against_their_forces(
     monkeypatch: pytest.MonkeyPatch, closed: Mechanism, why: str, declared: bool
 ) -> None:
-    """Functions without their forces exist; without declared joints, any that suffice are chosen."""
+    """Functions without their forces exist; without declared joints, any that suffice are taken."""
     monkeypatch.setattr(assembling, "assemble", lambda mechanism: replace(CLOSURE, unmoved=why))
     robot = replace(closed, actuated=(closed.joints[0].name,) if declared else ())
     function = "constrained_inverse_dynamics"

@@ -105,7 +105,9 @@ def test_two_blocks_and_five_more_states_are_compared_in_both_layouts(kind: str)
     assert blocks.counts[0] > COUNT
 
 
-@pytest.mark.parametrize(("kind", "checked"), [("double", False), ("double", True), ("loops", False), ("loops", True)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "checked"), [("double", False), ("double", True), ("loops", False), ("loops", True)]
+)
 def test_a_workspace_and_a_status_are_given_if_the_function_takes_them(
     kind: str, checked: bool
 ) -> None:

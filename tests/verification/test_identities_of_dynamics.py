@@ -1,5 +1,5 @@
-"""Identities of dynamics on a slide with a drive, whose sizes have closed forms, and on a robot with
-a mimic joint.
+"""Identities of dynamics on a slide with a drive, whose sizes have closed forms, and on a robot
+with a mimic joint.
 """
 
 from __future__ import annotations
@@ -35,9 +35,17 @@ def slide() -> Mechanism:
     """
     builder = symgen.Robot("slide", gravity=(-10, 0, 0))
     builder.body(
-        "a", parent="base", type="prismatic", axis=(1, 0, 0), mass=2, centre=(0, 0, 0),
-        inertia=(1, 0, 0, 1, 0, 1), armature="0.5", damping=5, stiffness=3,
-    )  # fmt: skip
+        "a",
+        parent="base",
+        type="prismatic",
+        axis=(1, 0, 0),
+        mass=2,
+        centre=(0, 0, 0),
+        inertia=(1, 0, 0, 1, 0, 1),
+        armature="0.5",
+        damping=5,
+        stiffness=3,
+    )
     return builder.build()
 
 
@@ -47,8 +55,18 @@ def led() -> Mechanism:
     bar: dict[str, Any] = {"mass": 2, "centre": (1, 0, 0), "inertia": (1, 0, 0, 1, 0, 1)}
     builder = symgen.Robot("led", mimic="couple", friction_speed="0.25", gravity=(1, -10, 2))
     builder.body("a", parent="base", type="revolute", axis=(0, 0, 1), **bar)
-    builder.body("b", parent="a", type="revolute", axis=(0, 0, 1), xyz=(1, 0, 0),
-                 mimic=("a_joint", -3, "0.5"), armature=2, damping=5, friction=7, **bar)  # fmt: skip
+    builder.body(
+        "b",
+        parent="a",
+        type="revolute",
+        axis=(0, 0, 1),
+        xyz=(1, 0, 0),
+        mimic=("a_joint", -3, "0.5"),
+        armature=2,
+        damping=5,
+        friction=7,
+        **bar,
+    )
     builder.body("c", parent="b", type="revolute", axis=(0, 1, 0), xyz=(0, 2, 0), **bar)
     return builder.build()
 
@@ -175,10 +193,18 @@ def test_the_size_of_a_mobility_counts_changes_of_its_factors() -> None:
 
 
 def test_a_converted_jacobian_has_the_lever_of_its_convention() -> None:
-    """For a hinge at 2 m from the base, the frame's distance is 2 m larger than its reach of 1 m."""
+    """For a hinge at 2 m from the base, the frame is 2 m farther away than its reach of 1 m."""
     builder = symgen.Robot("bar", gravity=(0, 0, 0))
-    builder.body("a", parent="base", type="revolute", axis=(0, 0, 1), xyz=(2, 0, 0), mass=2,
-                 centre=(1, 0, 0), inertia=(1, 0, 0, 1, 0, 1))  # fmt: skip
+    builder.body(
+        "a",
+        parent="base",
+        type="revolute",
+        axis=(0, 0, 1),
+        xyz=(2, 0, 0),
+        mass=2,
+        centre=(1, 0, 0),
+        inertia=(1, 0, 0, 1, 0, 1),
+    )
     builder.frame("tip", "a", xyz=(1, 0, 0))
     title = "Lambda_inv = J Minv Jᵀ"
     usual, world, local = (
@@ -244,7 +270,9 @@ def test_wrenches_of_a_follower_count_with_its_multiplier() -> None:
     results = results_of_led()
     _, size = NAMED["Hᵀ F = tau"].distance(functions(results, False))
     scales, v = results.scales, results.floats["v"]
-    a = results.rough.evaluate("interbody_forces", results.arguments("interbody_forces", results.floats))["a"]  # fmt: skip
+    a = results.rough.evaluate(
+        "interbody_forces", results.arguments("interbody_forces", results.floats)
+    )["a"]
     wrenches = scales.wrenches(v, a)
     more = scales.dynamics_residual(a) + scales.drive_forces(v, a)
     expected = np.stack([wrenches[:, 0] + 3 * wrenches[:, 1], wrenches[:, 2]], axis=1) + more

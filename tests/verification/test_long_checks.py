@@ -131,7 +131,7 @@ def units_of(function: str, text: TextOptions = PLAIN) -> float:
 
 
 def terms(function: str) -> Array:
-    """Return the sizes of a function's forces: at rest, at the velocities, or with accelerations."""
+    """Return the sizes of a function's forces: at rest, with velocities, or with accelerations."""
     floats = results().floats
     still = 0 * floats["v"]
     v = still if function == "gravity_force" else floats["v"]
@@ -247,7 +247,10 @@ def test_a_result_that_is_not_finite_fails() -> None:
     assert check.bound == units_of("inverse_dynamics")
 
 
-@pytest.mark.parametrize(("det", "fits"), [("1", True), ("1e300", True), ("1e309", False), ("1e-310", False), ("0", False)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("det", "fits"),
+    [("1", True), ("1e300", True), ("1e309", False), ("1e-310", False), ("0", False)],
+)
 def test_a_determinant_outside_of_the_range_of_the_type_is_not_judged(det: str, fits: bool) -> None:
     function: Any = type("Form", (), {"function": "mass_matrix_determinant", "real": "double"})()
     stub: Any = type("Results", (), {"exact": lambda self, form: [1.0, float(det)]})()
