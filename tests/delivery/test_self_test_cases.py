@@ -21,15 +21,18 @@ from symgen.delivery.cases import (
     _rounded_up,
     self_test_context,
 )
+from symgen.emission import printer
 from symgen.emission.c_text import WIDTH
 from symgen.ir.program import Program
 from symgen.support.errors import RequestError
 from symgen.vocabulary.arrays import Sizes
+from symgen.vocabulary.functions import ASSEMBLE, ASSEMBLING
 from symgen.vocabulary.options import TextOptions
 from symgen.vocabulary.reals import REALS
 from symgen.vocabulary.target import Target
 from tests.shared.c_programs import arm
 from tests.shared.folders import cases
+from tests.shared.recursions import sums
 
 PROGRAMS = {name: arm()[name] for name in ("mass_matrix_and_bias", "mass_matrix")}
 
@@ -236,6 +239,13 @@ def test_a_result_that_solves_equations_is_judged_by_them() -> None:
     ]
 
 
+def widest_stride(number: int, size: int) -> int:
+    """Return the largest distance between states, as `state_step` of the self-test's C has it:
+    elements lie two or three numbers apart, and a gap of 1 + number follows.
+    """
+    return max(size, 1, size * SPACED + 1 + number)
+
+
 @pytest.mark.parametrize("real", REALS)
 def test_arrays_of_many_states_lie_behind_each_other(real: str) -> None:
     """Each has capacity for all states, and one block more, with its numbers up to three apart."""
@@ -250,8 +260,9 @@ def test_arrays_of_many_states_lie_behind_each_other(real: str) -> None:
     (test,) = facts["tests"]
     arrays = test["arrays"]
     ends = [array["offset"] for array in arrays[1:]] + [test["length"]]
+    assert arrays[0]["offset"] == 0
     for array, end in zip(arrays, ends, strict=True):
-        assert end - array["offset"] > capacity * SPACED * array["size"]
+        assert end - array["offset"] == capacity * widest_stride(array["number"], array["size"])
     assert [(a["number"], a["argument"], a["size"]) for a in arrays] == [
         (0, True, 2),
         (1, True, 2),
@@ -275,3 +286,62 @@ def test_arrays_of_many_states_lie_behind_each_other(real: str) -> None:
         "mass_matrix_and_bias": replace(programs["mass_matrix_and_bias"], quaternions=(3,))
     }
     assert context(programs=quaternion, batch=True)["blocks"]["quaternions"] == (3,)
+
+
+@pytest.mark.parametrize("checked", [False, True])
+@pytest.mark.parametrize("batch", [False, True])
+def test_a_loop_over_links_takes_its_workspaces_last(batch: bool, checked: bool) -> None:
+    """One workspace serves a state, another one a block of states; checks want their sizes."""
+    form = sums(3)
+    single = SelfTestCase("gravity_force", ((1.0,) * 3,), ((1.0,) * 3,), ((1e-9,) * 3,))
+    target = Target("arm", Sizes(3, 3, 3), TextOptions(batch=batch, checked=checked))
+    facts = self_test_context({"gravity_force": form}, target, [single])
+    (test,) = facts["tests"]
+    needed = printer().driver(form, target)["needs"] if batch else 0
+    assert (facts["works"], test["works"], test["needs"]) == (True, True, needed)
+    assert (needed > 0) is batch
+    last, last_of_many = ("work, arm_WORK", ["work_of_many", "arm_BATCH_WORK"])
+    exactly = ["work_of_many", str(needed)]
+    if not checked:
+        last, last_of_many, exactly = "work", last_of_many[:1], exactly[:1]
+    assert test["call"] == f"gravity_force_q[i], g, {last}"
+    assert test["alone"] == f"gravity_force_q_one, g, {last}"
+    assert test["last_of_many"] == last_of_many
+    assert test["exactly"] == (exactly if batch else [])
+    assert test["too_small"] == ("gravity_force_q[i], g, work, 0" if checked else "")
+
+
+def test_unrolled_functions_need_no_workspace() -> None:
+    facts = context(batch=True, checked=True)
+    assert facts["works"] is False
+    for test in facts["tests"]:
+        assert (test["works"], test["needs"], test["exactly"]) == (False, 0, [])
+        assert (test["last_of_many"], test["too_small"]) == ([], "")
+
+
+def test_prepared_parameters_are_passed_as_a_struct() -> None:
+    """Results are not: C declares them as they are."""
+    both = PROGRAMS["mass_matrix_and_bias"]
+    q, v = both.inputs
+    matrix, bias = both.outputs
+    form = replace(both, inputs=(q, v._replace(name="prepared")))
+    ((test,), (of_results,)) = (
+        context(programs={"mass_matrix_and_bias": entry}, batch=True)["tests"]
+        for entry in (form, replace(both, outputs=(matrix, bias._replace(name="prepared"))))
+    )
+    table = "mass_matrix_and_bias_prepared"
+    assert test["call"] == f"mass_matrix_and_bias_q[i], (const arm_prepared *){table}[i], M, c"
+    assert test["alone"] == (f"mass_matrix_and_bias_q_one, (const arm_prepared *){table}_one, M, c")
+    assert "(const" not in of_results["alone"]
+
+
+def test_positions_that_an_assembly_starts_from_are_listed() -> None:
+    """The second result of its first function has as many numbers as the loops have rows."""
+    step = replace(PROGRAMS["mass_matrix_and_bias"], function=ASSEMBLING[0])
+    starts = [SelfTestCase(ASSEMBLE, ((k, 0.5),), (), ()) for k in (1.0, 2.0)]
+    facts = context(starts, {ASSEMBLING[0]: step})
+    assert facts["starts"] == [["1.0, 0.5"], ["2.0, 0.5"]]
+    assert facts["rows"] == step.outputs[1].size == 2
+    assert facts["unjudged"] == [ASSEMBLING[0]]
+    plain = context([case()])
+    assert (plain["starts"], plain["rows"]) == ([], 0)
