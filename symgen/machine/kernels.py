@@ -574,11 +574,7 @@ class Kernel:
         """
 
         def overlaps(r: Strided) -> bool:
-            coincides = (
-                x[1:] == r[1:]
-                and x.array.nbytes == r.array.nbytes
-                and _data_address(x.array) == _data_address(r.array)
-            )
+            coincides = x[1:] == r[1:] and _data_address(x.array) == _data_address(r.array)
             return bool(self.np.may_share_memory(x.array, r.array)) and not coincides
 
         return _states(lead) > 1 and any(map(overlaps, results))

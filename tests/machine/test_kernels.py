@@ -398,6 +398,36 @@ def test_an_argument_may_be_its_own_result_but_not_that_of_another_state() -> No
         function.bind([np.zeros((3, 2)), memory.reshape(-1)[1:4], memory[:3], s])
 
 
+@pytest.mark.parametrize("lead", [(), (1,), (1, 1)])
+@pytest.mark.parametrize("shift", [0, 1])
+def test_the_result_of_one_state_may_overlap_its_argument(
+    lead: tuple[int, ...], shift: int
+) -> None:
+    """C has read the whole argument before it stores the first result."""
+    memory = np.array([3.0, 4.0, 5.0])
+    x = memory[shift : shift + 2].reshape(*lead, 2)
+    y = memory[1 - shift : 3 - shift].reshape(*lead, 2)
+    t, s, before = np.full(lead, 0.5), np.zeros(lead), x.copy()
+    assert np.may_share_memory(x, y)
+    kernel(Library()).bind([x, t, y, s])()
+    check((y, s), before, t)
+
+
+def test_overlapping_arrays_of_two_states_are_refused() -> None:
+    """They coincide only if they begin together, have the same steps and the same size."""
+    function = kernel(Library())
+    memory = np.arange(12.0)
+    t, s = np.zeros(2), np.zeros(2)
+    function.bind([memory[:4].reshape(2, 2), t, memory[:4].reshape(2, 2), s])
+    for start in (1, 2, 3):
+        with pytest.raises(ArgumentError, match="x overlaps a result of another state"):
+            function.bind([memory[start : start + 4].reshape(2, 2), t, memory[:4].reshape(2, 2), s])
+    function.bind([memory[4:8].reshape(2, 2), t, memory[:4].reshape(2, 2), s])
+    # t coincides with the first numbers of y, but its states are closer together
+    with pytest.raises(ArgumentError, match="t overlaps a result of another state"):
+        function.bind([memory[4:8].reshape(2, 2), memory[:2], memory[:4].reshape(2, 2), s])
+
+
 def test_results_over_later_arguments_are_computed_from_copies() -> None:
     library = Library()
     x, t = states(4)
@@ -424,6 +454,18 @@ def test_blocks_do_not_read_arguments_that_earlier_states_have_overwritten(view:
     results = function.call()(None, x, t, out=(y, s))
     check(results, before, t)
     assert library.calls == [("many", len(x))]
+
+
+@pytest.mark.parametrize("in_blocks", [False, True])
+def test_an_argument_may_be_a_column_of_a_result(in_blocks: bool) -> None:
+    """Each state is read before its own results, and no others, are stored over it."""
+    library = Library()
+    function = kernel(library, contract=in_blocks, many=lambda: Blocks(library))
+    x, t = states(4)
+    y, s = np.zeros((4, 2)), np.zeros(4)
+    for column in (0, 1):
+        y[:, column] = t
+        check(function.call()(None, x, y[:, column], out=(y, s)), x, t)
 
 
 def test_a_bound_checked_batch_names_the_refused_state() -> None:
