@@ -226,7 +226,7 @@ def test_a_looped_function_is_judged_at_exact_arguments() -> None:
     long_cases = list(_of_loops(sums(2), with_bounds(1e-9, 2e-9), PLAIN))
     assert [case.tolerances for case in long_cases] == [((bound,) * 2,) for bound in (1e-9, 2e-9)]
     for case, drawn in zip(long_cases, draw_states(ARM, 2, SEED, inertial=False)["q"], strict=True):
-        first, second = map(Fraction, case.arguments[0])
+        first, second = (Fraction(x) for x in case.arguments[0])
         assert [first, second] == [Fraction(float(x)) for x in drawn]
         partial_sum = Fraction(1, 7) + first / 3
         expected = (partial_sum, partial_sum + 2 * second / 3)
