@@ -19,6 +19,8 @@ from symgen.ir.program import Port
 
 SHARE = 0.2
 """Seconds that C may run before Python checks for an interruption."""
+GROWTH = 8
+"""Largest ratio of the lengths of a slice and the one before it."""
 BLOCK = 16
 """Number of states; a multiple of every block's."""
 LAYOUTS = ("aos", "soa")
@@ -135,5 +137,5 @@ class _Queue:
         took = perf_counter() - start
         with self.lock:
             self.done += end - begin
-            self.share = max(1, int((end - begin) * min(8.0, SHARE / max(took, 1e-6))))
+            self.share = max(1, int((end - begin) / max(took / SHARE, 1 / GROWTH)))
         return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -61,10 +62,7 @@ def driver_programs() -> dict[str, Any]:
 def header(robot: Mechanism) -> str:
     lines = of_header(robot)
     assert all(len(line) <= WIDTH for line in lines)
-    widths = [
-        len(f"{line} {following.split()[0]}")
-        for line, following in zip(lines, lines[1:], strict=False)
-    ]
+    widths = [len(f"{line} {following.split()[0]}") for line, following in pairwise(lines)]
     assert all(width > WIDTH for width in widths)  # a line has room for no further word
     return " ".join(lines)
 

@@ -88,6 +88,9 @@ def test_the_next_slice_takes_a_fifth_of_a_second(
 
     assert queue.slice(run)
     assert (queue.share, queue.done, queue.begun) == (share, 32, 32)
+    queue.share = 32
+    assert queue.slice(run)
+    assert (queue.share, queue.done, queue.begun) == (share, 64, 64)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import stat
 import subprocess
 import sys
 import sysconfig
@@ -157,7 +158,10 @@ def test_a_stored_library_is_whole_with_the_checksum_of_its_content(stored: Path
     assert building.read_library(stored) == b"library"
     checksum = stored.with_name("stored.so.sha256").read_text(encoding="utf-8")
     assert checksum == hashlib.sha256(b"library").hexdigest() + "\n"
-    assert stored.stat().st_mode & 0o777 == 0o700
+    modes = [
+        stat.S_IMODE(path.stat().st_mode) for path in (stored, stored.with_name("stored.so.sha256"))
+    ]
+    assert modes == [0o700, 0o600]  # nobody else may read or write them
     assert sorted(path.name for path in stored.parent.iterdir()) == [
         "stored.so",
         "stored.so.sha256",

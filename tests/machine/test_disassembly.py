@@ -91,6 +91,31 @@ def test_the_stack_of_risc_v_includes_its_routines_that_save_registers() -> None
     assert image.depth(0) == 16 + 384 + 32
 
 
+def test_a_routine_that_saves_the_least_registers_takes_no_bytes_more() -> None:
+    """It subtracts t1, which has not been set; each path, the caller's too, begins without bytes."""
+    image = image_of("""
+        top:
+         0 jal t0,100 -> 100
+         4 sub sp,sp,t1
+         8 ret
+        save:
+        100 add sp,sp,-64
+        104 sub sp,sp,t1
+        108 jr t0
+        spares:
+        200 jal t0,300 -> 300
+        204 sub sp,sp,t1
+        208 ret
+        300 li t1,-48
+        304 add sp,sp,-64
+        308 sub sp,sp,t1
+        312 jr t0
+    """)
+    assert image.depth(100) == 64
+    assert image.depth(0) == 64
+    assert image.depth(200) == 64
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -68,11 +68,33 @@ def test_one_state_and_many_states_give_the_results_of_the_function() -> None:
     assert (y.shape, s.shape) == ((0, 2), (0,))
 
 
+@pytest.mark.parametrize("lead", [(1, 4), (4, 1), (2, 2), (1, 1, 4)])
+@pytest.mark.parametrize("choice", ["never", "now"])
+def test_leading_axes_of_length_one_are_as_good_as_others(
+    lead: tuple[int, ...], choice: str
+) -> None:
+    """An argument of one state serves all, also if it has axes of length one itself."""
+    library = Library()
+    function = kernel(library, contract=choice == "now", many=lambda: Blocks(library))
+    flat, t = states(4)
+    x = flat.reshape(*lead, 2)
+    for number in (np.array(0.5), np.full((1,) * len(lead), 0.5), np.full((1,), 0.5)):
+        check(function.call()(None, x, number), x, np.full(lead, 0.5))
+    check(function.call()(None, flat[0], t.reshape(lead)), np.broadcast_to(flat[0], x.shape), t.reshape(lead))  # fmt: skip
+
+
+def test_a_first_slice_takes_milliseconds() -> None:
+    """A row takes about half a nanosecond, and compilation for blocks some seconds."""
+    assert 1e-3 <= FIRST_SHARE * 0.5e-9 < 1e-2
+    assert 2e-3 <= ROWS_BEFORE_BLOCKS * 0.5e-9 < 1e-2
+
+
 def test_one_result_is_no_tuple_and_a_number_without_axes() -> None:
     library = Library(outputs=1)
     x, t = states(3)
     y = kernel(library).call()(None, x[0], t[0])
     assert np.array_equal(y, expected(x[0], t[0])[0])
+    assert y.flags.owndata
     out = np.empty((3, 2))
     assert kernel(library).call()(None, x, t, out=out) is out
     assert np.array_equal(out, expected(x, t)[0])
