@@ -140,6 +140,96 @@ def test_arguments_of_loops_are_copied_behind_the_workspace_one_after_the_other(
     assert fields["no_memory"] == building.NO_MEMORY < -1  # -1: an array is not aligned
 
 
+# -- compilation --
+
+
+def source_of_a_library() -> building._LibrarySource:
+    """Return a library of two C files and a header; gcc has flags of its own for one of them."""
+    files = {"one.c": "int one(void);\n", "one.h": "\n", "two.c": "int two(void);\n"}
+    module = f"_symgen_{24 * 'a'}"
+    return building._LibrarySource(
+        module, files, "int one(void);", "int one(void);", {"two.c": ("-O7",)}
+    )
+
+
+@pytest.fixture
+def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Return a list that receives the commands of a compiler, which does not run."""
+    commands: list[list[str]] = []
+    monkeypatch.setattr(building, "_run", lambda command, folder: commands.append(command))
+    monkeypatch.setattr(platform, "machine", lambda: targets.find("host").architecture)
+    return commands
+
+
+@pytest.mark.parametrize("version", ["gcc 12.2.0", "clang 15.0"])
+@pytest.mark.parametrize("optimize", [0, 1, 2])
+def test_each_file_of_a_library_is_compiled_with_its_flags(
+    optimize: int,
+    version: str,
+    commands: list[list[str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Functions are C99 with the flags of their files; what calls them has Python's headers."""
+    monkeypatch.setattr(building, "compiler_version", lambda: version)
+    monkeypatch.setattr(sys, "platform", "linux")
+    source, build = source_of_a_library(), Build(optimize)
+    built = building._compile(tmp_path, source, ("cc", "-m64"), build, "/include")
+    assert built == tmp_path / f"{source.module}.so"
+    assert {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}.items() >= {
+        *source.files.items()
+    }
+    is_tuned = optimize == 2 and version.startswith("gcc")
+    order = targets.find("host").scheduling if is_tuned else ()
+    start, flags = ["cc", "-m64", *build.flags], ["-std=c99", *order]
+    units, link = sorted(commands[:-1]), commands[-1]
+    between = ["-I", "/include", *[building.BETWEEN] * (optimize > 0)]
+    flags_of = {
+        "one.c": flags,
+        "two.c": [*flags, *["-O7"] * is_tuned],
+        f"{source.module}.c": between,
+    }
+    assert units == sorted(
+        [*start, *flags_here, "-c", name, "-o", f"{name}.o"]
+        for name, flags_here in flags_of.items()
+    )
+    objects = ["one.c.o", "two.c.o", f"{source.module}.c.o"]
+    assert link == [*start, "-shared", *objects, "-lm", "-o", f"{source.module}.so"]
+
+
+def test_a_library_of_a_mac_is_a_bundle(
+    commands: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(building, "compiler_version", lambda: "clang 15.0")
+    monkeypatch.setattr(sys, "platform", "darwin")
+    building._compile(tmp_path, source_of_a_library(), ("cc",), Build(), "/include")
+    assert {"-bundle", "-undefined", "dynamic_lookup"} <= {*commands[-1]}
+    assert "-shared" not in commands[-1]
+
+
+def test_a_python_without_its_header_cannot_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sysconfig, "get_path", lambda name: str(tmp_path))
+    path = tmp_path / "cache" / "library.so"
+    with pytest.raises(BuildError, match=r"header Python\.h is not in .*; on Debian and Ubuntu"):
+        building._build_library(path, source_of_a_library(), ("cc",), Build())
+    assert not path.parent.exists()
+
+
+def test_a_library_for_another_python_is_explained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing remains in the cache."""
+    (tmp_path / "Python.h").touch()
+    monkeypatch.setattr(sysconfig, "get_path", lambda name: str(tmp_path))
+    monkeypatch.setattr(building, "_compile", lambda folder, *_: folder / "missing.so")
+    path = tmp_path / "cache" / "library.so"
+    with pytest.raises(BuildError, match="cannot load the library that cc built; check that CC"):
+        building._build_library(path, source_of_a_library(), ("cc", "-m64"), Build())
+    assert list(path.parent.iterdir()) == []
+
+
 # -- the cache --
 
 
