@@ -955,6 +955,20 @@ def test_a_folder_is_generated_with_any_standard_streams_closed(
 
 
 @pytest.mark.slow
+def test_a_closed_stream_is_replaced_by_the_null_device_that_compilers_inherit() -> None:
+    """An open stream stays what it is."""
+    program = (
+        "import os; from symgen.cli.streams import _occupy_closed_descriptors\n"
+        "os.close(0); _occupy_closed_descriptors()\n"
+        "assert os.get_inheritable(0)\n"
+        "assert os.path.samestat(os.fstat(0), os.stat(os.devnull))\n"
+        "assert not os.path.samestat(os.fstat(1), os.stat(os.devnull))\n"
+        "assert os.write(0, b'x') == 1 and os.read(0, 1) == b''\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_an_error_with_all_streams_closed_keeps_its_exit_code() -> None:
     done = subprocess.run(
         [*SYMGEN, "show", "pandas"], capture_output=True, check=False, preexec_fn=closing(0, 1, 2)

@@ -105,6 +105,24 @@ def test_costs_as_json_are_the_figures(
     assert json.loads(capsys.readouterr().out)["timing"] is None
 
 
+def test_the_type_of_numbers_that_a_target_chooses_is_noted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The user of a robot could have chosen another one."""
+    figures = Measured(FIGURES.costs, 21, 61, 40, ())
+    for target, words, note in (
+        ("cortex-m4f", [], "symgen: note: in float, since the FPU of cortex-m4f has single"),
+        ("cortex-m4f", ["--real", "float"], ""),
+        ("cortex-m7", [], ""),
+    ):
+        monkeypatch.setattr(cost, "_robot", lambda _: (figures, "arm", target, "float"))  # noqa: B023
+        assert cli.main(["cost", "planar_arm", "--target", target, *words]) == 0
+        out, err = capsys.readouterr()
+        assert out.startswith("arm on ")
+        assert err.startswith(note)
+        assert bool(err) is bool(note)
+
+
 def test_a_robot_has_no_costs_without_a_target(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["cost", "planar_arm"]) == 2
     assert "cost: name what runs the C with --target, one of cortex-m4f" in capsys.readouterr().err
