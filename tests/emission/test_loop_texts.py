@@ -1,0 +1,235 @@
+"""Loops over links as text: declarations, headings and checks in every kind of function, and what
+the text computes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import pytest
+
+from symgen.emission import printer, wrapper
+from symgen.emission.backends import c99
+from symgen.emission.looped import tables_and_loops
+from symgen.emission.lowering.loop_checks import guarded
+from symgen.emission.lowering.loop_function import LoopFunction
+from symgen.ir.loops import LoopProgram
+from symgen.readback import batches, kernels, loops
+from symgen.readback.batches import BatchText
+from symgen.readback.device import Names
+from symgen.readback.kernels import CudaText, Options
+from symgen.vocabulary.arrays import Sizes
+from symgen.vocabulary.options import TextOptions
+from symgen.vocabulary.target import Target
+from tests.ir.loop_toys import (
+    in_elements,
+    in_parts,
+    in_tree,
+    in_two_scans,
+    of_sines,
+    saving,
+    with_base_step,
+    with_epilogue,
+)
+from tests.shared.recursions import BRANCHED, TOYS, framed
+
+FORMS: dict[str, Callable[[], LoopProgram]] = {
+    **TOYS,
+    "to the first link": lambda: framed((-1, 0, 0), (0, 1, 0), 0),
+    "base step, inward": lambda: with_base_step(True),
+    "base step, outward": lambda: with_base_step(False),
+    "base step without a carry": lambda: with_base_step(True, with_carry=False),
+    "saved values": saving,
+    "epilogue": with_epilogue,
+    "sums over subtrees": lambda: in_tree(BRANCHED),
+    "one block of sines": lambda: of_sines(5, "sin", "cos"),
+    "blocks of sines": lambda: of_sines(40, "sin", "cos"),
+}
+KINDS: dict[str, dict[str, Any]] = {
+    "state": {},
+    "checked state": {"checked": True},
+    "sines": {"trig": "auto"},
+    "checked sines": {"trig": "auto", "checked": True},
+    "block": {"lanes": 4},
+    "checked block": {"lanes": 4, "checked": True},
+    "thread": {"threads": True},
+    "checked thread": {"threads": True, "checked": True},
+}
+OK = "(status == arm_OK) && "
+
+
+@cache
+def text(name: str, kind: str) -> str:
+    """Return the text of the function of a form."""
+    options, form = dict(KINDS[kind]), FORMS[name]()
+    lanes, threads = options.pop("lanes", 0), options.pop("threads", False)
+    target = Target("arm", Sizes(2, 2, 2), TextOptions(**options))
+    checked_form = guarded(form, target) if target.checked else form
+    return tables_and_loops(LoopFunction(checked_form, target, lanes, threads))[1]
+
+
+def declared(source: str) -> set[str]:
+    """Return the parameters and local variables, of any type."""
+    kinds = r"(?:const )?(?:double|int|ptrdiff_t|arm_turns)"
+    return set(re.findall(rf"\b{kinds}\s+\(?\*?(?:const )?(\w+)", source)) - {
+        name for name in re.findall(r"(\w+)\(", source) if name.startswith("arm_")
+    }
+
+
+def uses(source: str, name: str) -> int:
+    """Return how often a name is used, without its declarations and without (void)."""
+    kinds = r"(?:const )?(?:double|int|ptrdiff_t|arm_turns)"
+    source = re.sub(rf"\b{kinds}\s+\(?\*?(?:const )?{name}\b", "", source)
+    return len(re.findall(rf"\b{name}\b", source.replace(f"(void){name};", "")))
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_exactly_the_parameters_that_nothing_reads_are_named_unused(name: str) -> None:
+    """Every local variable is used. The stride of an array is unused where the array is."""
+    for kind in KINDS:
+        heading, _, body = text(name, kind).partition("\n{\n")
+        parameters = declared(heading)
+        unused = re.findall(r"^ *\(void\)(\w+);$", body, re.MULTILINE)
+        assert len(unused) == len({*unused})
+        # copies of many elements in a thread count with k
+        element = {"k"} if kind.endswith("thread") else set()
+        assert {local for local in declared(body) if not uses(body, local)} <= element
+        strides = {f"{array}_element": array for array in parameters} | {"threads": "work"}
+        strides = {stride: array for stride, array in strides.items() if stride in parameters}
+        for parameter in parameters - {*strides, "work"}:
+            assert (parameter in unused) == (not uses(body, parameter))
+        for stride, array in strides.items():
+            assert (stride in unused) == (array in unused)
+        assert ("status" in body) is kind.startswith("checked")
+        if "work" not in unused:
+            assert uses(body, "work")
+        elif kind not in ("checked state", "checked sines"):  # these hold results there besides
+            assert not uses(body, "work")
+
+
+@pytest.mark.parametrize(
+    ("name", "headings"),
+    [
+        ("chain", ["outward, from the base", "inward, from the tips", "outward, from the base"]),
+        (
+            "chain, from its middle",
+            ["outward, from the base to the frame", "inward, from the frame"],
+        ),
+        ("to the first link", ["outward, from the base to the frame", "inward, from the frame"]),
+        ("base step, inward", ["inward, from the tips"]),
+    ],
+)
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_sweep_has_a_heading_with_its_order(name: str, headings: list[str], kind: str) -> None:
+    comments = re.findall(r"^ {4}/\* (\w+ward, .*) \*/$", text(name, kind), re.MULTILINE)
+    assert comments == headings
+
+
+def test_sines_at_once_have_a_heading_with_the_links_of_a_block() -> None:
+    for name, links in (("one block of sines", 5), ("blocks of sines", 14)):
+        (heading,) = re.findall(r"/\* (sines .*) \*/", text(name, "sines"))
+        assert heading == f"sines and cosines of {links} links at once"
+        assert "at once" not in text(name, "state")
+    # 40 links in three blocks of at most sixteen, 5 links in one without a loop over blocks
+    assert "for (block = 0;" in text("blocks of sines", "sines")
+    assert "block" not in text("one block of sines", "sines")
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.startswith("checked")])
+@pytest.mark.parametrize("name", FORMS)
+def test_a_checked_function_of_one_state_goes_on_only_while_nothing_is_refused(
+    name: str, kind: str
+) -> None:
+    """Every statement of a sweep stands behind a condition; in a block all states go to the end."""
+    source = text(name, kind)
+    if kind == "checked block":
+        assert OK.strip(" &") not in re.sub(r"\(\(status\[lane\] == arm_OK\)", "", source)
+        assert re.findall(r"^    return\b", source, re.MULTILINE) == []
+        return
+    stages = source.partition("ward, ")[2]
+    for line in stages.splitlines():
+        if re.match(r" {4}for ", line):
+            assert OK in line
+        if re.match(r" {4}(if|arm_)", line):
+            assert line == "    if (status == arm_OK) {"
+    assert source.endswith("    return status;\n}\n")
+
+
+# -- what the text computes ------------------------------------------------------------------------
+
+
+PARTS: dict[str, Callable[[], LoopProgram]] = {
+    "parts of one length": lambda: in_parts((3,) * 8),
+    "parts of two lengths": lambda: in_parts((3, 2, 3, 3, 2, 3, 3, 3)),
+    "parts from the tip on": lambda: in_parts((2,) * 8, inward=True),
+    "two groups of parts": lambda: in_parts((2,) * 16),
+    "elements of parts": lambda: in_elements(13, 8, 2),
+    "elements of two groups": lambda: in_elements(40, 16, 3),
+    "two parallel scans": lambda: in_two_scans(14, 8, 2),
+}
+SHORT = (
+    "two classes",
+    "tree",
+    "tree, on a way",
+    "chain, its middle",
+    "base step, outward",
+    "saved values",
+    "epilogue",
+)
+"""Forms that are read back also for many states and for threads, which takes longer."""
+
+
+def aimed(form: LoopProgram, **options: Any) -> Target:
+    n = len(form)
+    ports = {port.name: port.size for port in (*form.inputs, *form.outputs)}
+    return Target(
+        "arm",
+        Sizes(ports.get("q", n), ports.get("v", ports.get("q", n)), n),
+        TextOptions(**options),
+    )
+
+
+@pytest.mark.parametrize(("trig", "checked"), [("libm", False), ("auto", True)])
+@pytest.mark.parametrize("name", [*FORMS, *PARTS])
+def test_the_text_of_one_state_computes_the_form(name: str, trig: str, checked: bool) -> None:
+    form = (FORMS | PARTS)[name]()
+    target = aimed(form, trig=trig, checked=checked)
+    header = c99.header({form.function: form}, target)
+    assert loops.compare(form, c99.source(form, target), header, checked=checked) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "checked"),
+    [
+        *((name, True) for name in (*SHORT, *PARTS) if "two groups" not in name),
+        ("two classes", False),
+        ("parts of two lengths", False),
+        ("elements of parts", False),
+    ],
+)
+def test_the_text_of_many_states_computes_the_form(name: str, checked: bool) -> None:
+    form = (FORMS | PARTS)[name]()
+    target = aimed(form, checked=checked, batch=True)
+    files = c99.batches({form.function: form}, target)
+    names = target.batch_file(form.function), target.lanes_file, target.batch_header
+    text_of_files = BatchText(*(files[file] for file in names))
+    assert batches.compare(form, text_of_files, "arm", checked, {}) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "checked"),
+    [*((name, True) for name in SHORT), ("two classes", False), ("tree, on a way", False)],
+)
+def test_the_text_of_a_thread_computes_the_form(name: str, checked: bool) -> None:
+    form = FORMS[name]()
+    target, programs = aimed(form, checked=checked), {form.function: form}
+    files = wrapper("cuda").files(programs, target, {})
+    names = target.device_file(form.function), target.kernel_file(form.function), target.cuda_header
+    device, kernel, cuda_header = (files[file] for file in names)
+    header = printer().headers(programs, target)[target.header]
+    text_of_files = CudaText(device, kernel, cuda_header, header)
+    symbols, options = Names("arm", target.symbol(form.function)), Options(checked, False, {})
+    assert kernels.compare(form, text_of_files, symbols, options) == []
