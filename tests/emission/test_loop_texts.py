@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from symgen.emission import printer, wrapper
+from symgen.emission import loop_work, printer, wrapper
 from symgen.emission.backends import c99
 from symgen.emission.looped import tables_and_loops
 from symgen.emission.lowering.loop_checks import guarded
@@ -21,6 +21,7 @@ from symgen.readback import batches, kernels, loops
 from symgen.readback.batches import BatchText
 from symgen.readback.device import Names
 from symgen.readback.kernels import CudaText, Options
+from symgen.support.errors import RequestError
 from symgen.vocabulary.arrays import Sizes
 from symgen.vocabulary.options import TextOptions
 from symgen.vocabulary.target import Target
@@ -200,6 +201,105 @@ def aimed(form: LoopProgram, **options: Any) -> Target:
         Sizes(ports.get("q", n), ports.get("v", ports.get("q", n)), n),
         TextOptions(**options),
     )
+
+
+def functions(source: str) -> list[tuple[str, list[str], str]]:
+    """Return the name, the parameters and the body of each function of a text."""
+    function = r"^(?:static )?(?:void|int) (\w+)\(([^;{]*?)\)[^;{]*\n\{\n(.*?)^\}"
+    return [
+        (name, re.findall(r"(\w+)(?:\[[^\]]*\])*(?=,|$)", parameters), body)
+        for name, parameters, body in re.findall(function, source, re.MULTILINE | re.DOTALL)
+    ]
+
+
+@pytest.mark.parametrize("batch", [False, True])
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [("parts of two lengths", 7), ("elements of parts", 13), ("two parallel scans", 21)],
+)
+def test_each_stage_of_a_form_in_parts_names_its_unused_parameters(
+    name: str, count: int, batch: bool
+) -> None:
+    """Sums of a parallel scan may be stored in results, which are named besides."""
+    form = PARTS[name]()
+    target = aimed(form, batch=batch, checked=batch)
+    source = c99.source(form, target)
+    if batch:
+        source = c99.batches({form.function: form}, target)[target.batch_file(form.function)]
+    stages = functions(source)
+    assert len(stages) >= count
+    for symbol, parameters, body in stages:
+        named = re.findall(r"\(void\)(\w+);", body)
+        unused = [parameter for parameter in parameters if not uses(body, parameter)]
+        assert {*named} - {"g"} == {*unused} - {"g"}, symbol
+        assert {*unused} <= {*named}
+        assert "g" not in named or "g" in unused or symbol.endswith("_sums")
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_the_head_of_a_form_in_parts_states_links_segments_and_operations(name: str) -> None:
+    form = PARTS[name]()
+    head, _, code = c99.source(form, aimed(form)).partition(" */\n")
+    title = head.splitlines()[0]
+    if form.maps:
+        assert title.endswith(f" for {len(form)} links, by cyclic reduction over {form.part_count} segments, one in each lane")  # fmt: skip
+        assert "Method by_hand: a row is a joint and the link before it" in head
+        assert "arm_toy_1, one row: 1 mul\n" in head
+    else:
+        assert title.endswith(
+            f" for {len(form)} links in {form.part_count} segments, one in each lane"
+        )
+        # a product and a sum in each of two sweeps
+        assert "Method by_hand: 4 operations for each link, plus operations once" in head
+        order = "inward" if "tip" in name else "outward"
+        assert head.count(f", {order}: 1 mul, 1 add\n") == 2
+    assert f"a workspace of {loop_work.work(form, False)} numbers" in head
+    assert f"work[{loop_work.work(form, False)}]" in code
+
+
+@pytest.mark.parametrize(
+    ("name", "loops_over_groups"),
+    [
+        ("parts of one length", 0),
+        ("two groups of parts", 2),
+        ("elements of parts", 0),
+        ("elements of two groups", 3),
+    ],
+)
+def test_groups_of_parts_run_at_the_same_time_if_there_are_several(
+    name: str, loops_over_groups: int
+) -> None:
+    """Each sweep, map or scan has a loop over them. In a block the lanes are states."""
+    form = PARTS[name]()
+    target = aimed(form, batch=True)
+    pragma = "#pragma omp parallel for"
+    assert c99.source(form, target).count(pragma) == loops_over_groups
+    block = c99.batches({form.function: form}, target)[target.batch_file(form.function)]
+    assert block.count(pragma) == 0
+
+
+@pytest.mark.parametrize("name", ["parts of one length", "parts from the tip on"])
+@pytest.mark.parametrize(
+    ("batch", "where"), [(False, "one group of segments"), (True, "one segment")]
+)
+def test_sweeps_of_parts_have_headings_with_their_order(name: str, batch: bool, where: str) -> None:
+    form = PARTS[name]()
+    target = aimed(form, batch=batch)
+    source = c99.source(form, target)
+    if batch:
+        source = c99.batches({form.function: form}, target)[target.batch_file(form.function)]
+    order, first = ("inward", "last") if "tip" in name else ("outward", "first")
+    headings = re.findall(r"^ *\/\* (\w+ward, .*|across .*) \*\/$", source, re.MULTILINE)
+    sweep = f"{order}, from the {first} link of {where}"
+    assert headings == [sweep, sweep, f"across the segments, {order}"]
+    assert source.count("the first segment has no predecessor") == (0 if batch else 1)
+
+
+@pytest.mark.parametrize("lengths", [(2,) * 7, (2,) * 12])
+def test_parts_that_fill_no_vectors_are_refused(lengths: tuple[int, ...]) -> None:
+    form = in_parts(lengths)
+    with pytest.raises(RequestError, match=rf"in {len(lengths)} segments is no loop over 8 lanes"):
+        c99.source(form, aimed(form))
 
 
 @pytest.mark.parametrize(("trig", "checked"), [("libm", False), ("auto", True)])
