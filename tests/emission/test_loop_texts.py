@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -17,6 +18,7 @@ from symgen.emission.looped import tables_and_loops
 from symgen.emission.lowering.loop_checks import guarded
 from symgen.emission.lowering.loop_function import LoopFunction
 from symgen.ir.loops import LoopProgram
+from symgen.ir.program import Program
 from symgen.readback import batches, kernels, loops
 from symgen.readback.batches import BatchText
 from symgen.readback.device import Names
@@ -35,7 +37,18 @@ from tests.ir.loop_toys import (
     with_base_step,
     with_epilogue,
 )
-from tests.shared.recursions import BRANCHED, TOYS, framed
+from tests.shared.recursions import BRANCHED, TOYS, framed, sums
+
+
+def dividing(form: LoopProgram) -> LoopProgram:
+    """Return a form in parts with divisions in place of products."""
+
+    def divide(step: Program) -> Program:
+        rows = [row._replace(op="div") if row.op == "mul" else row for row in step.rows]
+        return replace(step, rows=tuple(rows))
+
+    return replace(form, stages=tuple(stage.by(divide) for stage in form.stages))
+
 
 FORMS: dict[str, Callable[[], LoopProgram]] = {
     **TOYS,
@@ -45,6 +58,7 @@ FORMS: dict[str, Callable[[], LoopProgram]] = {
     "base step without a carry": lambda: with_base_step(True, with_carry=False),
     "saved values": saving,
     "epilogue": with_epilogue,
+    "a quaternion": lambda: replace(sums(6), quaternions=(1,)),
     "sums over subtrees": lambda: in_tree(BRANCHED),
     "one block of sines": lambda: of_sines(5, "sin", "cos"),
     "blocks of sines": lambda: of_sines(40, "sin", "cos"),
@@ -141,6 +155,12 @@ def test_sines_at_once_have_a_heading_with_the_links_of_a_block() -> None:
     assert "block" not in text("one block of sines", "sines")
 
 
+def test_a_base_step_has_a_scope_of_its_own_only_in_a_block() -> None:
+    for name in ("base step, inward", "base step, outward"):
+        assert "\n    {\n" not in text(name, "state")
+        assert text(name, "block").count("\n        {\n") == 1
+
+
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.startswith("checked")])
 @pytest.mark.parametrize("name", MANY)
 def test_a_checked_function_of_one_state_goes_on_only_while_nothing_is_refused(
@@ -172,21 +192,26 @@ PARTS: dict[str, Callable[[], LoopProgram]] = {
     "elements of parts": lambda: in_elements(13, 8, 2),
     "elements of two groups": lambda: in_elements(40, 16, 3),
     "two parallel scans": lambda: in_two_scans(14, 8, 2),
+    "parts with divisors": lambda: dividing(in_parts((3, 2, 3, 3, 2, 3, 3, 3))),
+    "elements with divisors": lambda: dividing(in_elements(13, 8, 2)),
 }
 READ_MANY = [
     ("two classes", True),
     ("tree, on a way", True),
     ("epilogue", True),
     ("base step, outward", False),
-    ("parts of two lengths", True),
+    ("a quaternion", True),
+    ("parts of two lengths", False),
     ("parts from the tip on", False),
-    ("elements of parts", True),
+    ("parts with divisors", True),
+    ("elements with divisors", True),
     ("two parallel scans", False),
 ]
 READ_THREADS = [
     ("two classes", True),
     ("tree", True),
     ("epilogue", True),
+    ("a quaternion", True),
     ("base step, outward", False),
     ("tree, on a way", False),
 ]
@@ -244,15 +269,16 @@ def test_the_head_of_a_form_in_parts_states_links_segments_and_operations(name: 
     if form.maps:
         assert title.endswith(f" for {len(form)} links, by cyclic reduction over {form.part_count} segments, one in each lane")  # fmt: skip
         assert "Method by_hand: a row is a joint and the link before it" in head
-        assert "arm_toy_1, one row: 1 mul\n" in head
+        assert f"arm_toy_1, one row: 1 {'div' if 'divisors' in name else 'mul'}\n" in head
     else:
         assert title.endswith(
             f" for {len(form)} links in {form.part_count} segments, one in each lane"
         )
-        # a product and a sum in each of two sweeps
+        # a product or a quotient, and a sum, in each of two sweeps
         assert "Method by_hand: 4 operations for each link, plus operations once" in head
         order = "inward" if "tip" in name else "outward"
-        assert head.count(f", {order}: 1 mul, 1 add\n") == 2
+        operations = "1 add, 1 div" if "divisors" in name else "1 mul, 1 add"
+        assert head.count(f", {order}: {operations}\n") == 2
     assert f"a workspace of {loop_work.work(form, False)} numbers" in head
     assert f"work[{loop_work.work(form, False)}]" in code
 
@@ -302,8 +328,14 @@ def test_parts_that_fill_no_vectors_are_refused(lengths: tuple[int, ...]) -> Non
         c99.source(form, aimed(form))
 
 
-@pytest.mark.parametrize(("trig", "checked"), [("libm", False), ("auto", True)])
-@pytest.mark.parametrize("name", [*FORMS, *PARTS])
+@pytest.mark.parametrize(
+    ("name", "trig", "checked"),
+    [
+        *((name, trig, trig == "auto") for name in [*FORMS, *PARTS] for trig in ("libm", "auto")),
+        ("one block of sines", "inline", True),
+        ("blocks of sines", "inline", False),
+    ],
+)
 def test_the_text_of_one_state_computes_the_form(name: str, trig: str, checked: bool) -> None:
     form = (FORMS | PARTS)[name]()
     target = aimed(form, trig=trig, checked=checked)

@@ -403,10 +403,7 @@ def _each_link(loops: LoopFunction, s: int, link_body: Callable[[Body], Body]) -
     if not sweep.base_step:
         return (links,)
     first_link = link_body(_step(loops, s, BASE, "0"))
-    if loops.is_ok or not loops.lanes:
-        first_link = _while_ok(loops, first_link)
-    else:
-        first_link = (Block(first_link),)
+    first_link = (Block(first_link),) if loops.lanes else _while_ok(loops, first_link)
     return (links, *first_link) if sweep.inward else (*first_link, links)
 
 
