@@ -406,7 +406,7 @@ class Machine:
         """Raise ProgramError if the array of a `restrict` parameter is passed twice."""
         memories = [pointer.memory for pointer in arguments if isinstance(pointer, Pointer)]
         for parameter, pointer in zip(parameters, arguments, strict=True):
-            restrict = "restrict" in (getattr(parameter.type, "dim_quals", None) or ())
+            restrict = "restrict" in getattr(parameter.type, "dim_quals", ())
             if restrict and isinstance(pointer, Pointer) and memories.count(pointer.memory) > 1:
                 raise self.refuse(
                     node, f"{parameter.name} overlaps another array, but is declared restrict"
@@ -548,7 +548,7 @@ class Machine:
         inner = node.type
         while isinstance(inner, c_ast.ArrayDecl):
             inner = inner.type
-        constant = "const" in (inner.quals or ())
+        constant = "const" in inner.quals
         return array(Memory(node.name, cells, constant, integers), *sizes[1:])
 
     def _initial(self, node: Any, sizes: Sequence[int], kind: Kind, declared: Any) -> list[Any]:
@@ -934,7 +934,7 @@ def _declare(node: Any) -> Run:
     """Translate the declaration of a local: a number, a pointer, an array, or a struct."""
     if node.storage or node.funcspec:
         return _strange(node)
-    constant = "const" in (getattr(node.type, "quals", None) or ())
+    constant = "const" in getattr(node.type, "quals", ())
     initial = None if node.init is None else _expression(node.init)
 
     def run(machine: Machine) -> None:

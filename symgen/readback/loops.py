@@ -308,7 +308,7 @@ def parameters_of(
     parameters = []
     for node, port in zip(declared, ports, strict=False):
         kind = machine.kind(node.type)
-        restrict = "restrict" in (getattr(node.type, "dim_quals", None) or ())
+        restrict = "restrict" in getattr(node.type, "dim_quals", ())
         size, *lanes = [length or 0 for length in kind.sizes] or [0]
         if (
             kind.form != "array"

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from pycparser import c_ast
 
 from symgen.readback.c_machine import (
     Memory,
@@ -20,8 +21,10 @@ from symgen.readback.c_machine import (
     Struct,
     Terms,
     first_difference,
+    line_of,
     statements_allowed,
 )
+from symgen.readback.parsing import parse_declarations
 from symgen.support.errors import ProgramError
 from symgen.vocabulary.reals import DOUBLE, FLOAT
 from tests.readback.c_texts import argument, empty, inputs, machine, number
@@ -542,6 +545,12 @@ def test_a_term_has_the_line_that_computed_it_first() -> None:
     assert difference.line == 0
     x, y, _ = inputs(reading.terms, "x", 3)
     assert (x + y).line == 6, "arguments are evaluated at the line of the statement"
+
+
+def test_a_node_that_no_text_holds_has_line_zero() -> None:
+    assert line_of(c_ast.ID("x")) == 0
+    (function,) = parse_declarations("\nint f(int x) {\n}\n", "arm.c")
+    assert line_of(function.decl) == 2
 
 
 def test_the_line_of_a_call_is_set_behind_its_arguments() -> None:

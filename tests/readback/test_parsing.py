@@ -346,6 +346,9 @@ def test_prototypes_of_headers_are_read_between_what_else_belongs_there() -> Non
     assert second == Prototype("g", "void", ((True, "arm_prepared", "p", ""),))
     (unnamed,) = prototypes.read(declarations("void f(int);"))
     assert unnamed.parameters == ((False, "int", "?", ""),)
+    # a size that is no product of names and numbers is that of no function
+    (unread,) = prototypes.read(declarations("void f(double a[2 + n], double b[-2]);"))
+    assert [size for *_, size in unread.parameters] == ["?", "?"]
     sines = "typedef struct { double sine; } arm_pair; static int f(int x);"
     assert prototypes.read(declarations(sines, "arm_sincos.h")) == ()
 
