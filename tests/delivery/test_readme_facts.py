@@ -28,8 +28,10 @@ from symgen.ir.program import Port
 from symgen.mechanism.mechanism import Body, Frame, Joint, Part
 from symgen.vocabulary.functions import FUNCTIONS
 from symgen.vocabulary.options import ProgramOptions, TextOptions
+from tests.ir.loop_toys import in_parts
 from tests.shared.c_programs import Builder, arm, vector
 from tests.shared.folders import cases, mechanism
+from tests.shared.recursions import sums
 
 # -- costs ---------------------------------------------------------------------------------------
 
@@ -334,7 +336,8 @@ def test_with_several_frames_the_functions_of_all_and_of_the_first_are_named() -
 
 
 @pytest.mark.parametrize(
-    ("count", "word"), [(1, ""), (3, "three"), (4, "four"), (5, "five"), (6, "six"), (8, "eight")]
+    ("count", "word"),
+    [(1, ""), (3, "three"), (4, "four"), (5, "five"), (6, "six"), (7, "seven"), (8, "eight")],
 )
 def test_solves_of_redundant_contacts_are_counted_in_words(
     count: int, word: str, monkeypatch: pytest.MonkeyPatch
@@ -348,6 +351,53 @@ def test_solves_of_redundant_contacts_are_counted_in_words(
         "contacts": ["`lower:1,0,0`", "`upper`"],
         "redundant": word,
     }
+
+
+def test_properties_of_loops_are_stated_for_the_functions_that_have_them() -> None:
+    """Tables have a constant for each of 3 and of 16 links; 8 segments are computed at once."""
+    forms: dict[str, Any] = {
+        "mass_matrix": arm()["mass_matrix"],
+        "gravity_force": sums(3),
+        "bias_force": replace(in_parts((2,) * 8), function="bias_force"),
+    }
+    folder = FolderContents(mechanism(), forms)
+    for real, size in (("double", 8), ("float", 4)):
+        facts = {"real": real, "functions": {name: {"symbol": f"arm_{name}"} for name in forms}}
+        context = folder_module._functions(folder, facts)
+        assert context["looped"] == ["`gravity_force`", "`bias_force`"]
+        assert context["parted_links"] == [{"name": "`bias_force`", "count": 8}]
+        assert context["loop_bytes"] == size * (3 + 16)
+    apart = [name for name, form in forms.items() if printer().forbids_aliasing(form)]
+    assert context["apart"] == [f"`{name}`" for name in apart]
+    assert context["wrenches"] == []
+
+
+def test_recorded_options_are_listed_but_for_the_name_and_what_is_not_chosen() -> None:
+    options = {
+        "real": "double",
+        "frame": ["a", "b"],
+        "payload": None,
+        "name": "arm",
+        "batch": False,
+    }
+    assert folder_module._option_rows(options) == [
+        {"name": "real", "value": "`double`"},
+        {"name": "frame", "value": "`a, b`"},
+        {"name": "batch", "value": "`False`"},
+    ]
+
+
+def test_the_readme_names_sines_of_the_text_where_it_has_some() -> None:
+    """Only they are in a file of their own."""
+    programs = {"mass_matrix": arm()["mass_matrix"]}
+    folder = FolderContents(mechanism(), programs, cases=cases(programs))
+    inline = texts(replace(folder, text=TextOptions("inline")))
+    plain = texts(folder)
+    assert ("arm_sincos.h" in inline, "arm_sincos.h" in plain) == (True, False)
+    assert ("arm_sincos.h" in inline["README.md"], "arm_sincos.h" in plain["README.md"]) == (
+        True,
+        False,
+    )
 
 
 def test_no_function_of_rows_runs_on_several_threads() -> None:
