@@ -8,15 +8,16 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from math import prod
 from typing import Any
 
 import pytest
 
-from symgen.emission import loop_work, printer, wrapper
+from symgen.emission import loop_work, looped_lanes, printer, wrapper
 from symgen.emission.backends import c99
 from symgen.emission.looped import tables_and_loops
 from symgen.emission.lowering.loop_checks import guarded
-from symgen.emission.lowering.loop_function import LoopFunction
+from symgen.emission.lowering.loop_function import LoopFunction, plus, times
 from symgen.ir.loops import LoopProgram
 from symgen.ir.program import Program
 from symgen.readback import batches, kernels, loops
@@ -181,6 +182,35 @@ def test_a_checked_function_of_one_state_goes_on_only_while_nothing_is_refused(
     assert source.endswith("    return status;\n}\n")
 
 
+# -- indices ---------------------------------------------------------------------------------------
+
+
+def text_of(index: Any) -> str:
+    """Return the text of an index, whose parts may be nested."""
+    return index if isinstance(index, str) else "".join(map(text_of, index))
+
+
+@pytest.mark.parametrize("index", ["0", "i", ("i", " + 1"), ("2*", "i")])
+@pytest.mark.parametrize("factor", [0, 1, 3])
+@pytest.mark.parametrize("number", [0, 4])
+def test_an_index_is_a_product_and_a_sum(index: Any, factor: int, number: int) -> None:
+    value = {"i": 5}
+    product, total = text_of(times(factor, index)), text_of(plus(index, number))
+    exact = eval(text_of(index), value)
+    assert eval(product, value) == factor * exact
+    assert eval(total, value) == exact + number
+    assert eval(text_of(plus(times(factor, index), number)), value) == factor * exact + number
+
+
+def test_indices_are_short() -> None:
+    """Nothing is added to or multiplied by 0, nor multiplied by 1."""
+    assert [times(0, "i"), times(1, "i"), times(3, "0")] == ["0", "i", "0"]
+    assert [plus("i", 0), plus("0", 4), plus("0", 0)] == ["i", "4", "0"]
+    assert text_of(times(3, "i")) == "3*i"
+    assert text_of(plus("i", 4)) == "i + 4"
+    assert text_of(plus(times(3, "i"), 4)) == "(3*i) + 4"
+
+
 # -- what the text computes ------------------------------------------------------------------------
 
 
@@ -202,7 +232,6 @@ READ_MANY = [
     ("base step, outward", False),
     ("a quaternion", True),
     ("parts of two lengths", False),
-    ("parts from the tip on", False),
     ("parts with divisors", True),
     ("elements with divisors", True),
     ("two parallel scans", False),
@@ -213,7 +242,6 @@ READ_THREADS = [
     ("epilogue", True),
     ("a quaternion", True),
     ("base step, outward", False),
-    ("tree, on a way", False),
 ]
 """Forms, checked or not, that are read back also for many states and for threads."""
 
@@ -321,6 +349,50 @@ def test_sweeps_of_parts_have_headings_with_their_order(name: str, batch: bool, 
     assert source.count("the first segment has no predecessor") == (0 if batch else 1)
 
 
+def test_pointers_of_a_block_of_states_are_not_to_constants() -> None:
+    """C converts no pointer to a vector to one to a vector of constants. Of one state, roots of
+    parts are read in the upsweep, and stored in the downsweep.
+    """
+    for name in ("elements of parts", "parts of two lengths"):
+        form = PARTS[name]()
+        target = aimed(form, batch=True)
+        block = c99.batches({form.function: form}, target)[target.batch_file(form.function)]
+        assert not re.search(r"const double \(\*", block)
+    state = c99.source(PARTS["elements of parts"](), aimed(PARTS["elements of parts"]()))
+    assert re.findall(r"(\w* ?double) \*const root", state) == ["const double", " double"]
+
+
+@pytest.mark.parametrize("classes", [(0, 0, 0), (0, 2, 0), (2, 1, 2)])
+def test_the_stated_stack_of_a_block_is_that_of_its_arrays_and_its_largest_step(
+    classes: tuple[int, ...],
+) -> None:
+    """Two halves of each carry, and the columns of one joint, which may have two velocities."""
+    form = framed(range(-1, 2), classes, 2)
+    facts = looped_lanes.function(form, aimed(form, batch=True))
+    sizes_of = re.compile(r"double (carry_\d+|column)\[(\d+)\](?:\[(\d+)\])?\[8\]")
+    numbers: dict[str, int] = {}
+    for array, *sizes in sizes_of.findall(facts["block"]):
+        count = prod(int(size) for size in sizes if size)
+        numbers[array] = max(count, numbers.get(array, 0))
+    assert {*numbers} == {"carry_1", "carry_2", "column"}
+    largest = max(step["bytes"] for step in facts["steps"])
+    assert facts["stack"] == 8 * 8 * sum(numbers.values()) + largest
+
+
+@pytest.mark.parametrize(
+    ("name", "buffered"), [("parts of one length", set()), ("parts of two lengths", {"g"})]
+)
+def test_a_block_buffers_only_the_results_of_parts_that_may_be_idle(
+    name: str, buffered: set[str]
+) -> None:
+    """Rows of parts lie apart in the arrays of one state, which are all buffered."""
+    form = PARTS[name]()
+    target = aimed(form, batch=True)
+    block = c99.batches({form.function: form}, target)[target.batch_file(form.function)]
+    assert set(re.findall(r"\blocal_(\w+)\[", block)) == buffered
+    assert set(re.findall(r"\blocal_(\w+)\[", c99.source(form, target))) == {"q", "g"}
+
+
 @pytest.mark.parametrize("lengths", [(2,) * 7, (2,) * 12])
 def test_parts_that_fill_no_vectors_are_refused(lengths: tuple[int, ...]) -> None:
     form = in_parts(lengths)
@@ -331,7 +403,9 @@ def test_parts_that_fill_no_vectors_are_refused(lengths: tuple[int, ...]) -> Non
 @pytest.mark.parametrize(
     ("name", "trig", "checked"),
     [
-        *((name, trig, trig == "auto") for name in [*FORMS, *PARTS] for trig in ("libm", "auto")),
+        *((name, "auto", True) for name in [*FORMS, *PARTS]),
+        *((name, "libm", False) for name in PARTS if "divisors" not in name),
+        *((name, "libm", False) for name in ("three classes", "tree, on a way", "epilogue")),
         ("one block of sines", "inline", True),
         ("blocks of sines", "inline", False),
     ],
