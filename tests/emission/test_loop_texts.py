@@ -18,6 +18,7 @@ from symgen.emission.backends import c99
 from symgen.emission.looped import tables_and_loops
 from symgen.emission.lowering.loop_checks import guarded
 from symgen.emission.lowering.loop_function import LoopFunction, plus, times
+from symgen.emission.lowering.thread_calls import _runs
 from symgen.ir.loops import LoopProgram
 from symgen.ir.program import Program
 from symgen.readback import batches, kernels, loops
@@ -209,6 +210,21 @@ def test_indices_are_short() -> None:
     assert text_of(times(3, "i")) == "3*i"
     assert text_of(plus("i", 4)) == "i + 4"
     assert text_of(plus(times(3, "i"), 4)) == "(3*i) + 4"
+
+
+def test_elements_that_follow_each_other_are_runs() -> None:
+    """A thread copies a run of four elements and more in a loop."""
+    assert _runs([0, 1, 2, 5, 7, 8]) == [(0, 2), (5, 5), (7, 8)]
+    assert _runs([3]) == [(3, 3)]
+    assert _runs([]) == []
+
+
+def test_sines_are_taken_at_once_only_by_a_function_of_one_state() -> None:
+    form = FORMS["one block of sines"]()
+    target = Target("arm", Sizes(2, 2, 2), TextOptions("auto"))
+    assert [*LoopFunction(form, target).sine_blocks] == [0]
+    assert LoopFunction(form, target, 4).sine_blocks == {}
+    assert LoopFunction(form, target, 0, True).sine_blocks == {}
 
 
 # -- what the text computes ------------------------------------------------------------------------
