@@ -298,25 +298,35 @@ def test_a_loop_over_links_takes_its_workspaces_last(batch: bool, checked: bool)
     facts = self_test_context({"gravity_force": form}, target, [single])
     (test,) = facts["tests"]
     needed = printer().driver(form, target)["needs"] if batch else 0
-    assert (facts["works"], test["works"], test["needs"]) == (True, True, needed)
+    assert (facts["uses_workspace"], test["uses_workspace"], test["workspace_size"]) == (
+        True,
+        True,
+        needed,
+    )
     assert (needed > 0) is batch
-    last, last_of_many = ("work, arm_WORK", ["work_of_many", "arm_BATCH_WORK"])
-    exactly = ["work_of_many", str(needed)]
+    last, batch_workspace = ("work, arm_WORK", ["work_of_many", "arm_BATCH_WORK"])
+    block_workspace = ["work_of_many", str(needed)]
     if not checked:
-        last, last_of_many, exactly = "work", last_of_many[:1], exactly[:1]
+        last, batch_workspace, block_workspace = "work", batch_workspace[:1], block_workspace[:1]
     assert test["call"] == f"gravity_force_q[i], g, {last}"
-    assert test["alone"] == f"gravity_force_q_one, g, {last}"
-    assert test["last_of_many"] == last_of_many
-    assert test["exactly"] == (exactly if batch else [])
-    assert test["too_small"] == ("gravity_force_q[i], g, work, 0" if checked else "")
+    assert test["single_arguments"] == f"gravity_force_q_one, g, {last}"
+    assert test["batch_workspace"] == batch_workspace
+    assert test["block_workspace"] == (block_workspace if batch else [])
+    assert test["call_with_empty_workspace"] == (
+        "gravity_force_q[i], g, work, 0" if checked else ""
+    )
 
 
 def test_unrolled_functions_need_no_workspace() -> None:
     facts = context(batch=True, checked=True)
-    assert facts["works"] is False
+    assert facts["uses_workspace"] is False
     for test in facts["tests"]:
-        assert (test["works"], test["needs"], test["exactly"]) == (False, 0, [])
-        assert (test["last_of_many"], test["too_small"]) == ([], "")
+        assert (test["uses_workspace"], test["workspace_size"], test["block_workspace"]) == (
+            False,
+            0,
+            [],
+        )
+        assert (test["batch_workspace"], test["call_with_empty_workspace"]) == ([], "")
 
 
 def test_prepared_parameters_are_passed_as_a_struct() -> None:
@@ -331,8 +341,10 @@ def test_prepared_parameters_are_passed_as_a_struct() -> None:
     )
     table = "mass_matrix_and_bias_prepared"
     assert test["call"] == f"mass_matrix_and_bias_q[i], (const arm_prepared *){table}[i], M, c"
-    assert test["alone"] == (f"mass_matrix_and_bias_q_one, (const arm_prepared *){table}_one, M, c")
-    assert "(const" not in of_results["alone"]
+    assert test["single_arguments"] == (
+        f"mass_matrix_and_bias_q_one, (const arm_prepared *){table}_one, M, c"
+    )
+    assert "(const" not in of_results["single_arguments"]
 
 
 def test_positions_that_an_assembly_starts_from_are_listed() -> None:
@@ -340,8 +352,8 @@ def test_positions_that_an_assembly_starts_from_are_listed() -> None:
     step = replace(PROGRAMS["mass_matrix_and_bias"], function=ASSEMBLING[0])
     starts = [SelfTestCase(ASSEMBLE, ((k, 0.5),), (), ()) for k in (1.0, 2.0)]
     facts = context(starts, {ASSEMBLING[0]: step})
-    assert facts["starts"] == [["1.0, 0.5"], ["2.0, 0.5"]]
-    assert facts["rows"] == step.outputs[1].size == 2
-    assert facts["unjudged"] == [ASSEMBLING[0]]
+    assert facts["start_positions"] == [["1.0, 0.5"], ["2.0, 0.5"]]
+    assert facts["closure_rows"] == step.outputs[1].size == 2
+    assert facts["untested"] == [ASSEMBLING[0]]
     plain = context([case()])
-    assert (plain["starts"], plain["rows"]) == ([], 0)
+    assert (plain["start_positions"], plain["closure_rows"]) == ([], 0)

@@ -14,10 +14,10 @@ from symgen.emission.backends.casadi import (
     _block,
     _derivative,
     _function,
+    _jacobian,
     _lines,
     _matrix,
     _Patterns,
-    _slope,
     files,
 )
 from symgen.ir.program import Port, Program
@@ -66,7 +66,7 @@ def test_a_full_matrix_has_its_size_and_one() -> None:
     assert patterns.name(2, 3) == "arm_casadi_s0"
     assert patterns.name(3, 2) == "arm_casadi_s1"
     assert patterns.name(2, 3) == "arm_casadi_s0"  # each is printed once
-    assert patterns.printed == [
+    assert patterns.context() == [
         {"name": "arm_casadi_s0", "count": 3, "numbers": ["2, 3, 1"]},
         {"name": "arm_casadi_s1", "count": 3, "numbers": ["3, 2, 1"]},
     ]
@@ -77,7 +77,7 @@ def test_a_sparse_matrix_has_the_beginnings_of_its_columns_and_its_rows() -> Non
     patterns = _Patterns(TARGET)
     patterns.name(2, 3, [(1, 0), (0, 2), (1, 2)])
     patterns.name(2, 3, ())
-    assert [entry["numbers"] for entry in patterns.printed] == [
+    assert [entry["numbers"] for entry in patterns.context()] == [
         ["2, 3, 0, 1, 1, 3, 1, 0, 1"],
         ["2, 3, 0, 0, 0, 0"],
     ]
@@ -92,7 +92,7 @@ def test_arrays_of_more_than_two_indices_have_the_last_one_as_columns() -> None:
         "size": 6,
         "rows": 2,
         "columns": 3,
-        "which": "",
+        "indices": "",
     }
 
 
@@ -117,7 +117,7 @@ def test_a_function_hands_its_arrays_on() -> None:
     assert (facts["inputs"], facts["outputs"]) == (2, 2)
     assert facts["names"] == ['"q", "t", "y", "z"']
     assert [port["array"] for port in facts["arrays"]] == ["in_q", "in_t", "out_y", "out_z"]
-    assert [port["k"] for port in facts["found"]] == [0, 1]
+    assert [port["k"] for port in facts["results"]] == [0, 1]
     vector, number = patterns.name(2, 1), patterns.name(1, 1)
     assert facts["sparsities"] == [f"{vector}, {number}, {vector}, {number}"]
 
@@ -140,19 +140,24 @@ def test_a_block_of_a_derivative_has_the_entries_that_are_not_zero_everywhere() 
     ports = {port.name: port for port in derivative.outputs}
     block = _block(3, y, Q, derivative, ports["dy_dq"])
     assert (block["k"], block["rows"], block["columns"]) == (3, 2, 2)
-    assert (block["which"], block["count"]) == ("which_3", 3)
-    assert block["places"] == ["0, 1, 3"]
-    assert block["there"] == [(0, 0), (0, 1), (1, 1)]
+    assert (block["indices"], block["count"]) == ("which_3", 3)
+    assert block["index_lines"] == ["0, 1, 3"]
+    assert block["nonzero"] == [(0, 0), (0, 1), (1, 1)]
     nothing = _block(0, y, T, derivative, ports["dy_dt"])
-    assert (nothing["count"], nothing["places"], nothing["there"]) == (0, [], [])
+    assert (nothing["count"], nothing["index_lines"], nothing["nonzero"]) == (0, [], [])
     number = _block(1, z, T, derivative, ports["dz_dt"])
-    assert (number["count"], number["which"], number["there"]) == (1, "", None)
+    assert (number["count"], number["indices"], number["nonzero"]) == (1, "", None)
     row = _block(1, z, Q, derivative, ports["dz_dq"])
-    assert (row["rows"], row["columns"], row["places"], row["there"]) == (1, 2, ["0"], [(0, 0)])
+    assert (row["rows"], row["columns"], row["index_lines"], row["nonzero"]) == (
+        1,
+        2,
+        ["0"],
+        [(0, 0)],
+    )
 
 
 @pytest.mark.parametrize(
-    ("shape", "argument", "places", "straight"),
+    ("shape", "argument", "index_lines", "straight"),
     [
         ((2,), (2,), "0, 2, 1, 3", True),
         ((2, 2), (), "0, 2, 1, 3", False),
@@ -161,34 +166,34 @@ def test_a_block_of_a_derivative_has_the_entries_that_are_not_zero_everywhere() 
     ],
 )
 def test_a_full_block_is_gathered_unless_its_vectors_stand_in_order(
-    shape: tuple[int, ...], argument: tuple[int, ...], places: str, straight: bool
+    shape: tuple[int, ...], argument: tuple[int, ...], index_lines: str, straight: bool
 ) -> None:
     """Matrices among results and arguments stand by columns in CasADi, by rows in C."""
     b = Builder("toy:jacobian", [Port("x", argument)])
     rows = tuple(b.const(k + 1) for k in range(4))
     derivative = b.program([Port("dy_dx", (4,), rows)])
     block = _block(0, Port("y", shape), Port("x", argument), derivative, derivative.outputs[0])
-    assert (block["count"], block["there"]) == (4, None)
-    assert block["places"] == [places]
-    assert block["which"] == ("" if straight else "which_0")
+    assert (block["count"], block["nonzero"]) == (4, None)
+    assert block["index_lines"] == [index_lines]
+    assert block["indices"] == ("" if straight else "which_0")
 
 
 def test_derivatives_stand_in_the_first_function_that_has_them_all_right() -> None:
     y, _ = toy().outputs
     derivative = jacobian()
-    assert _slope(toy(), y, Q, programs()) is None
-    assert _slope(toy(), y, Q, programs(derivative)) == (derivative, derivative.outputs[0])
-    assert _slope(toy(), y, Q, programs(jacobian("dz_dq"))) is None
+    assert _derivative(toy(), y, Q, programs()) is None
+    assert _derivative(toy(), y, Q, programs(derivative)) == (derivative, derivative.outputs[0])
+    assert _derivative(toy(), y, Q, programs(jacobian("dz_dq"))) is None
     # of another function, in another mode, of another size, and with an argument more
     for function in ("other:jacobian", "toy:jvp"):
-        assert _slope(toy(), y, Q, programs(replace(derivative, function=function))) is None
+        assert _derivative(toy(), y, Q, programs(replace(derivative, function=function))) is None
     narrow = replace(derivative, outputs=(derivative.outputs[0]._replace(shape=(2,), rows=(0, 1)),))
-    assert _slope(toy(), y, Q, programs(narrow)) is None
+    assert _derivative(toy(), y, Q, programs(narrow)) is None
     more = replace(derivative, inputs=(*derivative.inputs, Port("payload", (10,))))
-    assert _slope(toy(), y, Q, programs(more)) is None
+    assert _derivative(toy(), y, Q, programs(more)) is None
     partial = replace(jacobian("dy_dq"), function="toy:jacobian(q)")
     both = programs(jacobian("dz_dq"), partial)
-    assert _slope(toy(), y, Q, both) == (partial, partial.outputs[0])
+    assert _derivative(toy(), y, Q, both) == (partial, partial.outputs[0])
 
 
 def test_a_derivative_of_the_table_may_stand_in_a_function_of_its_own() -> None:
@@ -200,14 +205,14 @@ def test_a_derivative_of_the_table_may_stand_in_a_function_of_its_own() -> None:
     unit = b.const(1)
     derivative = b.program([Port("more", (), (unit,)), Port(name, (2, 2), (unit,) * 4)])
     folder = {function: program, elsewhere: derivative}
-    slope = _slope(program, program.outputs[0], program.inputs[0], folder)
+    slope = _derivative(program, program.outputs[0], program.inputs[0], folder)
     assert slope == (derivative, derivative.outputs[1])
 
 
 def test_a_function_has_derivatives_by_all_its_arguments_or_none() -> None:
     def derivative_of(*others: Program, rates: bool = True) -> Any:
         target = replace(TARGET, rates=rates)
-        return _derivative(toy(), programs(*others), target, _Patterns(target))
+        return _jacobian(toy(), programs(*others), target, _Patterns(target))
 
     assert derivative_of() is None
     assert derivative_of(jacobian("dy_dq", "dy_dt", "dz_dq")) is None
@@ -221,7 +226,7 @@ def test_a_function_has_derivatives_by_all_its_arguments_or_none() -> None:
     assert " ".join(facts["names"]) == (
         '"q", "t", "out_y", "out_z", "jac_y_q", "jac_y_t", "jac_z_q", "jac_z_t"'
     )
-    assert [block["array"] for block in facts["found"]] == [
+    assert [block["array"] for block in facts["results"]] == [
         f"slope_0_{name}" for name in ("dy_dq", "dy_dt", "dz_dq", "dz_dt")
     ]
     assert [array["array"] for array in facts["arrays"]][:3] == ["in_q", "in_t", "slope_0_dy_dq"]
@@ -230,13 +235,13 @@ def test_a_function_has_derivatives_by_all_its_arguments_or_none() -> None:
 def test_derivatives_of_two_functions_are_called_one_after_the_other() -> None:
     first = replace(jacobian("dy_dq", "dz_dq"), function="toy:jacobian(q)")
     second = replace(jacobian("dy_dt", "dz_dt"), function="toy:jacobian(t)")
-    facts = _derivative(toy(), programs(first, second), TARGET, _Patterns(TARGET))
+    facts = _jacobian(toy(), programs(first, second), TARGET, _Patterns(TARGET))
     assert facts is not None
     assert [call.partition("(")[2] for call in facts["calls"]] == [
         "in_q, in_t, slope_0_dy_dq, slope_0_dz_dq)",
         "in_q, in_t, slope_1_dy_dt, slope_1_dz_dt)",
     ]
-    assert [block["array"] for block in facts["found"]] == [
+    assert [block["array"] for block in facts["results"]] == [
         "slope_0_dy_dq",
         "slope_1_dy_dt",
         "slope_0_dz_dq",
@@ -246,9 +251,9 @@ def test_derivatives_of_two_functions_are_called_one_after_the_other() -> None:
 
 def test_results_of_which_nothing_is_read_have_no_entries() -> None:
     patterns = _Patterns(TARGET)
-    facts = _derivative(toy(), programs(jacobian()), TARGET, patterns)
+    facts = _jacobian(toy(), programs(jacobian()), TARGET, patterns)
     assert facts is not None
-    names = {entry["name"]: entry["numbers"] for entry in patterns.printed}
+    names = {entry["name"]: entry["numbers"] for entry in patterns.context()}
     sparsities = [names[word] for word in re.findall(r"\w+", " ".join(facts["sparsities"]))]
     assert sparsities[2:4] == [["2, 1, 0, 0"], ["1, 1, 0, 0"]]  # y and z
     assert sparsities[4] == ["2, 2, 0, 1, 3, 0, 0, 1"]  # dy/dq without its zero

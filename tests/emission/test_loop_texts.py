@@ -311,7 +311,10 @@ def test_the_head_of_a_form_in_parts_states_links_segments_and_operations(name: 
     head, _, code = c99.source(form, aimed(form)).partition(" */\n")
     title = head.splitlines()[0]
     if form.maps:
-        assert title.endswith(f" for {len(form)} links, by cyclic reduction over {form.part_count} segments, one in each lane")  # fmt: skip
+        assert title.endswith(
+            f" for {len(form)} links, by cyclic reduction over {form.part_count} segments, one in"
+            " each lane"
+        )
         assert "Method by_hand: a row is a joint and the link before it" in head
         assert f"arm_toy_1, one row: 1 {'div' if 'divisors' in name else 'mul'}\n" in head
     else:
@@ -412,7 +415,10 @@ def test_a_block_buffers_only_the_results_of_parts_that_may_be_idle(
 @pytest.mark.parametrize("lengths", [(2,) * 7, (2,) * 12])
 def test_parts_that_fill_no_vectors_are_refused(lengths: tuple[int, ...]) -> None:
     form = in_parts(lengths)
-    with pytest.raises(RequestError, match=rf"in {len(lengths)} segments is no loop over 8 lanes"):
+    with pytest.raises(
+        RequestError,
+        match=rf"{len(lengths)} segments do not fill vectors of 8 lanes; take a multiple",
+    ):
         c99.source(form, aimed(form))
 
 

@@ -92,7 +92,7 @@ def test_the_stack_of_risc_v_includes_its_routines_that_save_registers() -> None
 
 
 def test_a_routine_that_saves_the_least_registers_takes_no_bytes_more() -> None:
-    """It subtracts t1, which has not been set; each path, the caller's too, begins without bytes."""
+    """It subtracts t1, which has not been set; each path, the caller too, begins without bytes."""
     image = image_of("""
         top:
          0 jal t0,100 -> 100

@@ -80,7 +80,11 @@ def test_leading_axes_of_length_one_are_as_good_as_others(
     x = flat.reshape(*lead, 2)
     for number in (np.array(0.5), np.full((1,) * len(lead), 0.5), np.full((1,), 0.5)):
         check(function.call()(None, x, number), x, np.full(lead, 0.5))
-    check(function.call()(None, flat[0], t.reshape(lead)), np.broadcast_to(flat[0], x.shape), t.reshape(lead))  # fmt: skip
+    check(
+        function.call()(None, flat[0], t.reshape(lead)),
+        np.broadcast_to(flat[0], x.shape),
+        t.reshape(lead),
+    )
 
 
 def test_a_first_slice_takes_milliseconds() -> None:
