@@ -27,7 +27,9 @@ from typing import NamedTuple
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("symgen", "tests")
 LONGEST = 30
-OPENINGS = re.compile(r"(What|Of|That|Whether|Those|Likewise|The same)\b")
+OPENINGS = re.compile(
+    r"(What|Of|That|Whether|Those|Likewise|The same|How|Where|Which|Why|When|Everything|By|Its)\b"
+)
 VAGUE_VARIABLES = "found one own told given other known place"
 VAGUE_FUNCTIONS = (
     "turned moved told carried placed made whole given drawn known held together settled taken"

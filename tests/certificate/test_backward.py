@@ -191,7 +191,7 @@ def test_an_open_root_counts_the_joints_further_out() -> None:
 
 
 def test_an_open_root_without_coupling_is_that_of_its_entry() -> None:
-    """Its square of 9 is below twice the largest, 18, and that of 25 is above."""
+    """The square of 9 is below twice the largest, 18, and that of 25 is above."""
     for mass, expected in ((9.0, 3.0), (25.0, None)):
         error = error_of(Given([mass], RATES, {}), {(0, 0): 1.0}, 0.5)
         root = open_root(error, 0, error.bodies.rates(0), {})  # type: ignore[arg-type]

@@ -290,7 +290,7 @@ def joint(
 
 
 def test_the_moments_of_an_inertia_are_about_its_centre_or_the_origin_of_its_frame() -> None:
-    """By Steiner's theorem, 2 kg at (1, 2, 3) add 2·(13, -2, -3, 10, -6, 5) about the origin."""
+    """Steiner's theorem: 2 kg at (1, 2, 3) add 2·(13, -2, -3, 10, -6, 5) about the origin."""
     entries = "mass = 2\ncentre = [1, 2, 3]\ninertia = [30, 1, 2, 40, 3, 50]\n"
     for about, moments in (
         ("", (30, 1, 2, 40, 3, 50)),

@@ -174,7 +174,7 @@ def test_a_long_function_is_split_into_parts_with_the_same_bits(
 @pytest.mark.slow
 @pytest.mark.parametrize("lines", [3, 5, 8])
 def test_sines_may_be_read_in_several_loops(lines: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a block has many sines, a part ends between them. Loops share one array of sines."""
+    """A part of a block may end between the sines. Loops share one array of sines."""
     monkeypatch.setattr(parts, "LONGEST_OF_MANY", 50)
     monkeypatch.setattr(parts, "LINES_OF_MANY", lines)
     dynamics, target = (
@@ -473,7 +473,7 @@ def test_the_self_test_reports_planted_errors_in_blocks(tmp_path: Path, kind: st
 
 @pytest.mark.slow
 def test_the_self_test_compares_states_of_a_free_base(tmp_path: Path) -> None:
-    """Its quaternions keep unit length, which checked functions verify."""
+    """The quaternions keep unit length, which checked functions verify."""
     out = tmp_path / "quadruped"
     symgen.generate("quadruped", out, ["gravity_force", "difference"], batch=True, checked=True)
     sources = [path.name for path in sorted(out.glob("*.c"))]

@@ -62,7 +62,7 @@ SPLITTERS: dict[str, Callable[[str], list[str]] | None] = {
     ".csv": _HASH,
     **dict.fromkeys((".md", ".html", ".said"), None),
 }
-"""By the end of a file's name, or by its whole name; None for texts that are words for people."""
+"""Keys are ends of file names or whole names. None marks texts that are words for people."""
 
 
 def tokens(name: str, text: str) -> list[str] | None:

@@ -240,7 +240,7 @@ def test_every_letter_with_a_division_equals_its_form_at_random_points(name: str
 def test_letters_of_the_panda_equal_their_forms(
     method: str, letter: str, index: tuple[int, ...]
 ) -> None:
-    """Its hand is turned by -0.7853981633974483 rad, whose sine is transcendental."""
+    """The hand of the arm is turned by -0.7853981633974483 rad, whose sine is transcendental."""
     forms = forms_of_block(arm("panda"), method, letter, index)
     assert any(isinstance(form, Quotient) for form in forms)
     assert_equal(arm("panda"), method, letter, index, forms)

@@ -278,7 +278,7 @@ def residue_of(x: Fraction, modulus: int) -> int:
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_fraction_is_recognised_if_it_is_much_shorter_than_the_modulus(sign: int) -> None:
-    """Its numerator times its denominator, times the denominator before, leaves the spare bits."""
+    """The numerator times the denominator, times the denominator before, leaves the spare bits."""
     x = Fraction(sign * 2**61 - sign, 2**31 - 1)
     size = (2**61 - 1) * (2**31 - 1)
     for common in (1, 15):

@@ -257,7 +257,7 @@ def test_inputs_and_parameters_have_their_symbols_in_canonical_forms() -> None:
 
 
 def test_coordinates_of_a_ball_joint_are_named_in_notes() -> None:
-    """Its entries are canonical forms, not multi-angle forms, and count by velocities."""
+    """The entries are canonical forms, not multi-angle forms, and count by velocities."""
     robot = hinge_on_a_ball()
     text, notes = render(robot, "M[0,0]")
     assert text == "3 - cos(2*q4)"

@@ -103,8 +103,8 @@ HEADINGS = dict(
 
 @dataclass(frozen=True)
 class Table:
-    """Which functions are judged in one table, on which base, and what errors are relative to
-    besides the largest entry.
+    """Functions that are judged in one table, the base of the robots, and the sizes, besides the
+    largest entry, to which errors are relative.
     """
 
     functions: tuple[str, ...]
@@ -200,7 +200,7 @@ class Verdict:
     raw: dict[str, float] = field(default_factory=dict)
     methods: dict[str, str] = field(default_factory=dict)
     reason: str = ""
-    """Why the file, or a function of it, is not to be judged."""
+    """Reason to judge neither the file nor a function of it."""
     failed: list[str] = field(default_factory=list)
     """Functions that should have been judged and failed."""
     seconds: float = 0.0

@@ -51,8 +51,8 @@ METHODS = QUICK | {"link_poses": "kinematics"}
 HEADINGS = dict(zip(mujoco_words.JUDGED, ("ID", "M", "bias", "FD", "poses", "T", "U"), strict=True))
 SECONDS = 900
 LEVERS = 10.0
-"""How far an answer may be from another, as a part of it, where things are turned by 1 rad: levers
-beyond a joint are as much longer than what it is measured by.
+"""Largest relative difference of two answers per error of 1 rad in a rotation: levers beyond a
+joint are so much longer than the length by which the difference is divided.
 """
 
 

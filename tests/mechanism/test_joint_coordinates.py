@@ -311,7 +311,7 @@ def test_both_quaternions_of_a_rotation_have_the_same_difference(kind: str, name
 
 
 def test_the_least_square_of_an_angle_is_two_to_the_minus_150() -> None:
-    """Its root, scaled, is 2⁻⁴⁵, and that square is a normal float."""
+    """The root of the square, scaled, is 2⁻⁴⁵, and that square is a normal float."""
     assert Fraction(1, 2**150) * SCALE**2 == LEAST
     assert Fraction(1, 2**126) < LEAST
 

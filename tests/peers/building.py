@@ -22,7 +22,7 @@ HERE = Path(__file__).parent
 KEPT = HERE.parents[1] / "build" / "peers"
 SITE = Path(sysconfig.get_path("purelib"))
 PREFIX = SITE / "cmeel.prefix"
-"""Where the wheels of Pinocchio, CppAD and Eigen put their headers and libraries."""
+"""Folder of the headers and libraries of the wheels of Pinocchio, CppAD and Eigen."""
 CASADI = SITE / "casadi"
 OUT = "<out>"
 

@@ -117,7 +117,7 @@ def _machine(figures: dict[str, Any]) -> list[str]:
 
 
 def _since(figures: dict[str, Any]) -> list[str]:
-    """Which C was timed, where that is not the one that is counted."""
+    """Return a sentence on the timed C, if its operations are not those that are counted."""
     if "counted" not in figures:
         return []
     robots = figures["robots"]

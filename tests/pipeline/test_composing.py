@@ -107,7 +107,7 @@ def test_a_call_takes_the_arguments_that_are_left_out_from_those_of_the_whole() 
 
 
 def test_a_composed_program_has_at_most_the_row_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its derivation may have four times as many rows."""
+    """The derivation may have four times as many rows."""
     robot = random_mechanism(1)
     specification = FUNCTIONS["kinetic_energy"]
 

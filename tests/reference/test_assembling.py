@@ -282,7 +282,7 @@ def test_states_near_a_singular_position_are_drawn_from_a_smaller_region() -> No
 
 @pytest.mark.parametrize(("angle", "sign"), [(0.9, 1), (-1.4, -1)])
 def test_a_pendulum_closes_on_the_side_where_it_starts(angle: float, sign: int) -> None:
-    """By the law of cosines, 1.5² = 1 + 2² − 4 cos q."""
+    """Law of cosines: 1.5² = 1 + 2² − 4 cos q."""
     mechanism = pendulum(1.5, angle=0.3).build()
     q = closed_near(mechanism, [angle, 0.25])
     assert float(q[0]) == pytest.approx(sign * acos((5 - 2.25) / 4), abs=1e-14)

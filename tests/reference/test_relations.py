@@ -304,7 +304,7 @@ def test_momentum_energy_and_mass_centre_agree() -> None:
 
 
 def test_rates_of_momentum_and_mass_centre_are_derivatives_along_the_motion() -> None:
-    """By central differences of 1e-5 s along q ⊕ (v t + a t²/2), which only the rates of v see."""
+    """Compare with differences over 1e-5 s along q ⊕ (v t + a t²/2), which only rates of v see."""
     q, v, a = (states()[name] for name in "qva")
     motion, h = reference(), 1e-5
 
@@ -396,8 +396,8 @@ def test_the_difference_undoes_a_step_and_halves_make_a_whole(scalars: object) -
 
 
 def test_the_exponential_of_a_twist_is_that_of_its_matrix() -> None:
-    """By a Taylor series of the 4×4 matrix; the rotation's quaternion is of half the angle, and
-    keeps its sign.
+    """Compare with a Taylor series of the 4×4 matrix; the quaternion is that of half the angle,
+    and keeps its sign.
     """
     for size in (0.1, 1.0, 4.0, 9.0):
         spin, shift = size * np.array([2.0, -3.0, 6.0]) / 7, np.array([0.5, -1.0, 2.0])

@@ -270,7 +270,7 @@ def test_rows_depend_on_the_rows_before_them() -> None:
 
 
 def test_independent_rows_of_a_planar_arm_are_those_of_its_plane() -> None:
-    """Its joints turn about one axis; of six rows, the rotation about it and the velocities across
+    """The joints turn about one axis; of six rows, the rotation about it and the velocities across
     it remain.
     """
     robot = symgen.load("planar_arm")

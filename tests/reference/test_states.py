@@ -415,7 +415,7 @@ def test_a_state_that_is_not_special_and_joints_with_an_axis_are_as_drawn() -> N
     ],
 )
 def test_an_angle_is_four_times_the_arctangent(tangent: Fraction) -> None:
-    """Its series leave out 4/3 t³ at zero, t² at one and at infinity less; 355/113 is 2.7e-7 above
+    """The series leave out 4/3 t³ at zero, t² at one and at infinity less; 355/113 is 2.7e-7 above
     π.
     """
     expected = 4 * atan(tangent)

@@ -39,7 +39,7 @@ class Edit:
     """Path below symgen/."""
     line: int
     start: int
-    """Where the edit begins, in bytes of the file, and where it ends."""
+    """Offset in the file at which the edit begins, in bytes; `end` is the offset after it."""
     end: int
     kind: str
     old: str

@@ -10,7 +10,7 @@ from symgen.verification.report import Report
 
 
 def caught_by(report: Report) -> set[str]:
-    """Which of algebra, text, floating and identities failed."""
+    """Return the kinds of the failed checks: algebra, text, floating, identities."""
     return {check.kind for check in report.failures}
 
 

@@ -144,7 +144,7 @@ def test_forces_of_a_carriage_add_up_from_its_tip_and_with_its_drives() -> None:
 
 
 def test_a_screw_feels_moments_and_forces() -> None:
-    """Its sliding part, of 1/2 m/rad, has the force, and the moment as well; its motions are
+    """The sliding part, of 1/2 m/rad, has the force, and the moment as well; its motions are
     products of both parts.
     """
     builder = symgen.Robot("screw", gravity=(0, 0, -10))
