@@ -128,14 +128,14 @@ def test_several_rows_and_their_inputs() -> None:
 )
 def test_waves_of_more_than_joint_angles_have_no_form(build: Build) -> None:
     for number in (0, 1):
-        with pytest.raises(TooLong, match="it has a sine of more than joint angles"):
+        with pytest.raises(TooLong, match="the argument of a sine is not a sum of whole multiples"):
             form_of(lambda row, number=number: [row("add", build(row)[0], row.number(number))])
 
 
 def test_a_wave_of_a_length_or_of_a_rate_has_no_form() -> None:
     program, rows = program_of(lambda row: [row("sin", row("add", 0, 1))], 2)
     only_first = Names({(0, 0): 0}, lambda x: f"q{x[1]}", 1, "it")
-    with pytest.raises(TooLong, match="it has a sine of more than joint angles"):
+    with pytest.raises(TooLong, match="the argument of a sine is not a sum of whole multiples"):
         canonical(program, rows, only_first, True)
 
 

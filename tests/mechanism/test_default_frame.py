@@ -80,7 +80,8 @@ TIPS = {
     ),
     "two jaws called gripper": (tree("a", "b", "gripper_left b", "gripper_right b"), "b"),
     "a tool on the base": (tree("a", "b", frames="tool base"), "b"),
-    "beyond a mimic joint": (tree("a", "b", "c", "d", mimics="c", frames="tool d"), "b"),
+    "beyond a mimic joint": (tree("a", "b", "c", "d", mimics="c", frames="tool d"), "tool"),
+    "on a mimic joint": (tree("a", "b", "c", mimics="c", frames="tool c"), "b"),
     "no gripper: two long arms": (tree("a", "b", "l0 b", "l1", "l2", "r0 b", "r1", "r2"), "l2"),
     "the last massless one of the longest chain": (
         tree("a", "b", "c", "d a", frames="mark c, point c"),

@@ -22,12 +22,8 @@ parent = "palm"
 mass = 0.8
 centre = [0.02, 0.01, 0.05]
 inertia = [0.002, 0.0001, 0.0002, 0.0025, 0, 0.001]
-[body.joint]
-name = "roll"
-type = "revolute"
-axis = [0.1, 0, 1]
-xyz = [0, 0, 0.1]
-limits = { lower = -2, upper = 2 }
+joint = { name = "roll", type = "revolute", axis = [0.1, 0, 1], xyz = [0, 0, 0.1]\
+, limits = { lower = -2, upper = 2 } }
 
 [[body]]
 name = "left"
@@ -35,12 +31,8 @@ parent = "wrist"
 mass = 0.2
 centre = [0.01, 0.002, 0.03]
 inertia = [0.0002, 0, 0.00001, 0.0003, 0, 0.0001]
-[body.joint]
-name = "knuckle"
-type = "revolute"
-axis = [0, 1, 0]
-xyz = [0.03, 0, 0.1]
-limits = { lower = 0, upper = 0.8 }
+joint = { name = "knuckle", type = "revolute", axis = [0, 1, 0], xyz = [0.03, 0, 0.1]\
+, limits = { lower = 0, upper = 0.8 } }
 
 [[body]]
 name = "left_pad"
