@@ -8,6 +8,7 @@ and columns of H_ab and H_bb are coordinates with respect to the columns of W_i.
 from __future__ import annotations
 
 from symgen.derivation.linkage import Linkage
+from symgen.methods.constraint_force.elimination import transposed
 from symgen.methods.constraint_force.operator import bodies, mobility, operator
 from symgen.methods.constraint_force.partition import partition
 from symgen.methods.shared.quantities import (
@@ -80,12 +81,10 @@ def _H_aa(linkage: Linkage) -> Entries:
 
 def _H_ab(linkage: Linkage) -> Entries:
     split = partition(linkage)
-    indices = sorted({index for i, j in split.blocks for index in ((i, j), (j, i))})
+    mirrored = {(j, i): transposed(block) for (i, j), block in split.blocks.items()}
     return {
-        (i, j): Block(
-            [split.forbidden_part(j, row) for row in split.allowed_part(i, split.at(i, j) or [])]
-        )
-        for i, j in indices
+        (i, j): Block([split.forbidden_part(j, row) for row in split.allowed_part(i, block)])
+        for (i, j), block in sorted((mirrored | split.blocks).items(), key=lambda item: item[0])
     }
 
 

@@ -206,10 +206,11 @@ class Chained(Inlining):
             )
         ]
         other_sources = [derivatives.ELSEWHERE.get((function, *pair), ("", "")) for pair in pairs]
-        if len({source for source, _ in other_sources}) == 1 and other_sources[0][0] in FUNCTIONS:
+        source, *further_sources = {source for source, _ in other_sources}
+        if source in FUNCTIONS and not further_sources:
             candidates.append(
                 (
-                    self.get_program(other_sources[0][0]),
+                    self.get_program(source),
                     {pair: name for pair, (_, name) in zip(pairs, other_sources, strict=True)},
                 )
             )
