@@ -27,6 +27,12 @@ HELD = LEG.replace('<link name="trunk">', '<link name="world"/><link name="trunk
     '<joint name="KIND" type="KIND"><parent link="world"/><child link="trunk"/></joint></robot>',
 )
 
+FOOT = """<link name="ankle"/><link name="foot"><inertial><mass value="1"/>
+    <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>
+  <joint name="end" type="fixed"><parent link="leg"/><child link="ankle"/></joint>
+  <joint name="roll" type="continuous"><parent link="ankle"/><child link="foot"/></joint>"""
+"""A joint beyond a fixed joint, which does not lead from the root link."""
+
 
 def load_free() -> Mechanism:
     return load(LEG, base="free")
@@ -94,6 +100,10 @@ def test_a_planar_joint_of_urdf_must_have_the_z_axis_as_normal() -> None:
         ),
         (
             HELD.replace("KIND", "floating").replace('"world"', '"ground"'),
+            "it is a free joint on the root link already",
+        ),
+        (
+            HELD.replace("KIND", "floating").replace("</robot>", FOOT + "</robot>"),
             "it is a free joint on the root link already",
         ),
         (

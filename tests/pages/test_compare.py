@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import MagicMock
 from xml.etree import ElementTree
 
 import pytest
@@ -383,6 +384,19 @@ def test_methods_with_the_same_c_share_a_bar_and_round_off_is_logarithmic(tmp_pa
     fills = re.findall(r'<path d="M [^"]*"[^>]*style="fill: #(a9bfd4|1f5a94)"', text)
     # the bar of riccati is dark, because it is also that of :fd4, the default
     assert fills[:3] == ["1f5a94", "a9bfd4", "a9bfd4"]
+
+
+@pytest.mark.parametrize("scale", ["linear", "logarithmic"])
+def test_bars_of_neighbours_do_not_touch(scale: str) -> None:
+    """Bars stand at 0, 1, 2 …, and a bar without a figure has no length."""
+    from symgen.pages.pictures import comparison
+
+    chart = MagicMock()
+    getattr(comparison, f"_{scale}_bars")(chart, [2.0, None, 8.0], ["red"] * 3)
+    (positions, lengths), layout = chart.barh.call_args
+    assert list(positions) == [0, 1, 2]
+    assert 0.5 < layout["height"] < 1
+    assert lengths[1] == 0 < lengths[0] < lengths[2]
 
 
 @pytest.mark.slow

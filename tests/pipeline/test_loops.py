@@ -41,6 +41,7 @@ from tests.shared.looped_robots import NUMBERS, chains, robot
 from tests.shared.recursions import sums
 from tests.shared.robots_for_tests import (
     random_mechanism,
+    rods,
 )
 
 DIGITS = 80
@@ -619,6 +620,22 @@ def test_costs_of_planar_chains_stay_within_bounds() -> None:
         assert form.work <= 16, function
         assert len(form.sweeps) <= 5, function
     assert recursion(polymer, "mass_matrix_solve", "riccati").cost // 40 <= 81
+
+
+def test_loops_of_rigid_links_about_parallel_axes_equal_the_unrolled_program() -> None:
+    """Each link has two directions, in which it is rigid; a point mass has one."""
+    axis = (Fraction(0), Fraction(0), Fraction(1))
+    chain = rods(*[axis] * 8)
+    form = recursion(chain, "mass_matrix_solve", "fixman:planar")
+    unrolled = derive(chain, "mass_matrix_solve", "fixman:planar", ProgramOptions())
+    with flint.ctx.workdps(DIGITS):
+        arguments = random_arguments(form, chain)
+        assert (
+            largest_difference(
+                run(form, arguments, NUMBERS), evaluate(unrolled, arguments, NUMBERS)
+            )
+            < 1e-60
+        )
 
 
 def test_antiparallel_axes_have_no_common_step(caplog: pytest.LogCaptureFixture) -> None:

@@ -123,6 +123,26 @@ def test_too_few_digits_are_not_called_singular(monkeypatch: pytest.MonkeyPatch)
     assert "singular" not in loss.sentence
 
 
+def test_a_pivot_that_digits_do_not_decide_is_reported_before_a_small_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Otherwise the largest pivot is reported, which is nearest to a regular matrix."""
+    arm = random_mechanism(3, 1)
+    first, *_, last = (joint.name for joint in arm.joints)
+    for losses, expected in (
+        ([(first, 0.25), (last, None)], (last, None)),
+        ([(last, None), (first, None)], (first, None)),
+        ([(first, 0.25), (last, 0.5)], (last, 0.5)),
+    ):
+        by_state = iter([RankLoss(*loss, 50) for loss in losses])
+        monkeypatch.setattr(singularity, "STATES", len(losses))
+        monkeypatch.setattr(singularity, "DOUBLINGS", 0)
+        monkeypatch.setattr(singularity, "_loss_at", lambda *_, losses=by_state: next(losses))
+        loss = singularity._rank_loss_from_pivots(arm, None)
+        assert loss is not None
+        assert (loss.joint, loss.pivot_ratio) == expected
+
+
 def test_a_refusal_says_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     arm = symgen.load("planar_arm")
     monkeypatch.setattr(build, "rank_loss", lambda mechanism, payload: RankLoss("elbow", None, 99))

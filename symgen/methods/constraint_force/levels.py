@@ -23,6 +23,7 @@ velocities are computed beforehand by a parallel scan of their own, the prefix s
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 from symgen.derivation.linkage import Linkage
 from symgen.derivation.scalars import Derivation, Scalar
@@ -253,16 +254,11 @@ def propagate_constraint_forces(
     derivation.step("constraint force at the joint between two segments, LC (12)")
     below_diagonal = size * (size - 1) // 2
     L = [[*saved[r * (r - 1) // 2 : r * (r + 1) // 2]] for r in range(size)]
+    values = iter(saved[below_diagonal:])
     inverse, Z_a, Z_c, y = (
-        saved[below_diagonal + first * size : below_diagonal + last * size]
-        for first, last in (
-            (0, 1),
-            (1, 1 + size),
-            (1 + size, 1 + 2 * size),
-            (1 + 2 * size, 2 + 2 * size),
-        )
+        list(islice(values, count)) for count in (size, size * size, size * size, size)
     )
-    pivot = Pivot(1, L, [], [*inverse], {}, {0: _block_rows(size, Z_a), 2: _block_rows(size, Z_c)})
+    pivot = Pivot(1, L, [], inverse, {}, {0: _block_rows(size, Z_a), 2: _block_rows(size, Z_c)})
     f = back_substitute(pivot, y, {0: end_forces[:size], 2: end_forces[size:]}, derivation.zero)
     return [*end_forces[:size], *f], [*f, *end_forces[size:]]
 
