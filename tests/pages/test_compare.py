@@ -386,6 +386,26 @@ def test_methods_with_the_same_c_share_a_bar_and_round_off_is_logarithmic(tmp_pa
     assert fills[:3] == ["1f5a94", "a9bfd4", "a9bfd4"]
 
 
+def test_the_height_of_a_picture_grows_by_a_bar_for_each_method(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from symgen.pages.pictures import comparison
+
+    monkeypatch.setattr(comparison, "_bars", lambda *_: None)
+    figures: dict[str, float | None] = dict.fromkeys(compare.EXACT, 7.0)
+    heights = []
+    for count in (1, 2, 4):
+        rows = tuple(compare.Row(f"method{k}", figures) for k in range(count))
+        figure_type = MagicMock()
+        figure_type().subplots.return_value = [[MagicMock() for _ in comparison.PANELS]]
+        compared = compare.Comparison(FUNCTION, "method0", "", rows)
+        comparison._draw(figure_type, compare.Comparisons("arm", {}, (compared,), {}))
+        heights.append(figure_type.call_args.kwargs["figsize"][1])
+    assert heights[0] > 0
+    assert heights[1] - heights[0] == pytest.approx(comparison.BAR)
+    assert heights[2] - heights[1] == pytest.approx(2 * comparison.BAR)
+
+
 @pytest.mark.parametrize("scale", ["linear", "logarithmic"])
 def test_bars_of_neighbours_do_not_touch(scale: str) -> None:
     """Bars stand at 0, 1, 2 …, and a bar without a figure has no length."""
