@@ -401,7 +401,7 @@ def test_the_height_of_a_picture_grows_by_a_bar_for_each_method(
         compared = compare.Comparison(FUNCTION, "method0", "", rows)
         comparison._draw(figure_type, compare.Comparisons("arm", {}, (compared,), {}))
         heights.append(figure_type.call_args.kwargs["figsize"][1])
-    assert heights[0] > 0
+    assert heights[0] > comparison.FRAME + comparison.BAR
     assert heights[1] - heights[0] == pytest.approx(comparison.BAR)
     assert heights[2] - heights[1] == pytest.approx(2 * comparison.BAR)
 
