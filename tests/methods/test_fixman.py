@@ -27,7 +27,9 @@ from symgen.mechanism.mechanism import Body, Mechanism, Part
 from symgen.methods.fixman import applicability, geometry
 from symgen.methods.fixman.factor import PlanarFactor
 from symgen.methods.fixman.planar import point_masses
+from symgen.pipeline.derive import derive
 from symgen.support.errors import RequestError
+from symgen.vocabulary.options import ProgramOptions
 from symgen.vocabulary.poses import Y_AXIS, Z_AXIS, Angle, Turn, pose
 from tests.shared import lee_chirikjian
 from tests.shared.fixman_theorem import (
@@ -600,3 +602,11 @@ def test_hard_gradients_in_soft_rows_keep_the_schur_complement(case: tuple[str, 
 def test_the_partition_holds_for_every_state_of_two_links() -> None:
     """`tests/proofs/test_three_links.py` proves it for three links, which takes minutes."""
     check_the_bridge_for_every_state(2)
+
+
+def test_the_moments_of_point_masses_are_solved_in_at_most_114_operations() -> None:
+    """The band of five point masses is solved direction by direction; three sweeps take 120."""
+    program = derive(
+        symgen.load("planar_point_mass"), "mass_matrix_solve", "fixman:planar", ProgramOptions()
+    )
+    assert program.cost <= 114
