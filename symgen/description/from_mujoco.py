@@ -31,6 +31,7 @@ from symgen.description.models import (
     SOFT_LOOPS,
     ModelInMemory,
     exact,
+    note_hidden_sites,
     note_inactive_loops,
     pose,
     unused_name,
@@ -475,18 +476,16 @@ class _Reading:
             )
 
     def _sites(self, body_frames: list[_BodyFrame]) -> tuple[ExtraFrame, ...]:
-        """Return the frames of named sites; a site with the name of a link or of an earlier site
-        is omitted.
+        """Return the frames of named sites. Sites with the name of a link are omitted, with a
+        note.
         """
-        model, used_names = self.model, {link.name: None for link in self.links}
+        model, links = self.model, {link.name for link in self.links}
+        names = [_text(model, int(address)) for address in model.name_siteadr[: model.nsite]]
+        self.notes += note_hidden_sites([name for name in names if name in links])
         frames = []
-        for site in range(model.nsite):
-            name, carrier = (
-                _text(model, int(model.name_siteadr[site])),
-                body_frames[int(model.site_bodyid[site])],
-            )
-            if name and name not in used_names:
-                used_names[name] = None
+        for site, name in enumerate(names):
+            if name and name not in links:
+                carrier = body_frames[int(model.site_bodyid[site])]
                 site_location = self.location.at(f"site {quote(name)}")
                 site_pose = pose(
                     model.site_pos[site], model.site_quat[site], self.snapper, site_location

@@ -48,6 +48,23 @@ def note_inactive_loops(names: Sequence[str]) -> list[Note]:
     )
 
 
+def note_hidden_sites(names: Sequence[str]) -> list[Note]:
+    """Return a note on sites of a MuJoCo model that are no frames, because links have their
+    names.
+    """
+    return (
+        [
+            Note(
+                "info",
+                f"sites with the name of a link are left out: {shortened_list(names, SHOWN)};"
+                " rename a site to have it as a frame",
+            )
+        ]
+        if names
+        else []
+    )
+
+
 def unused_name(name: str, used_names: Container[str]) -> str:
     """Return `name`, with underscores appended until no other element has it."""
     while name in used_names:

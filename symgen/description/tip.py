@@ -110,7 +110,11 @@ def choose_tip(mechanism: Mechanism) -> Tip:
     if not mechanism.frames:
         raise RequestError(f"{mechanism.name} has no named link to use as a frame; declare one")
     depth = _depths(mechanism)
-    tips = [frame for frame in mechanism.frames if depth.get(frame.body, 0) > 0]
+    tips = [
+        frame
+        for frame in mechanism.frames
+        if frame.body != BASE and mechanism.joints[frame.body].mimic is None
+    ]
     if not tips:
         return Tip(
             mechanism.frames[0].name,
@@ -120,14 +124,11 @@ def choose_tip(mechanism: Mechanism) -> Tip:
 
 
 def _depths(mechanism: Mechanism) -> dict[int, int]:
-    """Return the number of joints on the path to each body that no mimic joint moves. Mimic joints
-    on the path do not count.
-    """
+    """Return the number of joints on the path from the base to each body, without mimic joints."""
     depth = {BASE: 0}
     for body, joint in enumerate(mechanism.joints):
         depth[body] = depth[joint.parent] + (joint.mimic is None)
-    followers = {body for body, joint in enumerate(mechanism.joints) if joint.mimic is not None}
-    return {body: count for body, count in depth.items() if body not in followers}
+    return depth
 
 
 def _by_body(tips: list[Frame]) -> dict[int, list[Frame]]:

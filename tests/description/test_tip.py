@@ -128,6 +128,9 @@ def test_links_that_a_mimic_joint_moves_are_chosen_last() -> None:
     assert name("a", "b", "c", mimics="c") == "b"
     assert name("a", "b", "c", "d", mimics="c") == "d"
     assert name("a", "b", "tool", mimics="tool") == "b"
+    # the driven link f carries two jaws with joints of their own: it may be no hand
+    assert name("a", "b", "f b", "c f", "d f", mimics="f") == "c"
+    assert name("a", "b", "f b", "c f", "e c", "d f", mimics="f") == "e"
     alone = tree("a", "b base", mimics="a b")
     tip = choose_tip(alone)
     assert tip.name == "base"

@@ -439,8 +439,8 @@ _GEOM = (
     " fluidcoef fluidshape friction fromto gap group hfield margin mass material mesh name"
     " priority rgba shellinertia size solimp solmix solref surfacevel type user"
 )
-_BODY = "body frame joint freejoint geom inertial"
-_PASSED = "camera light site"
+_BODY = "body frame joint freejoint geom inertial site"
+_PASSED = "camera light"
 _COMPILED = "composite flexcomp replicate attach plugin"
 """Elements that the reader of bodies refuses with specific messages."""
 _ACTUATORS = (

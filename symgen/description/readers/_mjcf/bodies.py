@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from symgen.description.models import note_hidden_sites
 from symgen.description.quantities import CANONICAL_DIGITS, Location, is_writable, round_to_digits
 from symgen.description.readers._mjcf.attributes import ORIENTATIONS, Attributes, own_attributes
 from symgen.description.readers._mjcf.classes import MAIN, Classes
@@ -177,8 +178,9 @@ class Bodies:
         return compose(self.body_poses[site.body].back, (*site.frame, *pose))
 
     def frames(self) -> tuple[ExtraFrame, ...]:
-        """Return the sites as frames, without sites that have the name of a link."""
+        """Return the sites as frames. Sites with the name of a link are omitted, with a note."""
         links = {link.name if isinstance(link, Link) else link.link.name for link in self._links}
+        self.notes += note_hidden_sites([name for name in self.sites if name in links])
         return tuple(
             ExtraFrame(name, site.body, self.site_pose(site), site.element.location)
             for name, site in self.sites.items()
@@ -292,7 +294,11 @@ class Bodies:
     def _site(self, inside: _Content, body: str) -> None:
         """Record a named site, which is a frame, and which loops may name."""
         if inside.element.name == "site" and (name := inside.element.attributes.get("name")):
-            self.sites.setdefault(name, Site(body, inside.element, inside.frame, inside.childclass))
+            if name in self.sites:
+                raise inside.element.location.error(
+                    "this name is already a site", "give each site its own name"
+                )
+            self.sites[name] = Site(body, inside.element, inside.frame, inside.childclass)
 
     def _add_joints(
         self,

@@ -15,14 +15,14 @@ class Names:
         waiting = [root]
         while waiting:
             element = waiting.pop()
-            if element.name == "body":
+            if element.name in ("body", "site"):  # sites are frames, which share names with links
                 self._links.add(element.attributes.get("name", ""))
             elif element.name in ("joint", "freejoint"):
                 self._joints.add(element.attributes.get("name", ""))
             waiting += element.children
 
     def link(self, name: str) -> str:
-        """Return `name`, with underscores appended until no link has it."""
+        """Return `name`, with underscores appended until no link or site has it."""
         return _unused(name, self._links)
 
     def joint(self, name: str) -> str:
